@@ -1,0 +1,86 @@
+"""Errors that reach the user: one sentence with what, where and what to do, and an exit code.
+
+Exit codes 0 to 2 are taken by the conventions of command-line tools (success, "a check found
+something", wrong usage); each kind of failure below has its own, so that a script can tell them
+apart. The table in ``docs/exit-codes.md`` is made from this module.
+"""
+
+from __future__ import annotations
+
+
+class PortkitError(Exception):
+    """Something the user can act on; the message is a full sentence, without a traceback."""
+
+    exit_code = 70
+
+
+class NotAWorkspaceError(PortkitError):
+    """The directory holds no Cargo workspace or package."""
+
+    exit_code = 10
+
+
+class NoBackendError(PortkitError):
+    """The workspace has no place where a backend decision stands."""
+
+    exit_code = 11
+
+
+class UnsupportedVersionError(PortkitError):
+    """The codebase is older than the first version that the profile can port."""
+
+    exit_code = 12
+
+
+class DirtyTreeError(PortkitError):
+    """Uncommitted changes, or no version control, and no flag that allows it."""
+
+    exit_code = 13
+
+
+class TreeChangedError(PortkitError):
+    """A file vanished, is read-only or changed between reading and writing."""
+
+    exit_code = 14
+
+
+class OutsideTreeError(PortkitError):
+    """A path taken from the input leads out of the workspace."""
+
+    exit_code = 15
+
+
+class ProfileError(PortkitError):
+    """A profile is malformed or refers to something that does not exist."""
+
+    exit_code = 16
+
+
+class PlanError(PortkitError):
+    """Two rules want to edit the same bytes: a defect of portkit or of a profile."""
+
+    exit_code = 17
+
+
+class FetchError(PortkitError):
+    """A published workspace could not be downloaded or rebuilt."""
+
+    exit_code = 18
+
+
+class ToolError(PortkitError):
+    """A program that portkit runs (cargo, git, rustfmt) is missing or failed."""
+
+    exit_code = 19
+
+
+class VerificationError(PortkitError):
+    """A step of ``portkit verify`` failed."""
+
+    exit_code = 20
+
+
+class DiskError(PortkitError):
+    """The disk is full or a file could not be written."""
+
+    exit_code = 21
