@@ -1,0 +1,205 @@
+"""Copies of items and files under the name table.
+
+A copy is more than renaming: code under a feature without a counterpart is evaluated away, items
+whose libraries really differ come from a template, and inside code that is specific to the source
+vendor, the places where a peer is turned away gain the source vendor as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.port import conditions_of, item_symbol
+from portkit.source import ATTACHED, grouped, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place, Port
+    from portkit.profile import Override
+    from portkit.source import Source
+
+ITEMS = frozenset(
+    {
+        "const_item",
+        "enum_item",
+        "function_item",
+        "function_signature_item",
+        "impl_item",
+        "macro_definition",
+        "mod_item",
+        "static_item",
+        "struct_item",
+        "trait_item",
+        "type_item",
+        "union_item",
+        "use_declaration",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Piece:
+    """What stands in the copy for the bytes ``[start, end)``; not renamed again."""
+
+    start: int
+    end: int
+    text: str
+
+
+def copy_place(place: Place) -> str:
+    """Return the copy of a place, its attributes included."""
+    return copy_range(
+        place.port, place.source, place.start, place.node.end_byte, place.node, place.scope.symbol
+    )
+
+
+def copy_file(port: Port, source: Source) -> str:
+    """Return the copy of a whole file."""
+    return copy_range(port, source, 0, len(source.data), source.tree.root_node, "")
+
+
+def copy_range(
+    port: Port, source: Source, start: int, end: int, node: Node, symbol: str
+) -> str:
+    """Return the copy of the bytes ``[start, end)``, which hold ``node``.
+
+    Args:
+        port: the job.
+        source: the file.
+        start: the first byte, attributes of the node included.
+        end: the byte after the last one.
+        node: the node to copy.
+        symbol: the symbol of the items around the node.
+    """
+    pieces = sorted(_pieces(port, source, node, symbol))
+    out, at = [], start
+    for piece in pieces:
+        if piece.start < at:
+            continue
+        out += [port.rename(source.text(at, piece.start)), piece.text]
+        at = piece.end
+    out.append(port.rename(source.text(at, end)))
+    return "".join(out)
+
+
+def overridden(port: Port, source: Source, symbol: str) -> Override | None:
+    """Return the override that replaces an item in a copy, if any."""
+    for override in port.codebase.overrides:
+        if override.symbol == symbol and fnmatchcase(source.path, override.path):
+            return override
+    return None
+
+
+def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
+    from portkit.templates import render
+
+    pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
+    while pending:
+        current, attached, outer = pending.pop()
+        inner = "::".join(s for s in (outer, item_symbol(current)) if s)
+        if current.type in ITEMS and inner:
+            override = overridden(port, source, inner)
+            if override is not None:
+                start = attached[0].start_byte if attached else current.start_byte
+                text = render(override.template, port=port).strip("\n")
+                yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
+                continue
+        dropped = _evaluated(port, source, current, attached)
+        if dropped is not None:
+            yield dropped
+            if dropped.end >= current.end_byte:
+                continue
+        if current.type == "match_arm":
+            yield from _peer_arm(port, source, current)
+        text = source.data[current.start_byte : current.end_byte].decode()
+        if current.child_count == 0 or not (
+            port.names_unported(text)
+            or port.names_peer(text)
+            or any(o.symbol.startswith(inner) for o in port.codebase.overrides)
+        ):
+            continue
+        is_item = current.type in ITEMS
+        pending += [(c, a, inner if is_item else outer) for c, a in grouped(current)]
+
+
+def _evaluated(
+    port: Port, source: Source, node: Node, attached: tuple[Node, ...]
+) -> _Piece | None:
+    """Evaluate a ``cfg`` that names an unported feature with that feature off."""
+    own = [*attached, *(c for c in node.children if c.type == "attribute_item")]
+    off = frozenset(port.vendor.unported)
+    for attribute, cfg in conditions_of(own):
+        value = cfg.without(off)
+        if value is None:
+            continue
+        if value:
+            following = re.compile(rb"\s*").match(source.data, attribute.end_byte)
+            assert following is not None  # the pattern matches the empty string
+            return _Piece(attribute.start_byte, following.end(), "")
+        start = min(n.start_byte for n in (node, *own))
+        end = node.end_byte
+        tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
+        line = source.data.rfind(b"\n", 0, start) + 1
+        if tail is not None and not source.data[line:start].strip():
+            start, end = line, tail.end()
+        return _Piece(start, end, "")
+    return None
+
+
+def _peer_arm(port: Port, source: Source, arm: Node) -> Iterator[_Piece]:
+    """Give the copy of a source-specific match an arm on the source where a peer has one."""
+    pattern = arm.child_by_field_name("pattern")
+    if pattern is None or not port.names_peer(node_text(pattern)):
+        return
+    for member in pattern_members(pattern):
+        text = node_text(member)
+        if port.names_peer(text) and not port.names_source(text):
+            if len(pattern_members(pattern)) > 1:
+                new = substitute_peer(port, port.rename(text), port.vendor.source)
+                yield _Piece(member.end_byte, member.end_byte, f" | {new}")
+                continue
+            copy = port.rename(source.text(arm.start_byte, arm.end_byte))
+            separator = "" if copy.endswith((",", "}")) else ","
+            indent = source.indent(arm.start_byte)
+            yield _Piece(
+                arm.end_byte,
+                arm.end_byte,
+                f"{separator}\n{indent}{substitute_peer(port, copy, port.vendor.source)}",
+            )
+
+
+def pattern_members(pattern: Node) -> list[Node]:
+    """Return the members of an or-pattern, flattened; a plain pattern is its own member."""
+    if pattern.type == "or_pattern":
+        return [m for child in pattern.named_children for m in pattern_members(child)]
+    if pattern.type == "match_pattern" and pattern.named_children:
+        return pattern_members(pattern.named_children[0])
+    return [pattern]
+
+
+def substitute_peer(port: Port, text: str, vendor: str) -> str:
+    """Return text about a peer, such as Metal, as text about ``vendor``."""
+    variant, title = {
+        port.vendor.source: (port.vendor.source.capitalize(), port.vendor.source),
+        port.vendor.name: (port.vendor.variant, port.vendor.names.prose.get("CUDA", "")),
+    }[vendor]
+    for peer in port.vendor.peers:
+        text = re.sub(rf"(?<=::){peer.capitalize()}\b", variant, text)
+        text = re.sub(rf"(?<![:\w]){peer.capitalize()}\b", title, text)
+        text = re.sub(rf"\b{peer}\b", vendor, text)
+    return text
+
+
+def _indented(text: str, indent: str) -> str:
+    return text.replace("\n", "\n" + indent).replace(f"\n{indent}\n", "\n\n")
+
+
+def counterpart_attached(node: Node) -> bool:
+    """Whether a node is an attribute or a comment, and so never an item of its own."""
+    return node.type in ATTACHED

@@ -1,0 +1,88 @@
+"""The user's cache folder: what portkit may keep between runs, and anybody may delete.
+
+An entry appears whole or not at all, so two runs can share the folder without a lock: both
+prepare the entry beside its place, and the first rename wins.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portkit.errors import DiskError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def cache_folder() -> Path:
+    """Return ``$XDG_CACHE_HOME/portkit``, else ``~/.cache/portkit``; it may not exist yet.
+
+    A relative ``XDG_CACHE_HOME`` is ignored, as the XDG Base Directory Specification demands.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "portkit"
+
+
+def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
+    """Return the folder ``kind/key`` of the cache, after ``fill`` wrote it if it was not there.
+
+    Args:
+        kind: what is kept, one path component.
+        key: what names the content and changes with it, one path component.
+        fill: writes the content into the empty folder that it is given.
+
+    Raises:
+        DiskError: when the cache cannot be written.
+    """
+    place = cache_folder() / kind / key
+    if place.is_dir():
+        return place
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as scratch:
+            content = Path(scratch) / key
+            content.mkdir()
+            fill(content)
+            try:
+                content.rename(place)
+            except OSError:
+                if not place.is_dir():  # else another run was faster, with the same content
+                    raise
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    return place
+
+
+def read_cached(kind: str, key: str) -> str | None:
+    """Return the text that ``write_cached`` kept under ``kind/key``, or None."""
+    try:
+        return (cache_folder() / kind / key).read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def write_cached(kind: str, key: str, text: str) -> None:
+    """Keep ``text`` under ``kind/key``, in place of what was there.
+
+    Raises:
+        DiskError: when the cache cannot be written.
+    """
+    place = cache_folder() / kind / key
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as scratch:
+            new = Path(scratch) / key
+            new.write_text(text, encoding="utf-8")
+            new.replace(place)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+
+
+def _unwritable(place: Path, error: OSError) -> DiskError:
+    return DiskError(
+        f"the cache entry {place} could not be written ({error.strerror}): make room, or set"
+        " XDG_CACHE_HOME to a folder that can be written"
+    )

@@ -1,0 +1,165 @@
+"""What several rules write and ask: insertions, gates, and whether the counterpart stands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Edit, Finding, Span, Status
+from portkit.names import code_only, normal
+from portkit.port import Gating, conditions_of
+from portkit.source import node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place, Port
+
+SPACED = frozenset({"enum_item", "function_item", "impl_item", "macro_definition", "struct_item"})
+"""Items that a blank line sets off from their neighbours."""
+COMMA_AFTER = frozenset({"enum_variant", "field_declaration", "field_initializer"})
+"""Members of lists whose comma is a sibling of theirs."""
+
+
+def insertion(place: Place, text: str) -> Edit:
+    """Return the edit that sets ``text`` after a place, as its next sibling."""
+    end = place.node.end_byte
+    if place.kind in COMMA_AFTER:
+        comma = re.compile(rb"\s*,").match(place.source.data, end)
+        if comma is None:
+            return Edit(end, end, f",\n{place.indent}{text}")
+        end = place.source.line_tail(comma.end())
+        return Edit(end, end, f"\n{place.indent}{text},")
+    if place.kind == "match_arm":
+        separator = "" if place.code.rstrip().endswith((",", "}")) else ","
+        end = place.source.line_tail(end)
+        return Edit(end, end, f"{separator}\n{place.indent}{text}")
+    end = place.source.line_tail(end)
+    multiline = place.kind in SPACED or (place.kind == "mod_item" and "{" in place.code)
+    gap = "\n\n" if multiline and not place.code.endswith(";") else "\n"
+    return Edit(end, end, f"{gap}{place.indent}{text}")
+
+
+def feature_attribute(port: Port) -> str:
+    """Return the attribute that stands over code that exists only with the feature on."""
+    return f'#[cfg(feature = "{port.vendor.name}")]'
+
+
+def gated(place: Place, text: str) -> str:
+    """Set the feature's attribute over a copy, where the gating asks for it.
+
+    With ``--gating dummy`` every name exists in every build and nothing is gated. A copy that
+    already carries the feature, or stands in something that does, needs no second one.
+    """
+    port = place.port
+    if port.gating is Gating.DUMMY or place.scope.gated or place.requires(port.vendor.source):
+        return text
+    return f"{feature_attribute(port)}\n{place.indent}{text}"
+
+
+def peers_of(place: Place) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Yield the siblings of a place of the same kind, with their attributes."""
+    for node, attributes in place.siblings:
+        if node.type == place.kind and node.id != place.node.id:
+            yield node, attributes
+
+
+def named_sibling(place: Place, name: str) -> Span | None:
+    """Return the span of a sibling of the same kind and of this name."""
+    for node, attributes in peers_of(place):
+        if node_text(node.child_by_field_name("name")) == name:
+            return Span(attributes[0].start_byte if attributes else node.start_byte, node.end_byte)
+    return None
+
+
+def equal_sibling(place: Place, text: str) -> Span | None:
+    """Return the span of a sibling that says the same as ``text``, layout and prose aside."""
+    wanted = _essence(text, place.port)
+    for node, attributes in peers_of(place):
+        start = attributes[0].start_byte if attributes else node.start_byte
+        if _essence(place.source.text(start, node.end_byte), place.port) == wanted:
+            return Span(start, node.end_byte)
+    return None
+
+
+def _essence(text: str, port: Port) -> str:
+    bare = normal(text).replace(normal(feature_attribute(port)), "")
+    return re.sub(r"^pub(\([^)]*\))?", "", bare)
+
+
+def ported(place: Place, span: Span | None) -> tuple[Status, tuple[Span, ...]]:
+    """Return the status of a place whose counterpart is at ``span``, and the spans to claim."""
+    if span is None:
+        return Status.TODO, (place.span,)
+    return Status.PORTED, (place.span, span)
+
+
+def finding(
+    place: Place,
+    code: str,
+    construct: str,
+    message: str,
+    *,
+    symbol: str = "",
+    applicability: Applicability = Applicability.SAFE,
+    status: Status = Status.TODO,
+    edits: tuple[Edit, ...] = (),
+    claims: tuple[Span, ...] | None = None,
+    span: Span | None = None,
+) -> Finding:
+    """Return a finding about a place.
+
+    A finding that writes nothing has the status ``none`` and no edits, whatever is passed.
+    """
+    if applicability in (Applicability.KEEP, Applicability.MANUAL):
+        status = Status.NONE
+    return Finding(
+        code=code,
+        path=place.source.path,
+        span=span or place.span,
+        construct=construct,
+        symbol=symbol or place.symbol() or "file",
+        applicability=applicability,
+        status=status,
+        message=message,
+        edits=edits if status is Status.TODO else (),
+        claims=(place.span,) if claims is None else claims,
+    )
+
+
+def is_dummy(place: Place) -> bool:
+    """Whether a place belongs to the dummy backend of the source vendor."""
+    return bool(
+        re.search(rf"\bdummy_{place.port.vendor.source}", code_only(place.code))
+    )
+
+
+def positive_condition(place: Place, feature: str) -> Node | None:
+    """Return the attribute that asks for ``feature``."""
+    for attribute, cfg in conditions_of(place.own_attributes):
+        if cfg.requires(feature):
+            return attribute
+    return None
+
+
+def unported_feature(place: Place) -> str:
+    """Return the unported feature without which the place does not exist, or an empty string."""
+    for _, cfg in place.conditions:
+        for feature in sorted(place.port.vendor.unported):
+            if cfg.requires(feature):
+                return feature
+    return ""
+
+
+def subtract(span: Span, holes: Iterable[Span]) -> Iterator[Span]:
+    """Yield what is left of a span without the holes in it."""
+    at = span.start
+    for hole in sorted(holes):
+        if span.encloses(hole) and hole.start >= at:
+            if hole.start > at:
+                yield Span(at, hole.start)
+            at = hole.end
+    if at < span.end:
+        yield Span(at, span.end)

@@ -1,0 +1,8 @@
+"""``portkit fetch``: published crates of one version, put back together as their workspace."""
+
+from __future__ import annotations
+
+from portkit.fetch.crate import fetch_crate
+from portkit.fetch.workspace import FetchedWorkspace, fetch
+
+__all__ = ["FetchedWorkspace", "fetch", "fetch_crate"]

@@ -1,0 +1,160 @@
+"""One published crate: its files and its two manifests, read from the archive."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tomllib
+import zlib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.cache import cached_folder
+from portkit.errors import FetchError
+from portkit.fetch import registry
+from portkit.paths import path_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MANIFEST: Final = PurePosixPath("Cargo.toml")
+_ORIGINAL_MANIFEST: Final = PurePosixPath("Cargo.toml.orig")
+_VCS_INFO: Final = PurePosixPath(".cargo_vcs_info.json")
+
+# Written by `cargo package`, not by the crate's authors (The Cargo Book, "cargo package").
+_ADDED_BY_CARGO: Final = frozenset({_MANIFEST, PurePosixPath("Cargo.lock"), _VCS_INFO})
+
+# What cargo itself refuses to unpack (MAX_UNPACK_SIZE in src/cargo/sources/registry/mod.rs).
+_LARGEST_UNPACKED: Final = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """The content of a file and whether it may be executed."""
+
+    data: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Crate:
+    """A published crate.
+
+    Attributes:
+        name: the package's name.
+        folder: where the crate stands in its repository.
+        commit: the commit that it was published from, where cargo recorded one.
+        original: the manifest as its authors wrote it.
+        normalized: the manifest as published, where nothing is inherited from a workspace.
+        files: the files as they stood in the repository, by their path in the crate.
+    """
+
+    name: str
+    folder: PurePosixPath
+    commit: str | None
+    original: Mapping[str, Any]
+    normalized: Mapping[str, Any]
+    files: Mapping[PurePosixPath, File]
+
+
+def read_crate(archive: Path, name: str, version: str) -> Crate:
+    """Read a crate from its archive.
+
+    Raises:
+        FetchError: the archive is damaged or not this crate's, or holds something other than
+            plain files inside its own folder.
+    """
+    published = read_archive(archive, f"{name}-{version}")
+    try:
+        original = tomllib.loads(published[_ORIGINAL_MANIFEST].data.decode())
+        normalized = tomllib.loads(published[_MANIFEST].data.decode())
+        vcs = json.loads(published[_VCS_INFO].data) if _VCS_INFO in published else {}
+        folder = vcs.get("path_in_vcs") or name
+        commit = vcs.get("git", {}).get("sha1")
+        if (normalized["package"]["name"], normalized["package"]["version"]) != (name, version):
+            raise ValueError("its manifest is another crate's")
+        if fault := path_fault(folder):
+            raise ValueError(f"its folder {folder!r} {fault}")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _untrusted(archive, error) from error
+    files = {path: file for path, file in published.items() if path not in _ADDED_BY_CARGO}
+    files[_MANIFEST] = files.pop(_ORIGINAL_MANIFEST)
+    return Crate(name, PurePosixPath(folder), commit, original, normalized, files)
+
+
+def fetch_crate(name: str, version: str, *, offline: bool = False) -> Path:
+    """Return a folder of the user's cache with one crate as it was published, read-only.
+
+    Args:
+        name: the crate.
+        version: its exact version.
+        offline: use only what cargo has downloaded before.
+
+    Raises:
+        FetchError: there is no such version, or it cannot be had.
+        ToolError: cargo is missing or too old.
+        DiskError: the cache cannot be written.
+    """
+    archive = registry.downloaded(name, version)
+    if archive is None and not offline:
+        archive = registry.download(name, version)
+    if archive is None and offline:
+        raise FetchError(f"cargo's cache has no {name} {version}: run without --offline")
+    if archive is None:
+        raise FetchError(f"the Rust registry has no {name} {version}: name a published version")
+    files = read_archive(archive, f"{name}-{version}")
+    key = f"{name}-{version}-{registry.file_sha256(archive)[:16]}"
+    return cached_folder("crates", key, lambda folder: write_files(files, folder, read_only=True))
+
+
+def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
+    """Return the files of an archive by their path below ``root``, the only folder it may have.
+
+    Raises:
+        FetchError: the archive is damaged, or holds anything but plain files below ``root``.
+    """
+    files: dict[PurePosixPath, File] = {}
+    size = 0
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            for member in tar:
+                size += member.size
+                path = PurePosixPath(member.name)
+                content = tar.extractfile(member) if member.isreg() else None
+                if fault := path_fault(member.name):
+                    raise ValueError(f"the path {member.name!r} {fault}")
+                if content is None or path.parts[0] != root or len(path.parts) == 1:
+                    raise ValueError(f"{member.name!r} is no plain file in {root}")
+                if path.relative_to(root) in files:
+                    raise ValueError(f"{member.name!r} occurs twice")
+                if size > _LARGEST_UNPACKED:
+                    raise ValueError(f"it holds more than {_LARGEST_UNPACKED} bytes")
+                executable = bool(member.mode & 0o100)
+                files[path.relative_to(root)] = File(content.read(), executable)
+    except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
+        raise _untrusted(archive, error) from error
+    return files
+
+
+def write_files(
+    files: Mapping[PurePosixPath, File], folder: Path, *, read_only: bool = False
+) -> None:
+    """Write files below a folder that holds none of them yet.
+
+    Raises:
+        OSError: as the operating system says.
+    """
+    for path, file in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("xb") as new:
+            new.write(file.data)
+        place.chmod((0o444 if read_only else 0o644) | (0o111 if file.executable else 0))
+
+
+def _untrusted(archive: Path, error: Exception) -> FetchError:
+    return FetchError(
+        f"{archive} is not an archive as `cargo package` makes it ({error}): delete it and fetch"
+        " again"
+    )

@@ -1,0 +1,94 @@
+"""Archives of published crates, downloaded by cargo.
+
+``cargo info NAME@VERSION`` (cargo 1.82 and newer) downloads the archive of this one crate into
+the cache of the registry, with the user's own mirrors, proxies and credentials, and none of its
+dependencies. The extracted sources beside the archives are not used: an editor may have changed
+them, while an archive is what cargo checked against the registry's checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from portkit.errors import FetchError, ToolError
+from portkit.fetch.tool import run_tool
+
+
+def download(name: str, version: str) -> Path | None:
+    """Return the archive of one crate, or None when the registry has no such version.
+
+    Raises:
+        FetchError: when the registry cannot be reached or cargo fails for another reason.
+        ToolError: when cargo is missing or too old.
+    """
+    environment = os.environ | {
+        "CARGO_HOME": str(_cargo_home()),
+        # Offline, cargo says of a crate that it has not seen that there is none.
+        "CARGO_NET_OFFLINE": "false",
+        "CARGO_TERM_COLOR": "never",
+    }
+    # In a folder of its own, since cargo would prefer a workspace's crate to the registry's.
+    with tempfile.TemporaryDirectory(prefix="portkit-") as empty:
+        run = run_tool(
+            "cargo", "info", f"{name}@{version}", folder=Path(empty), environment=environment
+        )
+    if run.returncode == 0:
+        archive = downloaded(name, version)
+        if archive is None:
+            raise FetchError(
+                f"cargo found {name} {version} but left no archive of it under {_cargo_home()}:"
+                " check that this folder can be written"
+            )
+        return archive
+    if "could not find" in run.stderr:
+        return None
+    if "no such command" in run.stderr:
+        raise ToolError("this cargo has no `cargo info`: install cargo 1.82 or newer")
+    raise FetchError(
+        f"cargo could not download {name} {version} ({_reason(run.stderr)}): check the network, or"
+        " pass --offline if this version was fetched before"
+    )
+
+
+def downloaded(name: str, version: str, sha256: str | None = None) -> Path | None:
+    """Return the archive of a crate in cargo's cache, of whichever registry, or None.
+
+    Args:
+        name: the crate.
+        version: its exact version.
+        sha256: the archive's hash in hexadecimal, where it is known; others are passed over.
+
+    Raises:
+        FetchError: when two registries hold different archives of this name and version.
+    """
+    archives: dict[str, Path] = {}
+    for path in sorted(_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate")):
+        archives.setdefault(file_sha256(path), path)
+    if sha256 is not None:
+        return archives.get(sha256)
+    if len(archives) > 1:
+        places = " and ".join(map(str, archives.values()))
+        raise FetchError(f"{places} differ: delete the one that is not of the Rust registry")
+    return next(iter(archives.values()), None)
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _cargo_home() -> Path:
+    """Return cargo's home as cargo itself finds it."""
+    home = os.environ.get("CARGO_HOME")
+    return Path(home).absolute() if home else Path.home() / ".cargo"
+
+
+def _reason(stderr: str) -> str:
+    """Return what cargo complained about, first and last cause, on one line."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    lines = [line for line in lines if line != "Caused by:"] or ["no message"]
+    return ": ".join(dict.fromkeys([lines[0], lines[-1]]))

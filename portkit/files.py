@@ -1,0 +1,212 @@
+"""Findings about whole files: copied, kept, added."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit.analog import copy_file
+from portkit.cfg import parse_cfg
+from portkit.finding import Applicability, Finding, NewFile, Span, Status
+from portkit.port import Gating, conditions_of
+from portkit.rules.target import required_features, target_name
+from portkit.source import field_text, grouped, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.port import Port
+    from portkit.source import Source
+
+ANALOG, KEPT, ADDED, UNREAD = "PK101", "PK102", "PK103", "PK902"
+
+
+def analogs(port: Port) -> Mapping[str, str]:
+    """Return the files that are copied whole, with the path of the copy.
+
+    A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``), or
+    if the module that it holds is declared under the feature (``#[cfg(feature = "cuda")] mod
+    fast_mmq;``). What stands under a feature without a counterpart is left out.
+    """
+    found: dict[str, str] = {}
+    dropped: set[str] = set()
+    for path, source in port.workspace.sources.items():
+        if not path.endswith(".rs") or port.codebase.kept(path):
+            continue
+        renamed = _renamed_path(port, path)
+        if renamed != path:
+            found[path] = renamed
+        if b"mod " not in source.data or not port.mention.search(source.data):
+            continue
+        for node, attributes in grouped(source.tree.root_node):
+            if node.type != "mod_item" or node.child_by_field_name("body") is not None:
+                continue
+            target = _module_file(port, path, field_text(node, "name"))
+            if target is None:
+                continue
+            for _, cfg in conditions_of(attributes):
+                if any(cfg.requires(f) for f in port.vendor.unported):
+                    dropped.add(target)
+                elif cfg.requires(port.vendor.source):
+                    found[target] = _renamed_path(port, target, stem=True)
+    for path in list(found):
+        if path in dropped or found[path] == path or _unported(port, path):
+            del found[path]
+        elif port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path:
+            del found[path]
+    return dict(sorted(found.items()))
+
+
+def whole_file(port: Port, source: Source, mentions: int) -> Finding | None:
+    """Return the finding about a file that is copied or kept as a whole, if it is one."""
+    path = source.path
+    whole = Span(0, max(len(source.data), 1))
+    if path in port.analogs:
+        return _analog(port, source, whole)
+    reason = _kept_reason(port, source)
+    if not reason:
+        return None
+    return Finding(
+        code=KEPT,
+        path=path,
+        span=whole,
+        construct="file",
+        symbol=PurePosixPath(path).name,
+        applicability=Applicability.KEEP,
+        status=Status.NONE,
+        message=f"{reason} ({mentions} mentions)",
+        claims=(whole,),
+    )
+
+
+def additions(port: Port) -> Iterator[Finding]:
+    """Yield a finding for each file that the port adds and no file of the tree stands for."""
+    from portkit.additions import added_files
+
+    for path, text, message in added_files(port):
+        standing = port.workspace.root.joinpath(path).exists()
+        yield Finding(
+            code=ADDED,
+            path=path,
+            span=Span(0, 0),
+            construct="new file",
+            symbol=path,
+            applicability=Applicability.SAFE,
+            status=Status.PORTED if standing else Status.TODO,
+            message=message,
+            files=() if standing else (NewFile(path, text()),),
+        )
+
+
+def unread(port: Port) -> Iterator[Finding]:
+    """Yield a finding for each file that could not be looked at."""
+    for file in port.workspace.unread:
+        yield Finding(
+            code=UNREAD,
+            path=file.path,
+            span=Span(0, 0),
+            construct="file",
+            symbol=PurePosixPath(file.path).name,
+            applicability=Applicability.MANUAL,
+            status=Status.NONE,
+            message=f"{file.reason}: look at it by hand",
+        )
+
+
+def _analog(port: Port, source: Source, whole: Span) -> Finding:
+    target = port.analogs[source.path]
+    standing = port.workspace.sources.get(target)
+    return Finding(
+        code=ANALOG,
+        path=source.path,
+        span=whole,
+        construct="new file",
+        symbol=target,
+        applicability=Applicability.SAFE,
+        status=Status.TODO if standing is None else Status.PORTED,
+        message=f"{target} is its copy",
+        files=(NewFile(target, copy_file(port, source)),) if standing is None else (),
+        claims=(whole,),
+    )
+
+
+def _kept_reason(port: Port, source: Source) -> str:
+    kept = port.codebase.kept(source.path)
+    if kept is not None:
+        return kept.reason
+    if source.path.endswith(".md"):
+        return "documentation: nothing depends on it"
+    if not source.path.endswith(".rs"):
+        return ""
+    if any(
+        part.startswith(peer) or f"_{peer}" in part
+        for peer in port.vendor.peers
+        for part in source.path.split("/")[1:]
+    ):
+        return f"it belongs to {port.vendor.peers[0].capitalize()}; ROCm follows CUDA"
+    feature = _unported(port, source.path)
+    return port.vendor.unported[feature] if feature else ""
+
+
+def _unported(port: Port, path: str) -> str:
+    """Return the unported feature that a file as a whole depends on, or an empty string."""
+    source = port.workspace.sources[path]
+    stem = PurePosixPath(path).stem
+    for feature in sorted(port.vendor.unported):
+        if feature.replace("-", "_") == stem:
+            return feature
+    for node in source.tree.root_node.children:
+        if node.type == "inner_attribute_item":
+            cfg = parse_cfg(node_text(node))
+            for feature in sorted(port.vendor.unported):
+                if cfg is not None and cfg.requires(feature):
+                    return feature
+        elif node.type not in ("line_comment", "block_comment"):
+            break
+    return _target_feature(port, path)
+
+
+def _target_feature(port: Port, path: str) -> str:
+    """Return the unported feature that the manifest asks for to build a target, if any."""
+    crate = port.workspace.crate_of(path)
+    if crate is None:
+        return ""
+    for kind, folder in (("example", "examples"), ("test", "tests"), ("bench", "benches")):
+        for target in crate.manifest.get(kind, ()):
+            name = target.get("name", "")
+            below = path.removeprefix(crate.directory + "/")
+            if below == f"{folder}/{name}.rs" or below.startswith(f"{folder}/{name}/"):
+                for feature in target.get("required-features", ()):
+                    if feature in port.vendor.unported:
+                        return str(feature)
+    return ""
+
+
+def _renamed_path(port: Port, path: str, *, stem: bool = False) -> str:
+    crate = port.workspace.crate_of(path)
+    prefix = "" if crate is None or crate.directory == "." else crate.directory + "/"
+    inside = path.removeprefix(prefix)
+    parts = inside.split("/")
+    renamed = []
+    for part in parts:
+        name, dot, ending = part.partition(".")
+        renamed.append(port.vendor.names.word(name) + dot + ending)
+    if not stem and not port.names_source(inside):
+        return path
+    return prefix + "/".join(renamed)
+
+
+def _module_file(port: Port, path: str, module: str) -> str | None:
+    """Return the file that ``mod module;`` in ``path`` names, if it is in the tree.
+
+    Source: the Rust reference, chapter "Modules", section "Module source filenames".
+    """
+    pure = PurePosixPath(path)
+    below = pure.parent if pure.stem in ("mod", "lib", "main") else pure.parent / pure.stem
+    for candidate in (below / f"{module}.rs", below / module / "mod.rs"):
+        if str(candidate) in port.workspace.sources:
+            return str(candidate)
+    return None
+
+
+__all__ = ["additions", "analogs", "required_features", "target_name", "unread", "whole_file"]

@@ -1,0 +1,1 @@
+"""CUDA sources to HIP sources: engines, rules, prelude headers, the kernels crate."""

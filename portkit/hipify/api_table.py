@@ -1,0 +1,96 @@
+"""The API table: what a CUDA name becomes in HIP, since which ROCm, and who says so.
+
+The files in ``api/`` are made from HIPIFY's documentation by ``ci/api-table``, one for each group
+of the CUDA API; ``corrections.toml`` is written by hand and wins. The same table feeds the
+engine, ``portkit map`` and the docs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "api"
+GROUPS = ("runtime", "driver", "device", "rtc", "cub", "rand", "blas")
+CORRECTIONS = "corrections"
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """What a CUDA name becomes.
+
+    Attributes:
+        cuda: the CUDA name; of a header as in ``#include``, without brackets.
+        hip: the HIP name; empty where HIP has no counterpart.
+        kind: ``function``, ``data`` (type, constant or macro), ``header``, ``namespace``, or
+            ``prelude`` (a name that the prelude headers define).
+        since: the ROCm release that first has it; empty when unknown.
+        source: who says so.
+        note: what to know, one sentence; empty mostly.
+    """
+
+    cuda: str
+    hip: str
+    kind: str
+    since: str
+    source: str
+    note: str = ""
+
+
+@cache
+def group(name: str) -> dict[str, Mapping]:
+    """Return one group of the table, CUDA name to mapping, without the corrections."""
+    document = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    source = document.pop("source")
+    return {
+        cuda: Mapping(cuda, *(value[:1] or [""]), kind, *(value[1:2] or [""]), source)
+        for kind, rows in document.items()
+        for cuda, value in rows.items()
+    }
+
+
+@cache
+def corrections() -> dict[str, Mapping]:
+    """Return the entries written by hand."""
+    text = (FOLDER / f"{CORRECTIONS}.toml").read_text(encoding="utf-8")
+    return {
+        row["cuda"]: Mapping(
+            row["cuda"],
+            row["hip"],
+            kind,
+            row.get("since", ""),
+            row["source"],
+            row.get("note", ""),
+        )
+        for kind, rows in tomllib.loads(text).items()
+        for row in rows
+    }
+
+
+def find(name: str) -> Mapping | None:
+    """Return what ``name`` becomes, None when the table does not know it."""
+    corrected = corrections().get(name)
+    if corrected is not None:
+        return corrected
+    for group_name in GROUPS:
+        mapping = group(group_name).get(name)
+        if mapping is not None:
+            return mapping
+    return None
+
+
+def similar(name: str, limit: int = 5) -> list[str]:
+    """Return the known names that are most like ``name``, best first."""
+    known = {key.lower(): key for key in _all_names()}
+    close = difflib.get_close_matches(name.lower(), known, n=limit, cutoff=0.6)
+    return [known[key] for key in close]
+
+
+def _all_names() -> list[str]:
+    names = set(corrections())
+    for group_name in GROUPS:
+        names |= group(group_name).keys()
+    return sorted(names)

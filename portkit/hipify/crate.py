@@ -1,0 +1,158 @@
+"""The kernels crate of a ROCm port, made from the kernels crate of the CUDA side.
+
+The CUDA crate has modules that are loaded by name (``mdl!`` lines in its ``lib.rs``), launchers
+that are linked as a static library (sources named in its ``build.rs``, declared in its
+``ffi.rs``), and headers. The ROCm crate offers the same surface with HIP's names. The layout is
+that of candle-kernels 0.9.0 to 0.11.1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from portkit.hipify.errors import KernelsCrateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+TEMPLATES = Path(__file__).parent.parent / "templates" / "kernels"
+
+_MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;", re.MULTILINE)
+_STATIC_SOURCE = re.compile(r'"src/([\w/]+)\.cu"')
+_FOREIGN_BLOCK = re.compile(r'^extern "C" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
+_FEATURE_GATE = re.compile(r"^ *#\[cfg\(feature = [^\n]*\)\]\n", re.MULTILINE)
+_CUDA_SOURCE = re.compile(r"\b(\w+)\.cu\b")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModule:
+    """A module of kernels that is loaded by name.
+
+    Attributes:
+        name: the stem of its source, such as ``affine``.
+        constant: the constant in the crate's root, such as ``AFFINE``.
+        id: the variant of the crate's ``Id``, such as ``Affine``.
+    """
+
+    name: str
+    constant: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsLayout:
+    """What a CUDA kernels crate consists of.
+
+    Attributes:
+        modules: the modules loaded by name, in the order of ``lib.rs``.
+        launchers: sources of the static library, without ``src/`` and suffix, in order.
+        declarations: the body of the ``extern "C"`` block of ``ffi.rs``; empty without one.
+    """
+
+    modules: tuple[KernelModule, ...]
+    launchers: tuple[str, ...]
+    declarations: str
+
+
+def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
+    """Read the layout of a CUDA kernels crate.
+
+    Args:
+        source: the crate's files, path inside the crate to content.
+
+    Returns:
+        The layout.
+
+    Raises:
+        KernelsCrateError: no ``src/lib.rs``, no modules in it, or an ``ffi.rs`` without a block.
+    """
+    library = _text(source, "src/lib.rs")
+    if library is None:
+        raise KernelsCrateError("the kernels crate has no src/lib.rs: give the whole crate")
+    modules = tuple(
+        KernelModule(constant.lower(), constant, id_) for constant, id_ in _MODULE.findall(library)
+    )
+    if not modules:
+        raise KernelsCrateError(
+            "src/lib.rs of the kernels crate declares no module with mdl!: "
+            "kernels crates older than 0.9.0 are not supported"
+        )
+    launchers = tuple(dict.fromkeys(_STATIC_SOURCE.findall(_text(source, "build.rs") or "")))
+    return KernelsLayout(modules, launchers, _declarations(_text(source, "src/ffi.rs")))
+
+
+def kernels_crate(
+    source: Mapping[str, bytes],
+    *,
+    version: str,
+    edition: str = "2021",
+    repository: str = "",
+    name: str = "candle-rocm-kernels",
+) -> dict[str, str]:
+    """Return the files of the ROCm kernels crate.
+
+    Args:
+        source: the CUDA kernels crate's files, path inside the crate to content.
+        version: the version that the workspace gives its crates.
+        edition: the workspace's Rust edition.
+        repository: the workspace's repository; left out of the manifest when empty.
+        name: the name of the emitted crate.
+
+    Returns:
+        Each file's path inside the emitted crate and its text, sorted by path.
+
+    Raises:
+        KernelsCrateError: the CUDA crate is not laid out as expected.
+    """
+    layout = read_layout(source)
+    variables = {
+        "kernels": {"name": name, "module": name.replace("-", "_")},
+        "workspace": {"version": version, "edition": edition, "repository": repository},
+        "modules": layout.modules,
+        "static_families": layout.launchers,
+        "ffi": layout.declarations,
+    }
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters["rust_array"] = _rust_array
+    files = {}
+    for template in sorted(environment.list_templates(extensions=["j2"])):
+        files[template.removesuffix(".j2")] = environment.get_template(template).render(variables)
+    if not layout.declarations:
+        del files["src/ffi.rs"]
+    return dict(sorted(files.items()))
+
+
+def _declarations(ffi: str | None) -> str:
+    if ffi is None:
+        return ""
+    block = _FOREIGN_BLOCK.search(ffi)
+    if block is None:
+        raise KernelsCrateError('src/ffi.rs of the kernels crate has no extern "C" block')
+    body = _FEATURE_GATE.sub("", block.group(1))
+    return _CUDA_SOURCE.sub(r"\1.hip", body).rstrip("\n")
+
+
+def _rust_array(names: Iterable[str]) -> str:
+    """Return a Rust array literal of strings, as rustfmt lays it out (array_width 60)."""
+    quoted = [f'"{name}"' for name in names]
+    line = f"[{', '.join(quoted)}]"
+    if len(line) <= 60:
+        return line
+    return "\n".join(["[", *(f"    {name}," for name in quoted), "]"])
+
+
+def _text(source: Mapping[str, bytes], path: str) -> str | None:
+    content = source.get(path)
+    return None if content is None else content.decode()

@@ -1,0 +1,161 @@
+"""Tokens of CUDA C++.
+
+The lexer knows what a rewriter must know: where comments, strings and characters lie, which lines
+are preprocessor directives, and nothing of types or grammar. Source: ISO C++17, [lex]; the launch
+brackets ``<<<`` and ``>>>`` are CUDA's (CUDA C++ Programming Guide, "Kernels").
+
+Text is decoded as Latin-1, so that offsets into it are byte offsets of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> //(?:[^\n\\]|\\.)* | /\*.*?\*/ )
+    | (?P<unterminated> /\* )
+    | (?P<include> ^[ \t]*\#[ \t]*include(?:_next)?[ \t]*(?:<[^>\n]*>|"[^"\n]*") )
+    | (?P<directive> ^[ \t]*\#[ \t]*(?:(?:error|warning)\b[^\n]*|[A-Za-z]\w*)? )
+    | (?P<string> (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\(.*?\)(?P=delimiter)"
+                | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" )
+    | (?P<char> (?:u8|[uUL])?'(?:\\.|[^'\\\n])+' )
+    | (?P<name> [A-Za-z_$][\w$]* )
+    | (?P<number> \.?\d(?:[eEpP][+-]|'?[\w.])* )
+    | (?P<punct> <<<|>>>|::|->|\#\#|&&|\|\||[^\s\w] )
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE | re.ASCII,
+)
+
+_OPEN = {"(": ")", "[": "]", "{": "}"}
+_CLOSE = frozenset(_OPEN.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token outside comments.
+
+    Attributes:
+        kind: ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``.
+        text: as written; of a directive the ``#`` and its word, without blanks.
+        start: offset of its first byte.
+        end: offset after its last byte.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """One file of CUDA C++, with its tokens.
+
+    Attributes:
+        path: relative to the folder that is translated, with ``/``.
+        text: the whole text, one character a byte.
+    """
+
+    path: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def _scan(self) -> tuple[list[Token], list[tuple[int, int]], int | None]:
+        tokens = []
+        comments = []
+        unterminated = None
+        for match in _TOKEN.finditer(self.text):
+            kind = match.lastgroup or ""
+            if kind == "delimiter":
+                kind = "string"
+            if kind == "comment":
+                comments.append(match.span())
+                continue
+            if kind == "unterminated":
+                unterminated = match.start()
+                break
+            text = match.group()
+            if kind == "directive":
+                text = "".join(text.split()) if " " in text or "\t" in text else text
+            tokens.append(Token(kind, text, match.start(), match.end()))
+        return tokens, comments, unterminated
+
+    @property
+    def tokens(self) -> list[Token]:
+        """All tokens outside comments, in order."""
+        return self._scan[0]
+
+    @property
+    def comments(self) -> list[tuple[int, int]]:
+        """The spans of the comments, in order."""
+        return self._scan[1]
+
+    @property
+    def unterminated(self) -> int | None:
+        """Where a block comment starts that never ends; nothing after it is read."""
+        return self._scan[2]
+
+    @cached_property
+    def names(self) -> dict[str, list[int]]:
+        """Each identifier and the indices of its tokens."""
+        index: dict[str, list[int]] = {}
+        for position, token in enumerate(self.tokens):
+            if token.kind == "name":
+                index.setdefault(token.text, []).append(position)
+        return index
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def line(self, offset: int) -> int:
+        """Return the line, from 1, of a byte offset."""
+        return bisect_right(self._line_starts, offset)
+
+    def is_token(self, index: int, text: str) -> bool:
+        """Whether the token at ``index`` exists and reads ``text``."""
+        return 0 <= index < len(self.tokens) and self.tokens[index].text == text
+
+    def closing(self, index: int) -> int | None:
+        """Return the index of the bracket that closes the one at ``index``, None without one."""
+        depth = 0
+        for position in range(index, len(self.tokens)):
+            token = self.tokens[position]
+            if token.kind != "punct":
+                continue
+            if token.text in _OPEN:
+                depth += 1
+            elif token.text in _CLOSE:
+                depth -= 1
+                if depth == 0:
+                    return position
+        return None
+
+    def arguments(self, index: int) -> list[range] | None:
+        """Return the token ranges of a call's arguments; ``index`` is its opening bracket.
+
+        None when the bracket never closes. A call without arguments has none. Commas inside
+        angle brackets separate, as they do for the preprocessor.
+        """
+        close = self.closing(index)
+        if close is None:
+            return None
+        arguments = []
+        depth = 0
+        first = index + 1
+        for position in range(index, close + 1):
+            token = self.tokens[position]
+            if token.kind != "punct":
+                continue
+            if token.text in _OPEN:
+                depth += 1
+            elif token.text in _CLOSE:
+                depth -= 1
+            if (token.text == "," and depth == 1) or position == close:
+                arguments.append(range(first, position))
+                first = position + 1
+        return [] if len(arguments) == 1 and not arguments[0] else arguments

@@ -1,0 +1,254 @@
+"""What a rule is given: the job (`Port`), the surroundings (`Scope`) and the node (`Place`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from portkit.cfg import Cfg, parse_cfg
+from portkit.finding import Span
+from portkit.names import code_only
+from portkit.source import node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.profile import CodebaseProfile, VendorProfile
+    from portkit.source import Source
+    from portkit.workspace import Crate, Workspace
+
+
+class Gating(StrEnum):
+    """How a tree without the feature is kept compiling."""
+
+    DUMMY = "dummy"
+    """Variants always exist; a dummy backend answers without the feature."""
+    CFG = "cfg"
+    """Variants, arms and exports stand under the feature; there is no dummy."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMacro:
+    """A macro that takes one argument per backend.
+
+    Attributes:
+        name: the macro.
+        position: the index, from 0, of the source vendor's argument.
+        arity: how many arguments a call has before the port.
+    """
+
+    name: str
+    position: int
+    arity: int
+
+
+@dataclass(frozen=True)
+class Port:
+    """One job: this tree, to this vendor.
+
+    Attributes:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: what is particular to the codebase.
+        gating: how a tree without the feature is kept compiling.
+        macros: macros with one argument per backend, by name.
+        analogs: files that are copied whole: path to the path of the copy.
+    """
+
+    workspace: Workspace
+    vendor: VendorProfile
+    codebase: CodebaseProfile
+    gating: Gating
+    macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
+    analogs: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def mention(self) -> re.Pattern[bytes]:
+        """What every backend mention matches."""
+        words = (*self.vendor.vocabulary, *self.vendor.peer_vocabulary)
+        return re.compile("|".join(words).encode(), re.IGNORECASE)
+
+    @cached_property
+    def _source_code(self) -> re.Pattern[str]:
+        ported = [w for w in self.vendor.vocabulary if w not in self.vendor.unported]
+        return re.compile("|".join(ported), re.IGNORECASE)
+
+    @cached_property
+    def _peer_code(self) -> re.Pattern[str]:
+        return re.compile("|".join(self.vendor.peer_vocabulary), re.IGNORECASE)
+
+    @cached_property
+    def _unported_code(self) -> re.Pattern[str]:
+        words = (w.replace("-", "[_-]") for w in self.vendor.unported)
+        return re.compile("|".join(words), re.IGNORECASE)
+
+    @cached_property
+    def _gated(self) -> re.Pattern[str]:
+        name, variant = self.vendor.name, self.vendor.variant
+        return re.compile(
+            rf"(?!NotCompiledWith)\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
+            rf"|{self.vendor.facade.module})(?!Support)"
+        )
+
+    def names_source(self, text: str) -> bool:
+        """Whether text names the source vendor's platform."""
+        return bool(self._source_code.search(text))
+
+    def names_peer(self, text: str) -> bool:
+        """Whether text names a peer's platform."""
+        return bool(self._peer_code.search(text))
+
+    def names_unported(self, text: str) -> bool:
+        """Whether text names a library without a counterpart."""
+        return bool(self._unported_code.search(text))
+
+    def names_gated(self, text: str) -> bool:
+        """Whether renamed code names something that exists only with the feature on."""
+        return any("NotCompiledWith" not in m.group() for m in self._gated.finditer(text))
+
+    def vendor_of(self, name: str) -> str:
+        """Return the vendor backend that an identifier or a path names, or an empty string."""
+        if self.names_source(name):
+            return self.vendor.source
+        if self.names_peer(name):
+            return self.vendor.peers[0]
+        return self.vendor.name if self.vendor.name in name.lower() else ""
+
+    def rename(self, text: str) -> str:
+        """Rename Rust source to the vendor that is written."""
+        return self.vendor.names.rust(text)
+
+    def renames_code(self, text: str) -> bool:
+        """Whether renaming changes the code of a text, its comments and strings aside."""
+        code = code_only(text)
+        return self.rename(code) != code
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where in a file a node stands.
+
+    Attributes:
+        symbol: the names of the enclosing items, joined by ``::``.
+        function: the innermost enclosing function's name, or empty.
+        type_name: the type of the enclosing implementation, or the enclosing trait, or empty.
+        container: ``trait``, ``trait impl``, ``impl`` or empty: what the node is a member of.
+        vendor: the vendor backend that an enclosing item is specific to, or empty.
+        gated: whether an enclosing item already stands under the written vendor's feature.
+    """
+
+    symbol: str = ""
+    function: str = ""
+    type_name: str = ""
+    container: str = ""
+    vendor: str = ""
+    gated: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node with all that a rule may ask about it.
+
+    Attributes:
+        node: the node.
+        attributes: the attributes and doc comments before it that belong to it.
+        siblings: the nodes of its container, itself included, each with its attributes.
+        source: the file.
+        scope: the enclosing items.
+        crate: the crate, or none for a file outside any.
+        port: the job.
+    """
+
+    node: Node
+    attributes: tuple[Node, ...]
+    siblings: tuple[tuple[Node, tuple[Node, ...]], ...]
+    source: Source
+    scope: Scope
+    crate: Crate | None
+    port: Port
+
+    @property
+    def kind(self) -> str:
+        """The kind of the node."""
+        return self.node.type
+
+    @property
+    def start(self) -> int:
+        """The offset at which the place begins, its attributes included."""
+        return self.attributes[0].start_byte if self.attributes else self.node.start_byte
+
+    @property
+    def span(self) -> Span:
+        """The place with its attributes."""
+        return Span(self.start, self.node.end_byte)
+
+    @property
+    def text(self) -> str:
+        """The text of the place with its attributes."""
+        return self.source.slice(self.span)
+
+    @property
+    def code(self) -> str:
+        """The text of the node alone."""
+        return self.source.text(self.node.start_byte, self.node.end_byte)
+
+    @property
+    def indent(self) -> str:
+        """The white space before the place on its line."""
+        return self.source.indent(self.start)
+
+    @cached_property
+    def name(self) -> str:
+        """The node's own name, or empty."""
+        return node_text(self.node.child_by_field_name("name"))
+
+    @cached_property
+    def conditions(self) -> tuple[tuple[Node, Cfg], ...]:
+        """The ``cfg`` attributes of the place, parsed."""
+        return conditions_of(self.own_attributes)
+
+    @property
+    def own_attributes(self) -> Iterable[Node]:
+        """The attributes of the place: before it, or inside it for a match arm."""
+        yield from self.attributes
+        if self.node.type in ("match_arm", "match_expression"):
+            yield from (c for c in self.node.children if c.type == "attribute_item")
+
+    def requires(self, feature: str) -> bool:
+        """Whether the place's own attributes ask for a feature."""
+        return any(cfg.requires(feature) for _, cfg in self.conditions)
+
+    def symbol(self, name: str = "") -> str:
+        """Return the symbol of the place, or of an item of this name in its scope."""
+        return "::".join(s for s in (self.scope.symbol, name) if s)
+
+
+def conditions_of(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]:
+    """Parse the ``cfg`` attributes among ``attributes``."""
+    found = []
+    for attribute in attributes:
+        if attribute.type == "attribute_item":
+            cfg = parse_cfg(node_text(attribute))
+            if cfg is not None:
+                found.append((attribute, cfg))
+    return tuple(found)
+
+
+def item_symbol(node: Node) -> str:
+    """Return what an item is called in reports, such as ``trait CustomOp1`` or ``Map1 for Elu``."""
+    if node.type == "impl_item":
+        type_name = _bare(node_text(node.child_by_field_name("type")))
+        trait = node.child_by_field_name("trait")
+        return f"{_bare(node_text(trait))} for {type_name}" if trait is not None else type_name
+    prefix = {"trait_item": "trait ", "enum_item": "enum ", "struct_item": "struct "}
+    name = node_text(node.child_by_field_name("name"))
+    return prefix.get(node.type, "") + name if name else ""
+
+
+def _bare(path: str) -> str:
+    return re.sub(r"<.*", "", path, flags=re.DOTALL).rsplit("::", 1)[-1].strip()

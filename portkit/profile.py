@@ -1,0 +1,273 @@
+"""Profiles: all that is particular to a vendor or to one codebase, as data.
+
+A *vendor* profile says what CUDA's names become on another vendor's platform, for any codebase. A
+*codebase* profile holds what is particular to one codebase. Both are TOML files below
+``portkit/profiles``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from portkit.errors import ProfileError
+from portkit.names import NameTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROFILES = Path(__file__).parent / "profiles"
+
+
+@dataclass(frozen=True)
+class Facade:
+    """The crate that has cudarc's shape under HIP's names.
+
+    Attributes:
+        name: the crate's name.
+        bindings: the crate of raw bindings that it alone names.
+        bindings_version: the requirement on it.
+        bindings_feature: the feature that chooses the vendor's version.
+    """
+
+    name: str
+    bindings: str
+    bindings_version: str
+    bindings_feature: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return self.name.replace("-", "_")
+
+
+@dataclass(frozen=True)
+class VendorProfile:
+    """What CUDA's names become on one vendor's platform.
+
+    Attributes:
+        name: the vendor backend that is written; also its Cargo feature.
+        source: the vendor backend that is read.
+        variant: the name of its enum variants.
+        peers: other vendor backends that codebases hold.
+        vocabulary: the words of the source's platform.
+        peer_vocabulary: the words of the peers' platforms.
+        names: how to rename.
+        unported: features without a counterpart, with the reason.
+        dependencies: crates and their counterparts; empty where an entry is dropped.
+        facade: the bindings crate that the port writes.
+    """
+
+    name: str
+    source: str
+    variant: str
+    peers: tuple[str, ...]
+    vocabulary: tuple[str, ...]
+    peer_vocabulary: tuple[str, ...]
+    names: NameTable
+    unported: Mapping[str, str]
+    dependencies: Mapping[str, str]
+    facade: Facade
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Files that are left alone on purpose.
+
+    Attributes:
+        path: a pattern over paths relative to the root.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A decision about conditions on the device.
+
+    Attributes:
+        when: a pattern that is looked for in the whole construct's text.
+        path: a pattern over paths; empty for any.
+        verdict: ``widen`` or ``keep``.
+        reason: why, for the reader of the report.
+    """
+
+    when: str
+    path: str
+    verdict: str
+    reason: str
+
+    @cached_property
+    def _when(self) -> re.Pattern[str]:
+        return re.compile(self.when)
+
+    def applies(self, path: str, text: str) -> bool:
+        """Whether the decision is about a construct with this text in this file."""
+        return (not self.path or fnmatchcase(path, self.path)) and bool(self._when.search(text))
+
+
+@dataclass(frozen=True)
+class Override:
+    """A hand-written template that replaces one named item of an analog.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        symbol: the item, such as ``CudaDevice::compile``.
+        template: below ``portkit/templates``.
+        reason: what differs between the two platforms.
+        fingerprints: for each upstream version that the template was written against, the hash of
+            the CUDA item.
+    """
+
+    path: str
+    symbol: str
+    template: str
+    reason: str
+    fingerprints: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A change to a comment or a message.
+
+    Attributes:
+        find: the exact text.
+        replace: what stands there afterwards.
+        reason: why, for the reader of the report.
+    """
+
+    find: str
+    replace: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class KernelsCrate:
+    """The crate of kernels.
+
+    Attributes:
+        name: the crate that the port writes.
+        source: the crate with the CUDA kernels.
+    """
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class CodebaseProfile:
+    """What is particular to one codebase.
+
+    Attributes:
+        name: the codebase.
+        crate: the crate whose presence says that a workspace is this codebase.
+        first_version: the first version that can be ported.
+        words: its own identifiers.
+        dependencies: its own crates and their counterparts.
+        keep: files that are left alone.
+        conditions: decisions about conditions, the first that applies counts.
+        overrides: hand-written replacements.
+        prose: changes to comments and messages.
+        kernels: its kernels, where it has any.
+        templates: files to add: path in the tree to template.
+    """
+
+    name: str
+    crate: str
+    first_version: str
+    words: Mapping[str, str]
+    dependencies: Mapping[str, str]
+    keep: tuple[Keep, ...]
+    conditions: tuple[Condition, ...]
+    overrides: tuple[Override, ...]
+    prose: tuple[Prose, ...]
+    kernels: KernelsCrate | None
+    templates: Mapping[str, str]
+
+    def kept(self, path: str) -> Keep | None:
+        """Return the entry that keeps a file, if any."""
+        return next((k for k in self.keep if fnmatchcase(path, k.path)), None)
+
+
+def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorProfile:
+    """Load a vendor profile, with the names that a codebase adds.
+
+    Raises:
+        ProfileError: there is no such profile, or it is malformed.
+    """
+    data = _read(PROFILES / "vendors" / f"{name}.toml", "vendor")
+    try:
+        facade = Facade(**data["facade"])
+        words = {
+            **data["names"]["words"],
+            data["bindings"]: facade.module,
+            **(codebase.words if codebase else {}),
+        }
+        return VendorProfile(
+            name=data["name"],
+            source=data["source"],
+            variant=data["variant"],
+            peers=tuple(data["peers"]),
+            vocabulary=tuple(data["vocabulary"]["source"]),
+            peer_vocabulary=tuple(data["vocabulary"]["peers"]),
+            names=NameTable(
+                words=words,
+                parts=tuple((old, new) for old, new in data["names"]["parts"]),
+                prose=data["names"]["prose"],
+                kept_strings=data["names"]["kept_strings"],
+            ),
+            unported=data["unported"],
+            dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
+            facade=facade,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
+
+
+def load_codebase(name: str) -> CodebaseProfile:
+    """Load a codebase profile.
+
+    Raises:
+        ProfileError: there is no such profile, or it is malformed.
+    """
+    data = _read(PROFILES / "codebases" / f"{name}.toml", "codebase")
+    try:
+        return CodebaseProfile(
+            name=data["name"],
+            crate=data["crate"],
+            first_version=data["first_version"],
+            words=data["names"]["words"],
+            dependencies=data["dependencies"],
+            keep=tuple(Keep(**k) for k in data.get("keep", ())),
+            conditions=tuple(Condition(**{"path": "", **c}) for c in data.get("condition", ())),
+            overrides=tuple(Override(**o) for o in data.get("override", ())),
+            prose=tuple(Prose(**p) for p in data.get("prose", ())),
+            kernels=KernelsCrate(**data["kernels"]) if "kernels" in data else None,
+            templates=data.get("templates", {}),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
+
+
+def codebase_names() -> tuple[str, ...]:
+    """Return the names of the codebase profiles that portkit brings, sorted."""
+    return tuple(sorted(p.stem for p in (PROFILES / "codebases").glob("*.toml")))
+
+
+def _read(path: Path, kind: str) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise ProfileError(f"there is no {kind} profile {path.stem!r}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"{path} is not valid TOML: {error}") from None
+    if data.get("kind") != kind:
+        raise ProfileError(f'{path} does not say kind = "{kind}"')
+    return data

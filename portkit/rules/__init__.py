@@ -1,0 +1,71 @@
+"""The rules: one construct each, in a file named after the construct that it finds.
+
+A rule is a pure function from a place to findings. It never reads the disk, writes or prints. Its
+module's docstring is its documentation: ``portkit explain`` and ``docs/rules`` show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from portkit.finding import Finding
+from portkit.port import Place
+
+MODULES = (
+    "feature",
+    "dependency",
+    "workspace_member",
+    "target",
+    "match_arm",
+    "or_pattern",
+    "peer_arm",
+    "device_check",
+    "device_branch",
+    "if_let",
+    "matches",
+    "peer_check",
+    "cfg_item",
+    "cfg_condition",
+    "backend_function",
+    "trait_method",
+    "enum_variant",
+    "field",
+    "named_item",
+    "backend_impl",
+    "use_list",
+    "statement",
+    "device_macro",
+    "device_macro_call",
+    "comment",
+    "message",
+    "unported",
+    "peer",
+    "peer_operation",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What finds one kind of construct.
+
+    Attributes:
+        code: its stable code, ``PKnnn``.
+        name: the name of its module.
+        nodes: the kinds of syntax node that it looks at.
+        check: from a place to what there is to say about it.
+    """
+
+    code: str
+    name: str
+    nodes: frozenset[str]
+    check: Callable[[Place], Iterator[Finding]]
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return every rule, sorted by code."""
+    found = [import_module(f"portkit.rules.{name}").RULE for name in MODULES]
+    return tuple(sorted(found, key=lambda rule: rule.code))

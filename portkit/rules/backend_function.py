@@ -1,0 +1,82 @@
+"""A function that is named after CUDA: ``new_cuda``, ``as_cuda_device``, ``cuda_if_available``.
+
+Its ROCm counterpart is the copy under the name table, right after it. With ``--gating cfg`` the copy
+stands under the feature where it names a type that exists only there. Callers that are compiled in
+every build still need the name, so a function that could answer without the feature gets a twin
+that does: ``false`` for a ``bool``, ``NotCompiledWithRocmSupport`` for a ``Result``.
+
+Not handled: a function whose signature names such a type can exist only with the feature.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.analog import copy_place
+from portkit.finding import Applicability, Finding
+from portkit.port import Gating
+from portkit.rules import Rule
+from portkit.rules.cfg_item import _without_peer_arms
+from portkit.source import field_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.port import Place
+
+CODE = "PK503"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a function that is named after the source vendor, outside traits."""
+    port = place.port
+    if place.scope.vendor or not port.names_source(place.name):
+        return
+    if place.scope.container in ("trait", "trait impl") or place.conditions:
+        return
+    copy = copy_place(place)
+    if port.gating is Gating.CFG and port.names_gated(copy):
+        copy = emit.gated(place, copy) + _twin(place)
+    status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
+    yield emit.finding(
+        place,
+        CODE,
+        "inherent fn" if place.scope.container else "fn",
+        f"{port.rename(place.name)} is its copy",
+        symbol=place.symbol(place.name),
+        applicability=Applicability.SAFE,
+        status=status,
+        edits=(emit.insertion(place, copy),),
+        claims=_without_peer_arms(place, claims),
+    )
+
+
+def _twin(place: Place) -> str:
+    """Return the function that answers without the feature, or an empty string."""
+    port = place.port
+    body = place.node.child_by_field_name("body")
+    result = field_text(place.node, "return_type")
+    if body is None:
+        return ""
+    signature = port.rename(place.source.text(place.node.start_byte, body.start_byte).strip())
+    if port.names_gated(signature):
+        return ""
+    if result == "bool":
+        answer = "false"
+    elif result.startswith("Result<"):
+        answer = f"Err(crate::Error::NotCompiledWith{port.vendor.variant}Support)"
+    else:
+        return ""
+    signature = re.sub(r"(?<=[(,])(\s*)(\w+)(?=\s*:)", r"\1_\2", signature)
+    indent = place.indent
+    return (
+        f'\n\n{indent}#[cfg(not(feature = "{port.vendor.name}"))]\n'
+        f"{indent}{signature} {{\n{indent}    {answer}\n{indent}}}"
+    )
+
+
+RULE = Rule(
+    CODE, "backend_function", frozenset({"function_item", "function_signature_item"}), check
+)

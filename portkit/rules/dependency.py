@@ -1,0 +1,84 @@
+"""A dependency on a crate of CUDA's: the bindings, the kernels, the compiler driver.
+
+``cudarc = { workspace = true, optional = true }`` gains the HIP bindings crate beside it, with the
+same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
+stand with their path and version. Crates that exist only to compile or bind CUDA get no counterpart.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Applicability, Edit, Finding
+from portkit.rules import Rule
+from portkit.rules.feature import key_of, table_of, written_crate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.port import Place
+
+CODE = "PK202"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a dependency on a crate of the source vendor's."""
+    port = place.port
+    table = table_of(place.node)
+    if not table.endswith("dependencies"):
+        return
+    name = key_of(place.node)
+    crate = written_crate(port, name)
+    if not crate:
+        yield emit.finding(
+            place,
+            CODE,
+            "dependency in Cargo.toml",
+            _why_kept(place, name),
+            symbol=name,
+            applicability=Applicability.KEEP,
+        )
+        return
+    standing = any(key_of(n) == crate for n, _ in emit.peers_of(place))
+    value = place.source.text(
+        place.node.named_children[0].end_byte, place.node.end_byte
+    )
+    if table == "workspace.dependencies" or "workspace" not in value:
+        value = f' = {{ path = "{_path(place, crate)}", version = "{_version(place)}"'
+        value += ", optional = true }" if "optional" in place.code else " }"
+    else:
+        value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
+    end = place.source.line_tail(place.node.end_byte)
+    yield emit.finding(
+        place,
+        CODE,
+        "dependency in Cargo.toml",
+        f"{crate} takes its place",
+        symbol=name,
+        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        edits=(Edit(end, end, f"\n{crate}{value}"),),
+    )
+
+
+def _path(place: Place, crate: str) -> str:
+    depth = place.source.path.count("/")
+    return ("../" * depth or "./") + crate
+
+
+def _version(place: Place) -> str:
+    return place.port.workspace.version
+
+
+def _why_kept(place: Place, name: str) -> str:
+    port = place.port
+    if name in port.vendor.dependencies:
+        return "it compiles or binds CUDA; ROCm's own crates do that for HIP"
+    for feature, reason in sorted(port.vendor.unported.items()):
+        if feature in name or feature in place.code:
+            return reason
+    return "it belongs to a peer, or ROCm needs no other"
+
+
+RULE = Rule(CODE, "dependency", frozenset({"pair"}), check)

@@ -1,0 +1,141 @@
+"""A condition that asks whether the device is CUDA's.
+
+``device.is_cuda()`` and ``cfg!(feature = "cuda")`` choose a dtype, a tolerance or a faster path.
+ROCm joins where the same holds on AMD: ``device.is_cuda() || device.is_rocm()``. That is a decision
+and not a renaming, so it comes from the table of decisions in the profile; what the table does not
+list is written and marked ``review``, and what it says to keep is left alone with its reason.
+
+rustc cannot miss such a place: the code compiles and takes the wrong path.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.names import normal
+from portkit.rules import Rule
+from portkit.source import node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place
+
+CODE = "PK401"
+
+_TIGHTER = frozenset({"&&", "==", "!="})
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a condition on the source vendor's device that stands in no branch of its own."""
+    if place.scope.vendor or not is_check(place, place.node):
+        return
+    holder = decision_holder(place.node)
+    if holder.type == "if_expression" and branches(place, holder):
+        return
+    yield from widened(place, CODE, holder)
+
+
+def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
+    """Say what the profile decides about one condition."""
+    port = place.port
+    text = place.code
+    # Both sides of the decision count: the construct, and the item that follows from it.
+    around = place.source.text(holder.start_byte, holder.end_byte)
+    decision = next(
+        (c for c in port.codebase.conditions if c.applies(place.source.path, around)), None
+    )
+    construct = _construct(place, holder)
+    if decision is not None and decision.verdict == "keep":
+        yield emit.finding(
+            place,
+            code,
+            construct,
+            decision.reason,
+            applicability=Applicability.REVIEW,
+            status=emit.Status.NONE,
+        )
+        return
+    renamed = port.rename(text)
+    stands = normal(renamed) in normal(around)
+    if text.startswith("cfg!"):
+        feature = port.vendor.source
+        new = text.replace(
+            f'feature = "{feature}"', f'any(feature = "{feature}", feature = "{port.vendor.name}")'
+        )
+        stands = f'feature="{port.vendor.name}"' in normal(text)
+    else:
+        new = f"{text} || {renamed}"
+        if _needs_parentheses(place.node):
+            new = f"({new})"
+    yield emit.finding(
+        place,
+        code,
+        construct,
+        decision.reason
+        if decision
+        else f"the condition now holds for {port.vendor.variant} too; no decision in the profile "
+        "speaks of it, so see whether the same holds on AMD",
+        applicability=Applicability.SAFE if decision else Applicability.REVIEW,
+        status=emit.Status.PORTED if stands else emit.Status.TODO,
+        edits=(Edit(place.node.start_byte, place.node.end_byte, new),),
+        claims=(Span(place.node.start_byte, place.node.end_byte),),
+    )
+
+
+def is_check(place: Place, node: Node) -> bool:
+    """Whether a node asks for the source vendor: a call such as ``is_cuda()``, or ``cfg!``."""
+    text = node_text(node)
+    if node.type == "macro_invocation":
+        return text.startswith("cfg!") and place.port.names_source(text)
+    function = node.child_by_field_name("function")
+    name = node_text(function).rsplit(".", 1)[-1].rsplit("::", 1)[-1]
+    source = place.port.vendor.source
+    return name in (f"is_{source}", f"{source}_is_available")
+
+
+def decision_holder(node: Node) -> Node:
+    """Return the ``if`` whose condition a node is part of, else the statement around it."""
+    current = node
+    while current.parent is not None:
+        parent = current.parent
+        if parent.type == "if_expression":
+            condition = parent.child_by_field_name("condition")
+            if condition is not None and condition.id == current.id:
+                return parent
+        if parent.type in ("block", "let_declaration", "source_file", "field_initializer"):
+            return parent if parent.type == "let_declaration" else current
+        current = parent
+    return current
+
+
+def branches(place: Place, holder: Node) -> bool:
+    """Whether the branch of an ``if`` is specific to the source vendor."""
+    body = holder.child_by_field_name("consequence")
+    return body is not None and place.port.renames_code(node_text(body))
+
+
+def _construct(place: Place, holder: Node) -> str:
+    condition = holder.child_by_field_name("condition")
+    text = node_text(condition) if condition is not None else place.code
+    peer = "/is_metal" if "is_metal" in text else ""
+    if place.code.startswith("cfg!"):
+        return "cfg! check"
+    return f"is_{place.port.vendor.source}{peer} check"
+
+
+def _needs_parentheses(node: Node) -> bool:
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type == "binary_expression":
+        operator = parent.child_by_field_name("operator")
+        return node_text(operator) in _TIGHTER
+    return parent.type in ("unary_expression", "field_expression", "reference_expression")
+
+
+RULE = Rule(CODE, "device_check", frozenset({"call_expression", "macro_invocation"}), check)

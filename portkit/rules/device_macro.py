@@ -1,0 +1,99 @@
+"""A macro that takes one argument per backend, such as ``test_device!``.
+
+``($fn_name: ident, $test_cpu: ident, $test_cuda: ident, $test_metal: ident)`` has a position for
+CUDA. The macro gains a rule with one more position after it, and in that rule's body everything
+that stands for CUDA is copied. The old rule stays behind the new one: the macro may be exported,
+and downstream calls with the old number of arguments must go on compiling.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Edit, Finding
+from portkit.port import DeviceMacro
+from portkit.rules import Rule
+from portkit.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place, Port
+
+CODE = "PK601"
+
+_PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
+
+
+def describe(port: Port, node: Node) -> DeviceMacro | None:
+    """Return what a macro takes, if one of its parameters is named after the source vendor."""
+    for rule in node.named_children:
+        if rule.type != "macro_rule":
+            continue
+        parameters = _PARAMETER.findall(field_text(rule, "left"))
+        for position, parameter in enumerate(parameters):
+            if port.names_source(parameter):
+                return DeviceMacro(field_text(node, "name"), position, len(parameters))
+    return None
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find the definition of a macro with an argument for the source vendor."""
+    port = place.port
+    macro = describe(port, place.node)
+    if macro is None:
+        return
+    rule = next(c for c in place.node.named_children if c.type == "macro_rule")
+    arities = [
+        len(_PARAMETER.findall(field_text(c, "left")))
+        for c in place.node.named_children
+        if c.type == "macro_rule"
+    ]
+    old = place.source.text(rule.start_byte, rule.end_byte)
+    head, _, body = old.partition("=>")
+    argument = re.compile(rf"(\$\w*{port.vendor.source}\w*)(\s*:\s*\w+)")
+    new_head = argument.sub(lambda m: f"{m[0]}, {port.rename(m[1])}{m[2]}", head, count=1)
+    indent = place.source.indent(rule.start_byte)
+    new = f"{new_head}=>{_ported_body(place, rule, body)};\n{indent}"
+    yield emit.finding(
+        place,
+        CODE,
+        "macro definition",
+        f"{macro.name}! takes one more argument, for {port.vendor.variant}; calls with "
+        f"{macro.arity} arguments still work",
+        symbol=f"{macro.name}!",
+        status=emit.Status.PORTED if macro.arity + 1 in arities else emit.Status.TODO,
+        edits=(Edit(rule.start_byte, rule.start_byte, new),),
+    )
+
+
+def _ported_body(place: Place, rule: Node, body: str) -> str:
+    """Return the body of the new rule: conditional items copied, nested calls with an argument."""
+    port = place.port
+    items = re.compile(
+        r"(?P<indent>[ \t]*)(?P<item>#\[cfg\(feature = \"" + port.vendor.source + r"\"\)\]"
+        r"(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\})",
+        re.DOTALL,
+    )
+    copied = items.sub(
+        lambda m: f"{m[0]}\n\n{m['indent']}{port.rename(m['item'])}", body
+    )
+    for macro in port.macros.values():
+        nested = re.compile(rf"({macro.name}!\s*\()([^()]*)(\))")
+        copied = nested.sub(lambda m, macro=macro: m[1] + _more(port, macro, m[2]) + m[3], copied)
+    return copied
+
+
+def _more(port: Port, macro: DeviceMacro, arguments: str) -> str:
+    parts = arguments.split(",")
+    if len([p for p in parts if p.strip()]) != macro.arity:
+        return arguments
+    added = port.rename(parts[macro.position])
+    return ",".join([*parts[: macro.position + 1], added, *parts[macro.position + 1 :]])
+
+
+RULE = Rule(CODE, "device_macro", frozenset({"macro_definition"}), check)

@@ -1,0 +1,69 @@
+"""A call of a macro that takes one argument per backend.
+
+``test_device!(add, add_cpu, add_gpu, add_metal)`` makes a test for each backend. The call gains the
+name of ROCm's, in the position that the macro's definition gives it. The argument is found by that
+position and not by its text: many calls name CUDA's test ``_gpu``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Edit, Finding
+from portkit.rules import Rule
+from portkit.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place
+
+CODE = "PK602"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a call of a macro whose definition names the source vendor."""
+    port = place.port
+    macro = port.macros.get(field_text(place.node, "macro").rsplit("::", 1)[-1])
+    if macro is None:
+        return
+    arguments = _arguments(place.node)
+    if len(arguments) < macro.arity:
+        return
+    group = arguments[macro.position]
+    start, end = group[0].start_byte, group[-1].end_byte
+    old = place.source.text(start, end)
+    new = port.rename(old)
+    if new == old:
+        new = old.replace("gpu", port.vendor.name)
+    if new == old:
+        new = f"{old}_{port.vendor.name}"
+    indent = place.source.indent(start)
+    multiline = place.source.data.rfind(b"\n", place.node.start_byte, start) > 0
+    separator = f",\n{indent}" if multiline else ", "
+    yield emit.finding(
+        place,
+        CODE,
+        f"call of {macro.name}!",
+        f"name the test of {port.vendor.variant}: {new}",
+        symbol=node_text(arguments[0][0]),
+        status=emit.Status.PORTED if len(arguments) > macro.arity else emit.Status.TODO,
+        edits=(Edit(end, end, separator + new),),
+    )
+
+
+def _arguments(node: Node) -> list[list[Node]]:
+    tree = next((c for c in node.named_children if c.type == "token_tree"), None)
+    groups: list[list[Node]] = [[]]
+    for child in tree.children[1:-1] if tree is not None else ():
+        if child.type == ",":
+            groups.append([])
+        else:
+            groups[-1].append(child)
+    return [g for g in groups if g]
+
+
+RULE = Rule(CODE, "device_macro_call", frozenset({"macro_invocation"}), check)

@@ -1,0 +1,113 @@
+"""An arm of a ``match`` on a value of the CUDA backend.
+
+A ``match`` over devices or storages has one arm per backend. The ROCm arm is the CUDA arm under
+the name table: ``Storage::Cuda(s) => ..`` gives ``Storage::Rocm(s) => ..``, and an arm on two
+values of one backend, ``(Cuda(a), Cuda(b))``, gives one on two values of ROCm. Without it rustc
+reports a missing variant, but not where a ``_`` arm swallows it: that is why such arms are found
+here and not left to the compiler. An arm on the string ``"cuda"`` is treated the same.
+
+Arms that name a peer's value, such as ``(Cuda(_), Metal(_))``, are copied too. Not handled: an arm
+whose pattern is a macro.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.analog import copy_place, pattern_members
+from portkit.cfg import parse_cfg
+from portkit.finding import Finding, Span
+from portkit.names import code_only
+from portkit.port import Gating, Place
+from portkit.rules import Rule
+from portkit.source import node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+CODE = "PK301"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find an arm on a value of the source vendor."""
+    pattern = place.node.child_by_field_name("pattern")
+    if pattern is None or place.scope.vendor:
+        return
+    members = pattern_members(pattern)
+    named = [m for m in members if names_vendor(place, node_text(m))]
+    if not named or len(named) < len(members):
+        return
+    if emit.unported_feature(place):
+        return
+    if place.port.gating is Gating.CFG and _forbids(place.node, place.port.vendor.source):
+        yield emit.finding(
+            place,
+            CODE,
+            f"match arm: {enum_of(place, pattern)}",
+            "the variant does not exist without the feature, so no arm answers for it",
+            symbol=place.symbol(),
+            applicability=emit.Applicability.KEEP,
+        )
+        return
+    status, claims = emit.ported(place, _counterpart(place, pattern))
+    yield emit.finding(
+        place,
+        CODE,
+        f"match arm: {enum_of(place, pattern)}",
+        f"copy the arm for {place.port.vendor.variant}",
+        status=status,
+        edits=(emit.insertion(place, emit.gated(place, copy_place(place))),),
+        claims=claims,
+    )
+
+
+def names_vendor(place: Place, text: str) -> bool:
+    """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
+    port = place.port
+    return port.renames_code(text) or f'"{port.vendor.source}"' in text
+
+
+def enum_of(place: Place, pattern: Node) -> str:
+    """Return the enum that a pattern is about, or a tuple of them, or ``string``."""
+    text = code_only(node_text(pattern))
+    names: list[str] = []
+    for path in re.findall(r"((?:\w+::)+)[A-Z]\w*", text):
+        name = path.rstrip(":").rsplit("::", 1)[-1]
+        names.append(place.scope.type_name if name == "Self" else name)
+    unique = list(dict.fromkeys(n for n in names if n))
+    if not unique:
+        return "string" if '""' in text else "value"
+    return unique[0] if len(unique) == 1 else f"({', '.join(unique)})"
+
+
+def pattern_key(text: str) -> tuple[str, ...]:
+    """Return what a pattern asks for: the last names of its paths, and its strings."""
+    return tuple(re.findall(r'\b[A-Z]\w*\b(?!::)|"[^"]*"', text))
+
+
+def _counterpart(place: Place, pattern: Node) -> Span | None:
+    wanted = pattern_key(place.port.rename(node_text(pattern)))
+    forbidden = _forbids(place.node, place.port.vendor.source)
+    for arm, _ in emit.peers_of(place):
+        other = arm.child_by_field_name("pattern")
+        if other is None or _forbids(arm, place.port.vendor.name) != forbidden:
+            continue
+        if any(pattern_key(node_text(m)) == wanted for m in (other, *pattern_members(other))):
+            return Span(arm.start_byte, arm.end_byte)
+    return None
+
+
+def _forbids(arm: Node, feature: str) -> bool:
+    for child in arm.children:
+        if child.type == "attribute_item":
+            cfg = parse_cfg(node_text(child))
+            if cfg is not None and cfg.forbids(feature):
+                return True
+    return False
+
+
+RULE = Rule(CODE, "match_arm", frozenset({"match_arm"}), check)

@@ -1,0 +1,62 @@
+"""A condition that asks for a peer, such as ``is_metal()``.
+
+Such a condition works around what one platform lacks, or takes what only it has. ROCm follows
+CUDA, so the branch is not taken and nothing is written; but the reason behind the condition may
+hold on AMD as well, and that is for a person to see: the finding is ``review`` with nothing to
+write. A decision in the profile settles it with its reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Applicability, Finding
+from portkit.rules import Rule
+from portkit.rules.device_check import decision_holder
+from portkit.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.port import Place
+
+CODE = "PK405"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a call that asks whether the device is a peer's."""
+    port = place.port
+    name = field_text(place.node, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
+    if name not in {f"is_{p}" for p in port.vendor.peers} or place.scope.vendor:
+        return
+    holder = decision_holder(place.node)
+    condition = holder.child_by_field_name("condition")
+    if port.names_source(node_text(condition) if condition is not None else node_text(holder)):
+        yield emit.finding(
+            place,
+            CODE,
+            f"{name} check",
+            "the condition names CUDA as well, and is decided there",
+            applicability=Applicability.KEEP,
+        )
+        return
+    around = place.source.text(holder.start_byte, holder.end_byte)
+    decision = next(
+        (c for c in port.codebase.conditions if c.verdict == "peer" and c.applies(place.source.path, around)),
+        None,
+    )
+    yield emit.finding(
+        place,
+        CODE,
+        f"{name} check",
+        decision.reason
+        if decision
+        else f"ROCm follows CUDA and does not take this branch; see whether {name} stands for "
+        "something that AMD lacks too",
+        applicability=Applicability.REVIEW,
+        status=emit.Status.NONE,
+    )
+
+
+RULE = Rule(CODE, "peer_check", frozenset({"call_expression"}), check)

@@ -1,0 +1,51 @@
+"""An operation that a peer has and CUDA has not.
+
+``Sdpa`` implements ``metal_fwd`` and no ``cuda_fwd``. There is nothing to derive a ROCm kernel from:
+on ROCm, as on CUDA, the operation answers that it is not implemented, and callers take the generic
+path. It is reported so that a person knows which operations ROCm will lack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Applicability, Finding, Span
+from portkit.port import item_symbol
+from portkit.rules import Rule
+from portkit.source import field_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.port import Place
+
+CODE = "PK803"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find an implementation with a peer's method and none of the source vendor."""
+    port = place.port
+    body = place.node.child_by_field_name("body")
+    if place.scope.vendor or body is None or not field_text(place.node, "trait"):
+        return
+    names = {field_text(c, "name") for c in body.named_children if c.type == "function_item"}
+    for peer in port.vendor.peers:
+        method = f"{peer}_fwd"
+        if method not in names or f"{port.vendor.source}_fwd" in names:
+            continue
+        node = next(c for c in body.named_children if field_text(c, "name") == method)
+        yield emit.finding(
+            place,
+            CODE,
+            "trait method impl",
+            f"only {peer.capitalize()} implements it; on ROCm it answers as on CUDA, and callers "
+            "take the generic path",
+            symbol=f"{item_symbol(place.node)}::{method}",
+            applicability=Applicability.REVIEW,
+            status=emit.Status.NONE,
+            claims=(Span(node.start_byte, node.end_byte),),
+        )
+
+
+RULE = Rule(CODE, "peer_operation", frozenset({"impl_item"}), check)

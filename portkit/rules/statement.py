@@ -1,0 +1,71 @@
+"""A statement that calls something of CUDA's, outside any condition.
+
+``candle::cuda::set_gemm_reduced_precision_f16(true);`` or the registration of a Python function for
+CUDA. ROCm's own call follows it. Only calls are copied: what binds a name or assigns one is handed
+to the user.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.analog import copy_place
+from portkit.finding import Finding
+from portkit.names import code_only
+from portkit.rules import Rule
+from portkit.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place
+
+CODE = "PK510"
+
+_CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a statement that is a call of something of the source vendor's."""
+    port = place.port
+    inner = place.node.named_children[0] if place.node.named_children else None
+    if place.scope.vendor or place.conditions or inner is None or inner.type not in _CALLS:
+        return
+    if not _calls(place, inner):
+        return
+    copy = copy_place(place)
+    status, claims = emit.ported(place, emit.equal_sibling(place, copy))
+    if port.names_gated(copy):
+        copy = emit.gated(place, copy)
+    yield emit.finding(
+        place,
+        CODE,
+        "statement",
+        f"the same call for {port.vendor.variant}",
+        status=status,
+        edits=(emit.insertion(place, copy),),
+        claims=claims,
+    )
+
+
+def _calls(place: Place, node: Node) -> bool:
+    """Whether a call goes to a path of the source vendor, or registers one through a macro.
+
+    A method of a value is not such a call: which backend the value is on is not known here.
+    """
+    while node.type in ("try_expression", "await_expression"):
+        node = node.named_children[0]
+    function = node.child_by_field_name("function")
+    if function is None:
+        return False
+    if function.type == "scoped_identifier":
+        return place.port.renames_code(node_text(function))
+    arguments = code_only(field_text(node, "arguments"))
+    return bool(re.search(r"\w+!\(\w*" + place.port.vendor.source, arguments))
+
+
+RULE = Rule(CODE, "statement", frozenset({"expression_statement"}), check)

@@ -1,0 +1,75 @@
+"""An example, a test or a bench that asks for CUDA's feature.
+
+``[[example]] name = "cuda_basics", required-features = ["cuda"]`` gains a sibling for the copy of
+its file. A target that asks for an unported feature, or for a peer's, is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Applicability, Edit, Finding
+from portkit.rules import Rule
+from portkit.rules.feature import key_of, strings
+from portkit.source import node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place
+
+CODE = "PK204"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find a target whose required features name the source vendor."""
+    port = place.port
+    if node_text(place.node.named_children[0]) not in ("example", "test", "bench", "bin"):
+        return
+    features = required_features(place.node)
+    name = target_name(place.node)
+    unported = [f for f in features if f in port.vendor.unported]
+    if unported or port.vendor.source not in features:
+        yield emit.finding(
+            place,
+            CODE,
+            "target in Cargo.toml",
+            port.vendor.unported[unported[0]] if unported else "it belongs to a peer",
+            symbol=name,
+            applicability=Applicability.KEEP,
+        )
+        return
+    copy = port.rename(place.code.rstrip())
+    standing = any(target_name(n) == port.rename(name) for n, _ in emit.peers_of(place))
+    end = place.node.start_byte + len(place.code.rstrip().encode())
+    yield emit.finding(
+        place,
+        CODE,
+        "target in Cargo.toml",
+        f"{port.rename(name)} is its copy",
+        symbol=name,
+        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        edits=(Edit(end, end, f"\n\n{copy}"),),
+    )
+
+
+def required_features(element: Node) -> list[str]:
+    """Return the features that a target asks for."""
+    for pair in element.named_children:
+        if pair.type == "pair" and key_of(pair) == "required-features":
+            return strings(pair.named_children[-1])
+    return []
+
+
+def target_name(element: Node) -> str:
+    """Return the name of a target."""
+    for pair in element.named_children:
+        if pair.type == "pair" and key_of(pair) == "name":
+            return node_text(pair.named_children[-1])[1:-1]
+    return ""
+
+
+RULE = Rule(CODE, "target", frozenset({"table_array_element"}), check)

@@ -1,0 +1,44 @@
+"""A place that belongs to a library without a counterpart: cuDNN, NCCL, cuTile, flash attention.
+
+The profile lists such features, each with its reason. What stands under one, or is named after one,
+is left alone; a copy of the code around it is made with the feature off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Applicability, Finding
+from portkit.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.port import Place
+
+CODE = "PK801"
+
+_NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find an item under an unported feature, or a name of one."""
+    port = place.port
+    feature = emit.unported_feature(place)
+    if not feature and place.kind in _NAMES:
+        words = place.code.lower().replace("_", "-")
+        feature = next((f for f in sorted(port.vendor.unported) if f in words), "")
+    if not feature:
+        return
+    yield emit.finding(
+        place,
+        CODE,
+        f"feature {feature}" if place.kind not in _NAMES else f"name of {feature}",
+        port.vendor.unported[feature],
+        symbol=place.symbol(place.name),
+        applicability=Applicability.KEEP,
+    )
+
+
+RULE = Rule(CODE, "unported", frozenset({"*"}), check)

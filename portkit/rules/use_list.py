@@ -1,0 +1,111 @@
+"""An import or a re-export of something of CUDA's.
+
+``use crate::{CpuStorage, CudaStorage}`` gains ``RocmStorage``; ``pub use cuda::{..}``, whose path is
+CUDA's, gets a copy beside it. With ``--gating cfg`` a member of a list cannot carry an attribute, so
+an import of its own is written under the feature.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.analog import copy_place
+from portkit.finding import Edit, Finding, Span
+from portkit.names import normal
+from portkit.port import Gating
+from portkit.rules import Rule
+from portkit.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Place
+
+CODE = "PK509"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find an import that names the source vendor."""
+    port = place.port
+    if place.scope.vendor or place.conditions or not port.renames_code(place.code):
+        return
+    argument = place.node.child_by_field_name("argument")
+    if argument is None:
+        return
+    if port.renames_code(node_text(argument).split("{", 1)[0]):
+        copy = copy_place(place)
+        if port.names_gated(copy):
+            copy = emit.gated(place, copy)
+        status, claims = emit.ported(place, emit.equal_sibling(place, copy_place(place)))
+        edits: tuple[Edit, ...] = (emit.insertion(place, copy),)
+    else:
+        members = list(_members(place, argument))
+        if not members:
+            return
+        standing = {normal(m) for m in _leaves(place)}
+        missing = [m for _, m, path in members if normal(path) not in standing]
+        status = emit.Status.TODO if missing else emit.Status.PORTED
+        claims = (place.span,)
+        if port.gating is Gating.CFG and any(port.names_gated(path) for _, _, path in members):
+            head = place.source.text(place.node.start_byte, argument.start_byte)
+            lines = [
+                emit.gated(place, f"{head}{path};") if port.names_gated(path) else f"{head}{path};"
+                for _, _, path in members
+            ]
+            edits = (emit.insertion(place, f"\n{place.indent}".join(lines)),)
+        else:
+            edits = tuple(
+                Edit(n.end_byte, n.end_byte, f", {name}") for n, name, _ in members
+            )
+    yield emit.finding(
+        place,
+        CODE,
+        "import/re-export",
+        f"import what {port.vendor.variant} has in its place",
+        symbol=place.symbol(field_text(place.node, "argument").split("{")[0].strip()),
+        status=status,
+        edits=edits,
+        claims=claims,
+    )
+
+
+def _members(place: Place, node: Node, prefix: str = "") -> Iterator[tuple[Node, str, str]]:
+    """Yield each member to add to a list: the node, the new member, and its whole path."""
+    if node.type == "scoped_use_list":
+        path = field_text(node, "path")
+        inner = node.child_by_field_name("list")
+        if inner is not None:
+            for child in inner.named_children:
+                yield from _members(place, child, f"{prefix}{path}::" if path else prefix)
+    elif node.type == "use_list":
+        for child in node.named_children:
+            yield from _members(place, child, prefix)
+    else:
+        text = node_text(node)
+        renamed = place.port.rename(text)
+        if place.port.renames_code(text):
+            yield node, renamed, prefix + renamed
+
+
+def _leaves(place: Place) -> Iterator[str]:
+    """Yield the whole path of each thing that the imports around a place bring in."""
+    for node, _ in place.siblings:
+        argument = node.child_by_field_name("argument") if node.type == "use_declaration" else None
+        pending: list[tuple[Node, str]] = [(argument, "")] if argument is not None else []
+        while pending:
+            current, prefix = pending.pop()
+            if current.type == "scoped_use_list":
+                path = field_text(current, "path")
+                inner = current.child_by_field_name("list")
+                if inner is not None:
+                    pending.append((inner, f"{prefix}{path}::" if path else prefix))
+            elif current.type == "use_list":
+                pending += [(c, prefix) for c in current.named_children]
+            else:
+                yield prefix + node_text(current)
+
+
+RULE = Rule(CODE, "use_list", frozenset({"use_declaration"}), check)

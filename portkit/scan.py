@@ -1,0 +1,296 @@
+"""From a tree to its findings.
+
+Only what holds a backend mention is looked at: a walk descends from the root of a file's syntax
+tree into the nodes that hold a mention which no finding has claimed yet. What is left when the walk
+ends is *unaccounted*, so that nothing can be passed over in silence.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit import files
+from portkit.finding import Applicability, Finding, Span, Status
+from portkit.port import Place, Port, Scope, conditions_of, item_symbol
+from portkit.rules import rules
+from portkit.source import ATTACHED, field_text, grouped, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.port import DeviceMacro
+    from portkit.profile import CodebaseProfile, VendorProfile
+    from portkit.rules import Rule
+    from portkit.source import Source
+    from portkit.workspace import Workspace
+
+CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unaccounted:
+    """A backend mention that no finding accounts for."""
+
+    path: str
+    offset: int
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a scan says about a tree.
+
+    Attributes:
+        port: the job, with all that was learnt about the tree.
+        findings: sorted by path and position.
+        unaccounted: mentions that no finding accounts for, sorted.
+    """
+
+    port: Port
+    findings: tuple[Finding, ...]
+    unaccounted: tuple[Unaccounted, ...]
+
+
+def scan(
+    workspace: Workspace,
+    vendor: VendorProfile,
+    codebase: CodebaseProfile,
+    *,
+    gating: str = "dummy",
+    chosen: Iterable[Rule] | None = None,
+) -> Scan:
+    """Find every place in a workspace where a backend decision stands.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor to port to.
+        codebase: what is particular to the codebase.
+        gating: ``dummy`` or ``cfg``.
+        chosen: the rules to ask; all of them by default.
+    """
+    from portkit.port import Gating
+
+    port = Port(workspace, vendor, codebase, Gating(gating))
+    port = replace(port, macros=_device_macros(port))
+    port = replace(port, analogs=files.analogs(port))
+    by_node: dict[str, list[Rule]] = {}
+    for rule in rules() if chosen is None else chosen:
+        for kind in rule.nodes:
+            by_node.setdefault(kind, []).append(rule)
+    findings: list[Finding] = list(files.unread(port))
+    unaccounted: list[Unaccounted] = []
+    targets = set(port.analogs.values())
+    for path, source in workspace.sources.items():
+        mentions = [m.start() for m in port.mention.finditer(source.data)]
+        seeds = _seeds(port, source)
+        if not mentions and not seeds:
+            continue
+        whole = files.whole_file(port, source, len(mentions))
+        if whole is not None:
+            findings.append(whole)
+            continue
+        if path in targets or not path.endswith((".rs", ".toml")):
+            continue
+        walk = _Walk(port, source, mentions, seeds, by_node)
+        walk.run()
+        findings += walk.findings
+        unaccounted += walk.left()
+    findings += files.additions(port)
+    findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
+    return Scan(port, tuple(findings), tuple(sorted(unaccounted)))
+
+
+def _device_macros(port: Port) -> Mapping[str, DeviceMacro]:
+    """Return the macros of the tree that take an argument for the source vendor."""
+    from portkit.rules.device_macro import describe
+
+    found: dict[str, DeviceMacro] = {}
+    definition = re.compile(rb"macro_rules!")
+    for path, source in port.workspace.sources.items():
+        if not path.endswith(".rs") or not definition.search(source.data):
+            continue
+        if port.codebase.kept(path) or not port.mention.search(source.data):
+            continue
+        pending = [source.tree.root_node]
+        while pending:
+            node = pending.pop()
+            if node.type == "macro_definition":
+                macro = describe(port, node)
+                if macro is not None:
+                    found[macro.name] = macro
+            elif definition.search(source.data, node.start_byte, node.end_byte):
+                pending += node.named_children
+    return dict(sorted(found.items()))
+
+
+def _seeds(port: Port, source: Source) -> list[int]:
+    """Return the offsets that are looked at although they hold no mention."""
+    if source.path == "Cargo.toml":
+        return [m.start() for m in re.finditer(rb"^members\b", source.data, re.MULTILINE)]
+    if not port.macros or not source.path.endswith(".rs"):
+        return []
+    names = "|".join(port.macros)
+    return [m.start() for m in re.finditer(rf"\b(?:{names})!".encode(), source.data)]
+
+
+class _Walk:
+    """One walk over one file."""
+
+    def __init__(
+        self,
+        port: Port,
+        source: Source,
+        mentions: list[int],
+        seeds: list[int],
+        by_node: Mapping[str, list[Rule]],
+    ) -> None:
+        self.port = port
+        self.source = source
+        self.mentions = mentions
+        self.open = sorted({*mentions, *seeds})
+        self.by_node = by_node
+        self.crate = port.workspace.crate_of(source.path)
+        self.findings: list[Finding] = []
+
+    def run(self) -> None:
+        """Walk from the root."""
+        root = self.source.tree.root_node
+        if root.has_error:
+            self.findings.append(_syntax_error(self.source, root))
+        pending: list[tuple[Place, Scope]] = []
+        self._push(pending, root, Scope())
+        while pending:
+            place, scope = pending.pop()
+            if not self._holds_open(place.span):
+                continue
+            for rule in (*self.by_node.get(place.kind, ()), *self.by_node.get("*", ())):
+                for finding in rule.check(place):
+                    self.findings.append(finding)
+                    self._claim(finding.claims)
+            if self._holds_open(place.span):
+                self._push(pending, place.node, _inside(place))
+
+    def left(self) -> list[Unaccounted]:
+        """Return the mentions that nothing has claimed."""
+        real = set(self.mentions)
+        found = []
+        for offset in self.open:
+            if offset in real:
+                line, _ = self.source.position(offset)
+                start = self.source.line_starts[line - 1]
+                text = self.source.data[start:].split(b"\n", 1)[0].decode(errors="replace").strip()
+                found.append(Unaccounted(self.source.path, offset, line, text))
+        return found
+
+    def _push(self, pending: list[tuple[Place, Scope]], node: Node, scope: Scope) -> None:
+        siblings = tuple(grouped(node))
+        for child, attributes in reversed(siblings):
+            start = attributes[0].start_byte if attributes else child.start_byte
+            if not self._holds_open(Span(start, child.end_byte)):
+                continue
+            place = Place(
+                child, attributes, siblings, self.source, scope, self.crate, self.port
+            )
+            pending.append((place, scope))
+            # Comments among the attributes of an item that nobody claims are places of their own.
+            for attached in attributes:
+                if attached.type != "attribute_item":
+                    comment = Place(
+                        attached, (), siblings, self.source, scope, self.crate, self.port
+                    )
+                    pending.insert(0, (comment, scope))
+
+    def _holds_open(self, span: Span) -> bool:
+        at = bisect.bisect_left(self.open, span.start)
+        return at < len(self.open) and self.open[at] < span.end
+
+    def _claim(self, spans: Iterable[Span]) -> None:
+        for span in spans:
+            low = bisect.bisect_left(self.open, span.start)
+            high = bisect.bisect_left(self.open, span.end)
+            del self.open[low:high]
+
+
+def _inside(place: Place) -> Scope:
+    """Return the scope of what a place holds."""
+    scope, node = place.scope, place.node
+    vendor = scope.vendor or _vendor(place)
+    gated = scope.gated or place.requires(place.port.vendor.name)
+    if node.type in ("function_item", "trait_item", "impl_item", "mod_item", "enum_item",
+                     "struct_item", "macro_definition"):
+        name = item_symbol(node)
+        container = CONTAINERS.get(node.type, "")
+        if container == "impl" and node.child_by_field_name("trait") is not None:
+            container = "trait impl"
+        type_name = scope.type_name
+        if node.type in ("impl_item", "trait_item"):
+            type_name = name.rsplit(" for ", 1)[-1].removeprefix("trait ")
+        return Scope(
+            symbol=place.symbol(name),
+            function=field_text(node, "name") if node.type == "function_item" else scope.function,
+            type_name=type_name,
+            container=container,
+            vendor=vendor,
+            gated=gated,
+        )
+    if node.type in ("declaration_list", "enum_variant_list", "field_declaration_list"):
+        return replace(scope, vendor=vendor, gated=gated)
+    return replace(scope, vendor=vendor, gated=gated, container="")
+
+
+def _vendor(place: Place) -> str:
+    """Return the vendor that a place is specific to, or an empty string."""
+    port, kind = place.port, place.kind
+    from portkit.emit import unported_feature
+
+    if unported_feature(place):
+        return "unported"
+    if kind in ATTACHED:
+        return ""
+    if place.requires(port.vendor.source):
+        return port.vendor.source
+    if place.requires(port.vendor.name):
+        return port.vendor.name
+    if kind in ("function_item", "struct_item", "trait_item", "mod_item", "const_item"):
+        named = port.vendor_of(place.name)
+        return named if named in (port.vendor.source, port.vendor.name) else ""
+    if kind == "impl_item":
+        head = field_text(place.node, "type") + " " + field_text(place.node, "trait")
+        if port.renames_code(head):
+            return port.vendor.source
+        if port.vendor.variant in head:
+            return port.vendor.name
+    if kind == "match_arm":
+        pattern = node_text(place.node.child_by_field_name("pattern"))
+        return port.vendor.name if re.search(rf"\b{port.vendor.variant}\b", pattern) else ""
+    return ""
+
+
+def _syntax_error(source: Source, root: Node) -> Finding:
+    node = root
+    while True:
+        inner = next((c for c in node.children if c.has_error or c.is_missing), None)
+        if inner is None or inner.type == "ERROR":
+            node = inner or node
+            break
+        node = inner
+    return Finding(
+        code="PK901",
+        path=source.path,
+        span=Span(node.start_byte, max(node.end_byte, node.start_byte + 1)),
+        construct="syntax error",
+        symbol=PurePosixPath(source.path).name,
+        applicability=Applicability.MANUAL,
+        status=Status.NONE,
+        message="the file is not parsed whole; what stands around this place was still looked at",
+    )
+
+
+__all__ = ["Scan", "Unaccounted", "conditions_of", "scan"]

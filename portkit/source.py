@@ -1,0 +1,112 @@
+"""One file of the tree: its bytes, its lazily parsed syntax tree and its lines."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node, Tree
+
+    from portkit.finding import Span
+
+ATTACHED = frozenset({"attribute_item", "line_comment", "block_comment"})
+"""Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the workspace.
+
+    Attributes:
+        path: relative to the workspace root, with ``/``.
+        data: the bytes on disk.
+    """
+
+    path: str
+    data: bytes
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The syntax tree; Rust and TOML are told apart by the file's name."""
+        return _parse(self.path, self.data)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of the first byte of each line."""
+        return [0, *(m.end() for m in re.finditer(rb"\n", self.data))]
+
+    @property
+    def newline(self) -> str:
+        r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
+        first = self.data.find(b"\n")
+        return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the line and the column of a byte offset, both from 1; columns count bytes."""
+        line = bisect.bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    def text(self, start: int, end: int) -> str:
+        r"""Return the text of a range of bytes, with ``\n`` as line ending."""
+        return self.data[start:end].decode().replace("\r\n", "\n")
+
+    def slice(self, span: Span) -> str:
+        """Return the text of a span."""
+        return self.text(span.start, span.end)
+
+    def indent(self, offset: int) -> str:
+        """Return the white space that begins the line of ``offset``."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        match = re.compile(rb"[ \t]*").match(self.data, start)
+        return match.group().decode() if match else ""
+
+    def line_tail(self, offset: int) -> int:
+        """Return the end of a comment that follows ``offset`` on its line, or ``offset``."""
+        match = re.compile(rb"[ \t]*//[^\r\n]*").match(self.data, offset)
+        return match.end() if match else offset
+
+
+def _parse(path: str, data: bytes) -> Tree:
+    from tree_sitter import Language, Parser
+
+    if path.endswith(".toml"):
+        import tree_sitter_toml
+
+        return Parser(Language(tree_sitter_toml.language())).parse(data)
+    import tree_sitter_rust
+
+    return Parser(Language(tree_sitter_rust.language())).parse(data)
+
+
+def node_text(node: Node | None) -> str:
+    """Return the text of a node, or an empty string for none."""
+    return node.text.decode() if node is not None and node.text is not None else ""
+
+
+def field_text(node: Node, field: str) -> str:
+    """Return the text of a named field of a node, or an empty string where it has none."""
+    return node_text(node.child_by_field_name(field))
+
+
+def grouped(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Yield each child with the attributes and doc comments that belong to it.
+
+    A plain comment belongs to nothing, unless an attribute stands above it.
+    """
+    attached: list[Node] = []
+    for child in node.children:
+        if child.type in ATTACHED and (
+            child.type == "attribute_item" or attached or node_text(child).startswith(("///", "/**"))
+        ):
+            attached.append(child)
+        else:
+            yield child, tuple(attached)
+            attached = []
+    for child in attached:
+        yield child, ()

@@ -1,0 +1,354 @@
+//! Finds and opens the shared libraries of ROCm.
+//!
+//! A run-time installation often has versioned files only (`libamdhip64.so.6`, `librocblas.so.4`),
+//! and the libraries do not share their version numbers. So each [`Library`] lists the names that
+//! its releases have had. The names are tried as the dynamic loader finds them
+//! (`LD_LIBRARY_PATH`, `ldconfig`; `PATH` on Windows), then in the `lib` (`bin` on Windows) folder
+//! of `ROCM_PATH`, of `HIP_PATH`, and of `/opt/rocm`.
+//!
+//! | library | ROCm 5 | ROCm 6 | ROCm 7 | Windows |
+//! | --- | --- | --- | --- | --- |
+//! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64.dll`, `amdhip64_6.dll`, `amdhip64_7.dll` |
+//! | [`ROCBLAS`] | `librocblas.so.3` | `.so.4` | `.so.5` | `rocblas.dll` |
+//! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `.so.1` | `hiprand.dll` |
+//! | [`HIPRTC`] | `libhiprtc.so.5` | `.so.6` | `.so.7` | `hiprtc0600.dll`, …, `hiprtc0702.dll` |
+//!
+//! The numbers are the `SOVERSION`s in the CMake files of the libraries' releases: the major
+//! version of HIP for HIP and hipRTC (`hipamd/src/CMakeLists.txt`), `rocblas_SOVERSION`
+//! (`library/CMakeLists.txt`) and `hiprand_SOVERSION` (`CMakeLists.txt`).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The HIP runtime.
+pub static HIP: Library = Library::new(Names {
+    title: "the HIP runtime",
+    package: "hip-runtime-amd",
+    stem: "amdhip64",
+    versions: &["7", "6", "5"],
+    windows: &["amdhip64_7", "amdhip64_6", "amdhip64"],
+});
+
+/// Dense linear algebra.
+pub static ROCBLAS: Library = Library::new(Names {
+    title: "rocBLAS",
+    package: "rocblas",
+    stem: "rocblas",
+    versions: &["5", "4", "3"],
+    windows: &["rocblas"],
+});
+
+/// Random numbers.
+pub static HIPRAND: Library = Library::new(Names {
+    title: "hipRAND",
+    package: "hiprand",
+    stem: "hiprand",
+    versions: &["1"],
+    windows: &["hiprand"],
+});
+
+/// The compiler for kernels in source form.
+pub static HIPRTC: Library = Library::new(Names {
+    title: "hipRTC",
+    package: "hip-runtime-amd",
+    stem: "hiprtc",
+    versions: &["7", "6", "5"],
+    windows: &[
+        "hiprtc0702",
+        "hiprtc0701",
+        "hiprtc0700",
+        "hiprtc0604",
+        "hiprtc0603",
+        "hiprtc0602",
+        "hiprtc0601",
+        "hiprtc0600",
+        "hiprtc",
+    ],
+});
+
+/// What a library is called.
+struct Names {
+    /// In a message.
+    title: &'static str,
+    /// AMD's package for Linux.
+    package: &'static str,
+    /// The file name without prefix, suffix and version.
+    stem: &'static str,
+    /// The versions that follow `.so`, newest first.
+    versions: &'static [&'static str],
+    /// The stems on Windows, newest first.
+    windows: &'static [&'static str],
+}
+
+/// A shared library that is opened when it is first needed and never closed.
+pub struct Library {
+    names: Names,
+    opened: OnceLock<Result<Opened, LoadError>>,
+    missing: Mutex<Vec<&'static str>>,
+}
+
+struct Opened {
+    library: libloading::Library,
+    path: PathBuf,
+}
+
+impl Library {
+    const fn new(names: Names) -> Self {
+        Self {
+            names,
+            opened: OnceLock::new(),
+            missing: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Opens the library, if that was not done before.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`], when there is none or none can be opened. The outcome is kept: a second call
+    /// does not search again.
+    pub fn load(&self) -> Result<&Path, LoadError> {
+        match self.open() {
+            Ok(opened) => Ok(&opened.path),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// What kept a function of this library from being called, if something did.
+    pub fn problem(&self) -> Option<String> {
+        match self.opened.get()? {
+            Err(error) => Some(error.to_string()),
+            Ok(opened) => {
+                let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+                (!missing.is_empty()).then(|| {
+                    format!(
+                        "{} ({}) lacks {}: a newer ROCm is needed",
+                        self.names.title,
+                        opened.path.display(),
+                        missing.join(", "),
+                    )
+                })
+            }
+        }
+    }
+
+    /// Looks up a function; remembers its name when there is none.
+    ///
+    /// # Safety
+    ///
+    /// `F` has to be the type of a function pointer with the C signature of `name`.
+    pub(crate) unsafe fn function<F: Copy>(&self, name: &'static str) -> Option<F> {
+        let opened = self.open().as_ref().ok()?;
+        // SAFETY: the caller vouches for the signature.
+        match unsafe { opened.library.get::<F>(name.as_bytes()) } {
+            Ok(symbol) => Some(*symbol),
+            Err(_) => {
+                let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+                missing.push(name);
+                None
+            }
+        }
+    }
+
+    fn open(&self) -> &Result<Opened, LoadError> {
+        self.opened.get_or_init(|| {
+            let files = self.names.files();
+            let folders = folders(|name| std::env::var_os(name));
+            let mut broken = None;
+            for path in candidates(&files, &folders) {
+                // SAFETY: ROCm's libraries may be opened at any time and from any thread.
+                match unsafe { libloading::Library::new(&path) } {
+                    Ok(library) => return Ok(Opened { library, path }),
+                    Err(error) if broken.is_none() => {
+                        let text = error.to_string();
+                        if !is_absent(&path, &text) {
+                            broken = Some(text);
+                        }
+                    }
+                    Err(_) => {}
+                }
+            }
+            Err(LoadError {
+                title: self.names.title,
+                package: self.names.package,
+                files,
+                folders,
+                broken,
+            })
+        })
+    }
+}
+
+impl Names {
+    /// The file names on this platform, in the order in which they are tried.
+    ///
+    /// The name without a version goes first: where there is one, it is what the person who
+    /// installed ROCm chose.
+    fn files(&self) -> Vec<String> {
+        use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+        if cfg!(windows) {
+            return self.windows.iter().map(|stem| format!("{stem}{DLL_SUFFIX}")).collect();
+        }
+        let plain = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", self.stem);
+        let versioned = self.versions.iter().map(|version| format!("{plain}.{version}"));
+        std::iter::once(plain.clone()).chain(versioned).collect()
+    }
+}
+
+/// The folders to search after the dynamic loader's own.
+fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let leaf = if cfg!(windows) { "bin" } else { "lib" };
+    let mut folders: Vec<PathBuf> = ["ROCM_PATH", "HIP_PATH"]
+        .into_iter()
+        .filter_map(variable)
+        .filter(|root| !root.is_empty())
+        .map(PathBuf::from)
+        .chain(cfg!(unix).then(|| PathBuf::from("/opt/rocm")))
+        .map(|root| root.join(leaf))
+        .collect();
+    folders.dedup();
+    folders
+}
+
+fn candidates<'a>(
+    files: &'a [String],
+    folders: &'a [PathBuf],
+) -> impl Iterator<Item = PathBuf> + 'a {
+    let plain = files.iter().map(PathBuf::from);
+    let placed = folders
+        .iter()
+        .flat_map(move |folder| files.iter().map(move |file| folder.join(file)));
+    plain.chain(placed)
+}
+
+/// Whether the loader's `text` says that `path` itself does not exist, and not that something is
+/// wrong with it or with a library that it needs.
+fn is_absent(path: &Path, text: &str) -> bool {
+    if path.is_absolute() || cfg!(windows) {
+        return !path.exists();
+    }
+    text.contains(&*path.to_string_lossy()) && text.contains("No such file")
+}
+
+/// Why a library could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadError {
+    title: &'static str,
+    package: &'static str,
+    files: Vec<String>,
+    folders: Vec<PathBuf>,
+    broken: Option<String>,
+}
+
+impl std::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} could not be loaded: ", self.title)?;
+        if let Some(broken) = &self.broken {
+            return write!(f, "{broken}");
+        }
+        write!(f, "no {} on the loader's path", self.files.join(", "))?;
+        for folder in &self.folders {
+            write!(f, " or in {}", folder.display())?;
+        }
+        if cfg!(windows) {
+            return write!(f, "; install AMD's HIP SDK, or set HIP_PATH to where it is");
+        }
+        write!(
+            f,
+            "; install ROCm 6.0 or newer (AMD's package {}), or set LD_LIBRARY_PATH or ROCM_PATH \
+             to where it is",
+            self.package
+        )
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Names = Names {
+        title: "the library",
+        package: "a-package",
+        stem: "no_such_library",
+        versions: &["2", "1"],
+        windows: &["no_such_library_2", "no_such_library"],
+    };
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_plain_name_goes_first_then_the_newest_version() {
+        assert_eq!(
+            HIP.names.files(),
+            ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"]
+        );
+        assert_eq!(
+            ROCBLAS.names.files(),
+            ["librocblas.so", "librocblas.so.5", "librocblas.so.4", "librocblas.so.3"]
+        );
+    }
+
+    #[test]
+    #[cfg(windows)]
+    fn windows_names_carry_the_version_in_the_stem() {
+        assert_eq!(HIP.names.files(), ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_environment_goes_before_the_default_folder() {
+        let variable = |name: &str| (name == "ROCM_PATH").then(|| OsString::from("/somewhere"));
+        assert_eq!(
+            folders(variable),
+            [PathBuf::from("/somewhere/lib"), PathBuf::from("/opt/rocm/lib")]
+        );
+        assert_eq!(folders(|_| None), [PathBuf::from("/opt/rocm/lib")]);
+        assert_eq!(folders(|_| Some(OsString::new())), [PathBuf::from("/opt/rocm/lib")]);
+    }
+
+    #[test]
+    fn plain_names_go_before_folders() {
+        let files = ["a".to_string(), "b".to_string()];
+        let folders = [PathBuf::from("x")];
+        let found: Vec<_> = candidates(&files, &folders).collect();
+        assert_eq!(
+            found,
+            [
+                PathBuf::from("a"),
+                PathBuf::from("b"),
+                Path::new("x").join("a"),
+                Path::new("x").join("b")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_missing_dependency_is_not_an_absent_library() {
+        let path = Path::new("libamdhip64.so.6");
+        let absent = "libamdhip64.so.6: cannot open shared object file: No such file or directory";
+        let broken = "libhsa-runtime64.so.1: cannot open shared object file: No such file or \
+                      directory";
+        if !cfg!(windows) {
+            assert!(is_absent(path, absent));
+            assert!(!is_absent(path, broken));
+        }
+    }
+
+    #[test]
+    fn a_missing_library_is_named_with_what_to_do() {
+        let library = Library::new(NONE);
+        assert_eq!(library.problem(), None);
+        let text = library.load().unwrap_err().to_string();
+        assert!(text.starts_with("the library could not be loaded: no "), "{text}");
+        for file in NONE.files() {
+            assert!(text.contains(&file), "{text}");
+        }
+        assert!(text.contains("install"), "{text}");
+        assert_eq!(library.problem(), Some(text));
+        // SAFETY: there is no library, so no function pointer is made.
+        let function = unsafe { library.function::<extern "C" fn()>("f") };
+        assert!(function.is_none());
+    }
+}
