@@ -132,7 +132,8 @@ def _evaluated(
     port: Port, source: Source, node: Node, attached: tuple[Node, ...]
 ) -> _Piece | None:
     """Evaluate a ``cfg`` that names an unported feature with that feature off."""
-    own = [*attached, *(c for c in node.children if c.type == "attribute_item")]
+    inner = node.children if node.type == "match_arm" else ()
+    own = [*attached, *(c for c in inner if c.type == "attribute_item")]
     off = frozenset(port.vendor.unported)
     for attribute, cfg in conditions_of(own):
         value = cfg.without(off)

@@ -9,7 +9,8 @@ It writes all or nothing, also when the process is killed at any instant or the 
    that is killed after is finished by the next run.
 5. Each staged file is renamed over its target, and the journal is removed.
 
-If a rename fails, or the run is interrupted from the keyboard, what was written is taken back.
+If a rename fails, or the run is interrupted from the keyboard, what was written is taken back; a
+run that is killed meanwhile is taken back by the next run.
 
 What step *n* relies on is made durable (fsync) before step *n*: the record before staging, the
 staged files before the commit, the renames before the journal goes. So a loss of power is as
@@ -116,7 +117,7 @@ def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
         try:
             journal.begin(record)
             _stage(journal, record, changes, seen)
-            journal.advance(State.STAGING, State.COMMITTED)
+            journal.commit()
         except BaseException as error:
             with contextlib.suppress(OSError):
                 journal.clear(record)
@@ -319,18 +320,21 @@ class _Target:
     def can_finish(self) -> bool:
         """Whether it can be given its new content, or has been, without losing an edit."""
         if self.written:
-            return self.holds is not _Holds.BEFORE  # put back by hand; the content is used up
+            # Taken back, by portkit or by hand: the new content is used up.
+            return self.holds is not _Holds.BEFORE and not self._taken_back()
         return self.holds is _Holds.AFTER or (
             self.holds is _Holds.BEFORE and _digest(self.staged) == self.entry.after
         )
 
-    def can_restore(self) -> bool:
+    def can_take_back(self) -> bool:
         """Whether it can be given its old content, or has been, without losing an edit."""
         if not self.written or self.holds is _Holds.BEFORE:
             return True
         if self.holds is _Holds.AFTER:
             return self.entry.before in (None, _digest(self.image))
-        # Without an image it has been restored, and was edited after that.
+        return self._taken_back()
+
+    def _taken_back(self) -> bool:
         return self.entry.before is not None and not os.path.lexists(self.image)
 
 
@@ -338,29 +342,24 @@ def _settle(journal: Journal) -> Recovery | None:
     """Bring a run to its end, forward if it had committed and nothing stands in the way.
 
     Returns:
-        What was done, or None where the run had left nothing in the tree to do.
+        What was done, or None where the tree was whole.
 
     Raises:
         TreeChangedError: somebody edited a file; the run was taken back, or could not be.
         DiskError: the journal is damaged, or the disk failed.
     """
     loaded = journal.load()
-    state, record = loaded or (State.DONE, None)
-    if record is None or state in (State.STAGING, State.DONE):
-        try:
-            journal.clear(record)
-        except OSError as error:
-            raise DiskError(
-                f"the journal of a killed run, {journal.folder}, cannot be removed"
-                f" ({error.strerror}): make it writable and run portkit again"
-            ) from error
-        return None if record is None or state is State.DONE else _recovery(record, finished=False)
+    if loaded is None or loaded[0] is State.STAGING:
+        _clear(journal, loaded and loaded[1])
+        return None
+    record = loaded[1]
+    paths = tuple(entry.path for entry in record.entries)
     targets = _survey(journal, record)
-    if state is State.COMMITTED and all(target.can_finish() for target in targets):
+    if all(target.can_finish() for target in targets):
         try:
             _finish(journal, record, targets)
         except BaseException as error:
-            _take_back(journal, record, state)
+            _take_back(journal, record)
             if isinstance(error, OSError):
                 raise DiskError(
                     f"{error.filename2 or error.filename} could not be written"
@@ -368,16 +367,15 @@ def _settle(journal: Journal) -> Recovery | None:
                     " written was taken back"
                 ) from error
             raise
-        _close(journal, record, state)
-        return _recovery(record, finished=True)
-    _take_back(journal, record, state)
-    edited = [t.entry.path for t in targets if not t.written and t.holds is _Holds.OTHER]
-    if edited and state is State.COMMITTED:
+        _release(journal, record)
+        return Recovery(True, paths)
+    _take_back(journal, record)
+    if edited := [t.entry.path for t in targets if not t.written and t.holds is _Holds.OTHER]:
         raise TreeChangedError(
-            f"{', '.join(edited)} changed while portkit was writing {_count(targets)}: look at the"
+            f"{', '.join(edited)} changed while portkit was writing {_count(paths)}: look at the"
             " change, which was kept, and run portkit again; what had been written was taken back"
         )
-    return _recovery(record, finished=False)
+    return Recovery(False, paths)
 
 
 def _survey(journal: Journal, record: Record) -> list[_Target]:
@@ -419,7 +417,7 @@ def _finish(journal: Journal, record: Record, targets: Sequence[_Target]) -> Non
     _sync_folders(disk, {t.place.parent for t in targets} | {folder.parent for folder in made})
 
 
-def _take_back(journal: Journal, record: Record, state: State) -> None:
+def _take_back(journal: Journal, record: Record) -> None:
     """Give every file that the run has written its old content and end the run.
 
     Raises:
@@ -428,7 +426,7 @@ def _take_back(journal: Journal, record: Record, state: State) -> None:
     """
     disk, root = journal.disk, journal.root
     targets = _survey(journal, record)
-    if lost := [target.entry.path for target in targets if not target.can_restore()]:
+    if lost := [target.entry.path for target in targets if not target.can_take_back()]:
         raise TreeChangedError(
             f"{', '.join(lost)} changed after portkit was killed while it wrote {_count(targets)},"
             " and it can neither finish nor take back that run without losing the change: save a"
@@ -436,34 +434,45 @@ def _take_back(journal: Journal, record: Record, state: State) -> None:
             f" {journal.folder} to keep the tree as it stands"
         )
     try:
-        if state is State.COMMITTED:
-            journal.advance(State.COMMITTED, State.ABORTED)
         for target in targets:
             if target.written and target.holds is _Holds.AFTER:
                 if target.entry.before is None:
                     disk.remove(target.place)
                 else:
                     disk.rename(target.image, target.place)
-        made = []
         for name in reversed(record.folders):
             # It stays where somebody has put a file into it since.
             with contextlib.suppress(OSError, OutsideTreeError):
                 disk.remove_folder(locate(root, name))
-                made.append(root / name)
-        _sync_folders(disk, {place.parent for place in (*made, *(t.place for t in targets))})
+        folders = {target.place.parent for target in targets}
+        _sync_folders(disk, folders | {(root / name).parent for name in record.folders})
     except OSError as error:
         raise DiskError(
             f"what portkit had written in {root} could not be taken back ({error.strerror}):"
-            f" {_remedy(error)} and run portkit again, which will do it"
+            f" {_remedy(error)} and run portkit again, which will end that run"
         ) from error
-    _close(journal, record, State.ABORTED)
+    _release(journal, record)
 
 
-def _close(journal: Journal, record: Record, state: State) -> None:
-    """Remove the journal of a run that has ended; if it fails, the next run does it."""
-    with contextlib.suppress(OSError):
-        journal.advance(state, State.DONE)
+def _release(journal: Journal, record: Record) -> None:
+    try:
+        journal.release()
+    except OSError as error:
+        raise DiskError(
+            f"the files in {journal.root} are whole, but the run could not be ended in"
+            f" {journal.folder} ({error.strerror}): {_remedy(error)} and run portkit again"
+        ) from error
+    _clear(journal, record)
+
+
+def _clear(journal: Journal, record: Record | None) -> None:
+    try:
         journal.clear(record)
+    except OSError as error:
+        raise DiskError(
+            f"the files in {journal.root} are whole, but {journal.folder} could not be removed"
+            f" ({error.strerror}): {_remedy(error)} and run portkit again"
+        ) from error
 
 
 def _digest(place: Path) -> str | None:
@@ -499,10 +508,6 @@ def _same_file_system(one: Path, other: Path) -> bool:
 def _parents(path: str) -> list[str]:
     """Return the folders that a path leads through: ``a`` and ``a/b`` for ``a/b/c``."""
     return [path[:index] for index, char in enumerate(path) if char == "/"]
-
-
-def _recovery(record: Record, *, finished: bool) -> Recovery:
-    return Recovery(finished, tuple(entry.path for entry in record.entries))
 
 
 def _remedy(error: OSError) -> str:

@@ -36,6 +36,10 @@ def insertion(place: Place, text: str) -> Edit:
         separator = "" if place.code.rstrip().endswith((",", "}")) else ","
         end = place.source.line_tail(end)
         return Edit(end, end, f"{separator}\n{place.indent}{text}")
+    if place.kind == "macro_invocation":
+        semicolon = re.compile(rb";").match(place.source.data, end)
+        end = semicolon.end() if semicolon else end
+        text += ";" if semicolon else ""
     end = place.source.line_tail(end)
     multiline = place.kind in SPACED or (place.kind == "mod_item" and "{" in place.code)
     gap = "\n\n" if multiline and not place.code.endswith(";") else "\n"

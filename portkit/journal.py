@@ -4,11 +4,13 @@ A journal is a folder in the git directory, or in the user's state folder where 
 holds:
 
 - the *record*, a JSON file that lists the paths with the SHA-256 of their contents before and
-  after. It never changes; its **name** is the state (``State``), so that moving on is one rename.
+  after. It never changes; its **name** is the state (``State``), so that a change of state is one
+  rename, which needs no space.
 - ``<n>.new``, the staged content of the n-th file. The file is written by renaming it over the
   target, so *it exists as long as the target has not been written*.
 - ``<n>.old``, a second name (a hard link) of the n-th file as it was, or a copy where the file
-  system has no links. Taking back is renaming it over the target, which needs no space.
+  system has no links. Taking back is renaming it over the target, so *it exists as long as the
+  target has not been taken back*.
 
 A rename needs both names on one file system: where the journal lies on another one than the
 target, the staged files lie in the tree instead, in the target's nearest existing folder, under
@@ -23,10 +25,11 @@ import hashlib
 import json
 import os
 import re
+import sys
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DiskError, PortkitError
 from portkit.paths import path_fault
@@ -39,9 +42,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 
-# What closes a record's file, so that half of one is told from a whole one.
-_END: Final = b"\nend\n"
-
 
 class BusyTreeError(PortkitError):
     """Another portkit is writing to the tree."""
@@ -50,16 +50,12 @@ class BusyTreeError(PortkitError):
 
 
 class State(StrEnum):
-    """How far a run has come; the value is the name of the record's file."""
+    """Whether the tree depends on the journal; the value is the name of the record's file."""
 
     STAGING = "staging.json"
-    """Contents are being staged; the tree is as it was."""
+    """Contents are being staged, or are no longer needed; the tree is whole without them."""
     COMMITTED = "committed.json"
-    """All is staged and durable; files are being written."""
-    ABORTED = "aborted.json"
-    """The written files are being taken back."""
-    DONE = "done.json"
-    """The tree is finished or as it was; only the journal has to go."""
+    """Files are being written, or taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +112,25 @@ class Journal:
             BusyTreeError: another process holds the lock.
             DiskError: the lock cannot be made.
         """
-        lock = self.folder.with_suffix(".lock")
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             if self.folder.parent.is_symlink():
                 # A git directory that came in an archive could lead anywhere.
                 raise OSError(errno.ELOOP, "it is a symbolic link")
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            descriptor = os.open(lock, flags, 0o666)
+            descriptor = os.open(self.folder.with_suffix(".lock"), flags, 0o666)
         except OSError as error:
-            raise DiskError(
-                f"the journal of the run cannot be kept in {self.folder.parent}"
-                f" ({error.strerror}): make that a writable folder; nothing was changed"
-            ) from error
+            raise self._unusable(error) from error
         try:
-            if not _lock(descriptor):
+            try:
+                _lock(descriptor)
+            except BlockingIOError as error:
                 raise BusyTreeError(
                     f"another portkit is writing to {self.root}: wait until it has ended, then run"
                     " portkit again"
-                )
+                ) from error
+            except OSError as error:
+                raise self._unusable(error) from error
             yield
         finally:
             os.close(descriptor)
@@ -144,30 +140,33 @@ class Journal:
         self.disk.make_folder(self.folder)
         self.disk.sync(self.folder.parent)
         place = self.folder / State.STAGING
-        self.disk.write(place, json.dumps(asdict(record), indent=1).encode() + _END)
+        # One line: a file without its line end is half a record.
+        self.disk.write(place, json.dumps(asdict(record)).encode() + b"\n")
         self.disk.sync(place)
         self.disk.sync(self.folder)
 
-    def advance(self, old: State, new: State) -> None:
-        """Pass from one state to the next; both what came before and the passing are durable."""
-        self.disk.sync(self.folder)
-        self.disk.rename(self.folder / old, self.folder / new)
-        self.disk.sync(self.folder)
+    def commit(self) -> None:
+        """Enter the state in which the tree depends on the journal."""
+        self._pass(State.STAGING, State.COMMITTED)
+
+    def release(self) -> None:
+        """Leave that state: all files are written, or all are taken back."""
+        self._pass(State.COMMITTED, State.STAGING)
 
     def exists(self) -> bool:
         """Whether a run has left something here."""
         return os.path.lexists(self.folder)
 
     def load(self) -> tuple[State, Record] | None:
-        """Return what a killed run has left, or None where it had not yet touched the tree.
+        """Return what a killed run has left, or None where it had not begun to stage.
 
         Raises:
-            DiskError: the journal is damaged or of a newer portkit; nothing was changed.
+            DiskError: the journal is damaged or of another portkit; nothing was changed.
         """
         # A file of this name, or a link to somewhere else, is not ours.
         if self.folder.is_symlink() or not self.folder.is_dir():
             raise self._damaged("is not a folder")
-        states = [state for state in State if (self.folder / state).is_file()]
+        states = [state for state in State if os.path.lexists(self.folder / state)]
         if not states:
             return None
         if len(states) > 1:
@@ -177,9 +176,8 @@ class Journal:
             data = (self.folder / state).read_bytes()
         except OSError as error:
             raise self._damaged(f"cannot be read ({error.strerror})") from error
-        if state is State.STAGING and not data.endswith(_END):
-            # The record is durable before anything is staged: half a record means that the run
-            # was killed while it wrote it.
+        if state is State.STAGING and not data.endswith(b"\n"):
+            # The record is durable before anything is staged, so the run was killed before that.
             return None
         try:
             return state, _parse(data)
@@ -206,11 +204,23 @@ class Journal:
             self.disk.remove(place)
         self.disk.remove_folder(self.folder)
 
+    def _pass(self, old: State, new: State) -> None:
+        # What came before is durable before the passing is, and that before anything that follows.
+        self.disk.sync(self.folder)
+        self.disk.rename(self.folder / old, self.folder / new)
+        self.disk.sync(self.folder)
+
     def _place(self, record: Record, number: int, suffix: str) -> Path:
         stage = record.entries[number].stage
         if stage is None:
             return self.folder / f"{number}.{suffix}"
         return self.root / stage / f".portkit-{record.run}-{number}.{suffix}"
+
+    def _unusable(self, error: OSError) -> DiskError:
+        return DiskError(
+            f"the journal of the run cannot be kept in {self.folder.parent} ({error.strerror}):"
+            " make that a writable folder; nothing was changed"
+        )
 
     def _damaged(self, what: str) -> DiskError:
         return DiskError(
@@ -261,24 +271,23 @@ def _state_home() -> Path | None:
         return None
 
 
-def _lock(descriptor: int) -> bool:
-    """Take an exclusive lock on an open file without waiting; return whether it was free."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+def _lock(descriptor: int) -> None:
+    """Take an exclusive lock on an open file.
+
+    Raises:
+        BlockingIOError: another process has it.
+    """
+    if sys.platform == "win32":
         import msvcrt
 
-        windows: Any = msvcrt  # typed only where it exists
         try:
-            windows.locking(descriptor, windows.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-    try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError from error
+    else:
+        import fcntl
+
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _parse(data: bytes) -> Record:
@@ -288,7 +297,7 @@ def _parse(data: bytes) -> Record:
         ValueError: it is not a record, or not of this format.
     """
     try:
-        value = json.loads(data.removesuffix(_END))
+        value = json.loads(data)
         if value["format"] != FORMAT:
             raise ValueError(f"its format is {value['format']}, not {FORMAT}")
         record = Record(

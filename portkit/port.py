@@ -216,7 +216,7 @@ class Place:
     def own_attributes(self) -> Iterable[Node]:
         """The attributes of the place: before it, or inside it for a match arm."""
         yield from self.attributes
-        if self.node.type in ("match_arm", "match_expression"):
+        if self.node.type == "match_arm":
             yield from (c for c in self.node.children if c.type == "attribute_item")
 
     def requires(self, feature: str) -> bool:

@@ -132,8 +132,10 @@ def _device_macros(port: Port) -> Mapping[str, DeviceMacro]:
 
 def _seeds(port: Port, source: Source) -> list[int]:
     """Return the offsets that are looked at although they hold no mention."""
-    if source.path == "Cargo.toml":
-        return [m.start() for m in re.finditer(rb"^members\b", source.data, re.MULTILINE)]
+    if source.path.endswith("Cargo.toml"):
+        names = "|".join(("members", "exclude", *port.vendor.dependencies))
+        keys = re.compile(rf"^(?:{names})\s*=".encode(), re.MULTILINE)
+        return [m.start() for m in keys.finditer(source.data)]
     if not port.macros or not source.path.endswith(".rs"):
         return []
     names = "|".join(port.macros)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import tarfile
 import tomllib
@@ -115,23 +117,24 @@ def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
         FetchError: the archive is damaged, or holds anything but plain files below ``root``.
     """
     files: dict[PurePosixPath, File] = {}
-    size = 0
     try:
-        with tarfile.open(archive, "r:gz") as tar:
+        # Read to its end before anything is taken from it: only then gzip compares its checksum.
+        with gzip.open(archive) as compressed:
+            data = compressed.read(_LARGEST_UNPACKED + 1)
+        if len(data) > _LARGEST_UNPACKED:
+            raise ValueError(f"it holds more than {_LARGEST_UNPACKED} bytes")
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for member in tar:
-                size += member.size
-                path = PurePosixPath(member.name)
-                content = tar.extractfile(member) if member.isreg() else None
                 if fault := path_fault(member.name):
                     raise ValueError(f"the path {member.name!r} {fault}")
-                if content is None or path.parts[0] != root or len(path.parts) == 1:
+                top, *below = member.name.split("/")
+                path = PurePosixPath(*below)
+                content = tar.extractfile(member) if member.isreg() else None
+                if content is None or top != root or not below:
                     raise ValueError(f"{member.name!r} is no plain file in {root}")
-                if path.relative_to(root) in files:
+                if path in files:
                     raise ValueError(f"{member.name!r} occurs twice")
-                if size > _LARGEST_UNPACKED:
-                    raise ValueError(f"it holds more than {_LARGEST_UNPACKED} bytes")
-                executable = bool(member.mode & 0o100)
-                files[path.relative_to(root)] = File(content.read(), executable)
+                files[path] = File(content.read(), executable=bool(member.mode & 0o100))
     except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
         raise _untrusted(archive, error) from error
     return files

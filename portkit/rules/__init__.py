@@ -27,6 +27,7 @@ MODULES = (
     "if_let",
     "matches",
     "peer_check",
+    "if_available",
     "cfg_item",
     "cfg_condition",
     "backend_function",

@@ -31,7 +31,7 @@ def check(place: Place) -> Iterator[Finding]:
         return
     name = key_of(place.node)
     crate = written_crate(port, name)
-    if not crate:
+    if not crate or not _asked_for(place, name):
         yield emit.finding(
             place,
             CODE,
@@ -60,6 +60,14 @@ def check(place: Place) -> Iterator[Finding]:
         status=emit.Status.PORTED if standing else emit.Status.TODO,
         edits=(Edit(end, end, f"\n{crate}{value}"),),
     )
+
+
+def _asked_for(place: Place, name: str) -> bool:
+    """Whether the feature of the source vendor asks for an optional dependency."""
+    if "optional" not in place.code or place.crate is None:
+        return True
+    members = place.crate.manifest.get("features", {}).get(place.port.vendor.source, [])
+    return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
 def _path(place: Place, crate: str) -> str:

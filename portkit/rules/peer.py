@@ -75,6 +75,11 @@ def _about_peer(place: Place) -> bool:
     if place.kind == "match_arm":
         pattern = place.node.child_by_field_name("pattern")
         return pattern is not None and port.names_peer((pattern.text or b"").decode())
+    if place.kind == "expression_statement" and place.node.named_children[0].type == (
+        "macro_invocation"
+    ):
+        # The macro may take an argument for each backend.
+        return False
     if place.kind in ("use_declaration", "expression_statement", "let_declaration"):
         return "is_metal" not in place.code and port.names_peer(place.code)
     if place.kind == "if_expression":

@@ -1,7 +1,8 @@
 """A statement that calls something of CUDA's, outside any condition.
 
-``candle::cuda::set_gemm_reduced_precision_f16(true);`` or the registration of a Python function for
-CUDA. ROCm's own call follows it. Only calls are copied: what binds a name or assigns one is handed
+``candle::cuda::set_gemm_reduced_precision_f16(true);``, the registration of a Python function for
+CUDA, or a macro that makes CUDA's methods, ``forward!(cuda_fwd, CudaStorage);``. ROCm's own call
+follows it. Only calls are copied: what binds a name or assigns one is handed
 to the user.
 """
 
@@ -26,16 +27,18 @@ if TYPE_CHECKING:
 
 CODE = "PK510"
 
+_ITEM_LISTS = frozenset({"declaration_list", "source_file"})
+_TEXT_MACROS = frozenset(
+    {"anyhow", "assert", "assert_eq", "bail", "cfg", "ensure", "eprintln", "format", "matches"}
+    | {"panic", "print", "println", "todo", "unimplemented", "unreachable", "write", "writeln"}
+)
 _CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
 
 
 def check(place: Place) -> Iterator[Finding]:
     """Find a statement that is a call of something of the source vendor's."""
     port = place.port
-    inner = place.node.named_children[0] if place.node.named_children else None
-    if place.scope.vendor or place.conditions or inner is None or inner.type not in _CALLS:
-        return
-    if not _calls(place, inner):
+    if place.scope.vendor or place.conditions or not _is_call(place):
         return
     copy = copy_place(place)
     status, claims = emit.ported(place, emit.equal_sibling(place, copy))
@@ -49,6 +52,28 @@ def check(place: Place) -> Iterator[Finding]:
         status=status,
         edits=(emit.insertion(place, copy),),
         claims=claims,
+    )
+
+
+def _is_call(place: Place) -> bool:
+    if place.kind == "macro_invocation":
+        parent = place.node.parent
+        return parent is not None and parent.type in _ITEM_LISTS and _makes(place, place.node)
+    inner = place.node.named_children[0] if place.node.named_children else None
+    if inner is not None and inner.type == "macro_invocation":
+        return _makes(place, inner)
+    return inner is not None and inner.type in _CALLS and _calls(place, inner)
+
+
+def _makes(place: Place, node: Node) -> bool:
+    """Whether a macro is given names of the source vendor, and nothing that it would run."""
+    name = field_text(node, "macro").rsplit("::", 1)[-1]
+    text = code_only(node_text(node))
+    return (
+        name not in _TEXT_MACROS
+        and name not in place.port.macros
+        and "{" not in text
+        and place.port.renames_code(text)
     )
 
 
@@ -68,4 +93,4 @@ def _calls(place: Place, node: Node) -> bool:
     return bool(re.search(r"\w+!\(\w*" + place.port.vendor.source, arguments))
 
 
-RULE = Rule(CODE, "statement", frozenset({"expression_statement"}), check)
+RULE = Rule(CODE, "statement", frozenset({"expression_statement", "macro_invocation"}), check)

@@ -26,8 +26,6 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
         autoescape=False,
     )
 

@@ -1,0 +1,41 @@
+//! The HIP runtime: devices, streams, memory, modules and launches.
+//!
+//! [`HipContext`] stands for a device, [`HipStream`] for a queue of work on it, [`HipSlice`] for
+//! memory on it. What a slice was last read and written by is kept in events, so work on several
+//! streams of a device stays in order without further care; see
+//! [`HipContext::disable_event_tracking`] for how to do without.
+
+mod context;
+mod event;
+mod graph;
+mod launch;
+mod memory;
+mod module;
+mod pinned;
+mod pointer;
+mod repr;
+pub mod result;
+mod slice;
+mod stream;
+pub mod sys;
+
+pub use context::HipContext;
+pub use event::HipEvent;
+pub use graph::HipGraph;
+pub use launch::{LaunchArgs, LaunchConfig, PushKernelArg};
+pub use module::{HipFunction, HipModule};
+pub use pinned::PinnedHostSlice;
+pub use pointer::{DevicePtr, DevicePtrMut, DeviceSlice, HostSlice, SyncOnDrop};
+pub use repr::{DeviceRepr, ValidAsZeroBits};
+pub use result::HipError;
+pub use slice::{HipSlice, HipView, HipViewMut};
+pub use stream::HipStream;
+
+/// The types that own their handles.
+pub mod safe {
+    pub use super::{
+        DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, HipContext, HipError, HipEvent,
+        HipFunction, HipGraph, HipModule, HipSlice, HipStream, HipView, HipViewMut, HostSlice,
+        LaunchArgs, LaunchConfig, PinnedHostSlice, PushKernelArg, SyncOnDrop, ValidAsZeroBits,
+    };
+}

@@ -1,0 +1,30 @@
+//! The functions of [`sys`](super::sys) with [`Result`]s.
+//!
+//! Nothing here looks after the life of a handle or the order of work, so most of it is unsafe.
+
+pub mod device;
+mod error;
+pub mod event;
+pub mod function;
+pub mod graph;
+mod launch;
+mod memory;
+pub mod module;
+pub mod occupancy;
+pub mod stream;
+
+pub use error::HipError;
+pub use launch::{launch_cooperative_kernel, launch_kernel};
+pub use memory::{
+    free_async, free_host, free_sync, malloc_async, malloc_host, malloc_sync, mem_get_info,
+    memcpy_dtod_async, memcpy_dtod_sync, memcpy_dtoh_async, memcpy_dtoh_sync, memcpy_htod_async,
+    memcpy_htod_sync, memcpy_peer_async, memset_d8_async, memset_d8_sync,
+};
+
+use super::sys;
+
+/// Initializes HIP. To do so again has no effect.
+pub fn init() -> Result<(), HipError> {
+    // SAFETY: 0 is the only flag there is.
+    unsafe { sys::hipInit(0) }.result()
+}
