@@ -60,7 +60,16 @@ def gated(place: Place, text: str) -> str:
     port = place.port
     if port.gating is Gating.DUMMY or place.scope.gated or place.requires(port.vendor.source):
         return text
-    return f"{feature_attribute(port)}\n{place.indent}{text}"
+    return under_attribute(place, feature_attribute(port), text)
+
+
+def under_attribute(place: Place, attribute: str, text: str) -> str:
+    """Set an attribute over an item, below its doc comment as people write it."""
+    lines = text.split("\n")
+    first = next((i for i, line in enumerate(lines) if not line.lstrip().startswith("///")), 0)
+    prefix = place.indent if first else ""
+    following = lines[first:] if first else [place.indent + lines[0], *lines[1:]]
+    return "\n".join([*lines[:first], prefix + attribute, *following])
 
 
 def peers_of(place: Place) -> Iterator[tuple[Node, tuple[Node, ...]]]:

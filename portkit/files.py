@@ -138,6 +138,8 @@ def _kept_reason(port: Port, source: Source) -> str:
         return "documentation: nothing depends on it"
     if not source.path.endswith(".rs"):
         return ""
+    if port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in source.path:
+        return "there is no dummy backend with --gating cfg"
     if any(
         part.startswith(peer) or f"_{peer}" in part
         for peer in port.vendor.peers

@@ -117,10 +117,10 @@ class CountingDisk(Disk):
 
     def __init__(self) -> None:
         self.count = 0
-        self.log: list[tuple[str, *tuple[Path, ...]]] = []
+        self.log: list[tuple[str, tuple[Path, ...]]] = []
 
     def reached(self, name: str, *paths: Path) -> None:
-        self.log.append((name, *paths))
+        self.log.append((name, paths))
         self.count += 1
 
     def make_folder(self, path: Path) -> None:

@@ -36,7 +36,7 @@ SCRIPT = "candle-core/stub.sh"
 _CARGO = """#!/bin/sh
 echo "$*" >> {log}
 archive={crates}/$(echo "$2" | tr @ -).crate
-if [ ! -f "$archive" ]; then
+if [ ! -f "$archive" ] || [ "$CARGO_NET_OFFLINE" = true ]; then
     echo "error: could not find \\`$2\\` in registry \\`https://example.org/index\\`" >&2
     exit 101
 fi
@@ -74,8 +74,10 @@ class Registry:
         self._log.unlink(missing_ok=True)
         return lines
 
-    def publish(self, upstream: Path, names: tuple[str, ...] = CRATES) -> None:
-        """Publish crates of an upstream workspace."""
+    def publish(
+        self, upstream: Path, names: tuple[str, ...] = CRATES, folder: str | None = None
+    ) -> None:
+        """Publish crates of an upstream workspace, from the folders of their names or another."""
         for name in names:
             files = {
                 path.relative_to(upstream / name).as_posix(): path
@@ -91,7 +93,7 @@ class Registry:
                 "Cargo.toml.orig": files["Cargo.toml"].read_bytes(),
                 "Cargo.toml": (FIXTURES / "published" / f"{name}.toml").read_bytes(),
                 "Cargo.lock": b"version = 4\n",
-                ".cargo_vcs_info.json": vcs_info(name),
+                ".cargo_vcs_info.json": vcs_info(folder or name),
             }
             members += [member(f"{name}-{VERSION}/{at}", data) for at, data in added.items()]
             write_archive(self.crates / f"{name}-{VERSION}.crate", members)

@@ -111,7 +111,20 @@ def test_a_registry_that_cannot_be_reached(registry: Registry, tmp_path: Path) -
         "printf 'error: download of config.json failed\\n\\nCaused by:\\n"
         "  [7] Could not connect to server\\n' >&2; exit 101",
     )
-    words = r"\(error: download of config.json failed: \[7\] Could not connect to server\).*network"
+    words = r"\(download of config.json failed: \[7\] Could not connect to server\).*network"
+    refused(FetchError, words, SPEC, tmp_path / "new")
+
+
+def test_a_cargo_that_is_set_to_stay_offline_is_told_otherwise(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARGO_NET_OFFLINE", "true")
+    assert fetch(SPEC, tmp_path / "new").crates == CRATES
+
+
+def test_two_crates_that_claim_one_file(registry: Registry, upstream: Path, tmp_path: Path) -> None:
+    registry.publish(upstream, ("candle-onnx",), folder="candle-kernels")
+    words = "candle-onnx holds candle-kernels/src/lib.rs, which another crate has as well"
     refused(FetchError, words, SPEC, tmp_path / "new")
 
 

@@ -88,7 +88,7 @@ def _cargo_home() -> Path:
 
 
 def _reason(stderr: str) -> str:
-    """Return what cargo complained about, first and last cause, on one line."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    lines = [line for line in lines if line != "Caused by:"] or ["no message"]
-    return ": ".join(dict.fromkeys([lines[0], lines[-1]]))
+    """Return what cargo says went wrong, with the last cause that it gives, on one line."""
+    lines = [line.strip().removeprefix("error: ") for line in stderr.splitlines()]
+    lines = [line for line in lines if line not in ("", "Caused by:")] or ["no message"]
+    return ": ".join(dict.fromkeys((lines[0], lines[-1])))

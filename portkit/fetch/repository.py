@@ -40,7 +40,7 @@ def commit_tree(folder: Path, message: str) -> str:
     info.mkdir()
     (info / "attributes").write_text(_ATTRIBUTES)
     _git(folder, "add", "--all", "--force", "--", ".")
-    _git(folder, "commit", "--quiet", "--no-verify", "--message", message)
+    _git(folder, "commit", "--quiet", "--message", message)
     (info / "exclude").write_text(_IGNORED)
     return _git(folder, "rev-parse", "HEAD").strip()
 

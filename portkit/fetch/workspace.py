@@ -120,12 +120,11 @@ def _check_free(destination: Path) -> None:
 def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, Path]:
     """Return the archives of the crates that have this version, by name, sorted.
 
-    A run that has them all notes their hashes in the user's cache. A later one takes what it
-    knows from cargo's cache and asks only for what was absent, since that may have been published
-    meanwhile. Offline, the note tells that nothing else is to be had.
+    A successful run notes their hashes in the user's cache. A later one takes what it knows from
+    cargo's cache and asks only for what was absent, since that may have been published meanwhile.
+    Offline, the note tells that nothing else is to be had.
     """
-    note = f"{codebase.name}-{version}.json"
-    hashes: dict[str, str] = json.loads(read_cached("fetched", note) or "{}")
+    hashes = _noted_hashes(note)
     if offline and not hashes:
         raise FetchError(
             f"{codebase.name} {version} was not fetched here before: run without --offline"
@@ -135,6 +134,12 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
         archive = registry.downloaded(name, version, hashes[name]) if name in hashes else None
         if archive is None and not offline:
             archive = registry.download(name, version)
+            if archive is not None and name in hashes and file_sha256(archive) != hashes[name]:
+                # Cargo does not look at an archive again once it has it.
+                raise FetchError(
+                    f"{archive} has changed since it was fetched: delete it, or, if it is right,"
+                    f" the note {note}"
+                )
         if archive is not None:
             archives[name] = archive
         elif name in hashes:
@@ -144,9 +149,6 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
             f"the Rust registry has no {codebase.main} {version}: name a published version of"
             f" {codebase.name}"
         )
-    found = {name: registry.file_sha256(archive) for name, archive in archives.items()}
-    if found != hashes:
-        write_cached("fetched", note, json.dumps(found, indent=1))
     return archives
 
 

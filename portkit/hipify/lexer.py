@@ -70,8 +70,6 @@ class KernelSource:
         unterminated = None
         for match in _TOKEN.finditer(self.text):
             kind = match.lastgroup or ""
-            if kind == "delimiter":
-                kind = "string"
             if kind == "comment":
                 comments.append(match.span())
                 continue
@@ -83,6 +81,11 @@ class KernelSource:
                 text = "".join(text.split()) if " " in text or "\t" in text else text
             tokens.append(Token(kind, text, match.start(), match.end()))
         return tokens, comments, unterminated
+
+    @property
+    def to_root(self) -> str:
+        """The way from the file's folder to the root, such as ``../``; empty in the root."""
+        return "../" * self.path.count("/")
 
     @property
     def tokens(self) -> list[Token]:

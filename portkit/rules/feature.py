@@ -7,7 +7,6 @@ that exist only to compile or bind CUDA are left out.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
@@ -51,7 +50,7 @@ def check(place: Place) -> Iterator[Finding]:
                 applicability=Applicability.KEEP,
             )
         return
-    members = [m for s in strings(value) if (m := counterpart(port, s))]
+    members = [m for s in strings(value) if (m := counterpart(place, s))]
     listed = ", ".join(f'"{m}"' for m in members)
     standing = any(key_of(n) == port.vendor.name for n, _ in emit.peers_of(place))
     end = place.node.end_byte
@@ -66,14 +65,35 @@ def check(place: Place) -> Iterator[Finding]:
     )
 
 
-def counterpart(port: Port, member: str) -> str:
-    """Return what a member of the CUDA feature becomes, or an empty string to leave it out."""
-    crate, _, feature = re.sub(r"^dep:", "", member).partition("/")
+def counterpart(place: Place, member: str) -> str:
+    """Return what a member of the CUDA feature becomes, or an empty string to leave it out.
+
+    A feature of a crate that the port does not write is left out: only the crates of the tree gain
+    the feature.
+    """
+    port = place.port
+    crate, _, feature = member.removeprefix("dep:").partition("/")
     crate = crate.rstrip("?")
-    known = port.vendor.dependencies.get(crate)
-    if known is not None or crate.endswith("-sys"):
-        return f"dep:{written_crate(port, crate)}" if known and not feature else ""
+    written = written_crate(port, crate)
+    if written:
+        return "" if feature else f"dep:{written}"
+    if crate in port.vendor.dependencies:
+        return ""
+    if feature and not _in_tree(place, crate):
+        return ""
     return member.replace(port.vendor.source, port.vendor.name)
+
+
+def _in_tree(place: Place, dependency: str) -> bool:
+    """Whether a dependency is a crate of the tree: it has a path, here or in the workspace."""
+    tables = [place.port.workspace.manifest.get("workspace", {})]
+    if place.crate is not None:
+        tables.append(place.crate.manifest)
+    return any(
+        isinstance(entry := table.get("dependencies", {}).get(dependency), dict)
+        and "path" in entry
+        for table in tables
+    )
 
 
 def written_crate(port: Port, crate: str) -> str:

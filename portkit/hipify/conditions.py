@@ -1,0 +1,94 @@
+"""Preprocessor conditions that keep code from AMD's compiler.
+
+Only conditions that are decided by the platform alone are judged: ``#ifdef``, ``#ifndef`` and
+``#if defined`` of the macros that a HIP compile defines or never defines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from portkit.hipify.lexer import KernelSource
+
+DEFINED = frozenset({"__HIP_PLATFORM_AMD__", "__HIPCC__", "__HIP__", "__AMDGCN__"})
+"""What a HIP compile for AMD defines (clang documentation, "HIP Support"), host pass included
+where it is used in this sense."""
+
+UNDEFINED = frozenset({"__CUDACC__", "__NVCC__", "__HIP_PLATFORM_NVIDIA__"})
+"""What only CUDA's compilers define."""
+
+_ATOM = r"(!)?\s*(?:defined\s*\(?\s*(\w+)\s*\)?)"
+
+
+def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
+    """Return the spans of text that a HIP compile for AMD skips, in order."""
+    excluded = []
+    stack: list[tuple[bool | None, int]] = []
+    for token in source.tokens:
+        if token.kind != "directive":
+            continue
+        word = token.text
+        if word in ("#if", "#ifdef", "#ifndef"):
+            stack.append((_value(word, _rest(source, token.end)), token.end))
+        elif word in ("#else", "#elif") and stack:
+            value, start = stack.pop()
+            if value is False:
+                excluded.append((start, token.start))
+            # After a branch that is taken, no other is; after any other, #elif is not judged.
+            other = False if value is True else (True if value is False else None)
+            if word == "#elif" and value is not True:
+                other = None
+            stack.append((other, token.end))
+        elif word == "#endif" and stack:
+            value, start = stack.pop()
+            if value is False:
+                excluded.append((start, token.start))
+    return sorted(excluded)
+
+
+def _rest(source: KernelSource, offset: int) -> str:
+    """Return the rest of a directive's line, continuation lines joined, without comments."""
+    end = offset
+    while True:
+        end = source.text.find("\n", end)
+        if end < 0:
+            end = len(source.text)
+            break
+        if source.text[end - 1] != "\\":
+            break
+        end += 1
+    text = source.text[offset:end].replace("\\\n", " ")
+    return re.sub(r"/\*.*?\*/|//.*", "", text).strip()
+
+
+def _value(word: str, condition: str) -> bool | None:
+    """Return what a condition is on AMD, None when the platform does not decide it."""
+    if word == "#ifdef":
+        return _defined(condition)
+    if word == "#ifndef":
+        return _not(_defined(condition))
+    parts = [part.strip(" ()") for part in condition.split("&&")]
+    values = [_atom(part) for part in parts]
+    if any(value is False for value in values):
+        return False
+    return True if values and all(value is True for value in values) else None
+
+
+def _atom(text: str) -> bool | None:
+    match = re.fullmatch(_ATOM, text + (")" if text.count("(") > text.count(")") else ""))
+    if match is None:
+        return None
+    value = _defined(match.group(2))
+    return _not(value) if match.group(1) else value
+
+
+def _defined(name: str) -> bool | None:
+    if name in DEFINED:
+        return True
+    return False if name in UNDEFINED else None
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value

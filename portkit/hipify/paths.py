@@ -1,0 +1,25 @@
+"""Names of translated files."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+SUFFIXES = {".cu": ".hip", ".cuh": ".h"}
+"""What a CUDA file's suffix becomes; clang takes ``.hip`` for HIP by itself."""
+
+
+def is_cuda(path: str) -> bool:
+    """Whether the path names a CUDA source or header by its suffix."""
+    return PurePosixPath(path).suffix in SUFFIXES
+
+
+def hip_path(path: str) -> str:
+    """Return the path of the translation of ``path``; a path that is not CUDA's stays.
+
+    ``cuda_utils.cuh`` becomes ``hip_utils.h``.
+    """
+    old = PurePosixPath(path)
+    suffix = SUFFIXES.get(old.suffix)
+    if suffix is None:
+        return path
+    return str(old.with_name(old.stem.replace("cuda", "hip") + suffix))

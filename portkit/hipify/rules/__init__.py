@@ -1,0 +1,90 @@
+"""The rules that turn CUDA C++ into HIP: one construct a file, named after what it finds.
+
+A rule is a pure function from one source to findings. Its module has ``CODE`` and a docstring,
+which is also the page of the docs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from portkit.hipify.rules import (
+    api_name,
+    arch_macro,
+    cooperative_groups,
+    device_launch,
+    header_include,
+    inline_ptx,
+    intrinsic,
+    kernel_attribute,
+    malformed,
+    namespace,
+    narrow_float,
+    prelude_include,
+    tensor_core,
+    texture,
+    unknown_name,
+    warp_mask,
+    warp_sync,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRule:
+    """One rule.
+
+    Attributes:
+        code: stable, ``PHnnn``: 1nn rewrites, 2nn refuses; 3nn are a profile's patches.
+        name: the name of its module.
+        doc: its docstring.
+        find: returns the findings in one source.
+    """
+
+    code: str
+    name: str
+    doc: str
+    find: Callable[[KernelSource], Iterator[Finding]]
+
+
+def _rule(module: ModuleType) -> KernelRule:
+    return KernelRule(
+        module.CODE, module.__name__.rpartition(".")[2], module.__doc__ or "", module.find
+    )
+
+
+RULES: tuple[KernelRule, ...] = tuple(
+    sorted(
+        (
+            _rule(module)
+            for module in (
+                api_name,
+                arch_macro,
+                cooperative_groups,
+                device_launch,
+                header_include,
+                inline_ptx,
+                intrinsic,
+                kernel_attribute,
+                malformed,
+                namespace,
+                narrow_float,
+                prelude_include,
+                tensor_core,
+                texture,
+                unknown_name,
+                warp_mask,
+                warp_sync,
+            )
+        ),
+        key=lambda rule: rule.code,
+    )
+)
+"""Every rule, by code."""

@@ -1,0 +1,60 @@
+"""A kernel launch from device code (dynamic parallelism).
+
+HIP cannot launch a kernel from a kernel.
+
+Example: ``child<<<1, 32>>>(x);`` inside a ``__global__`` function stays and is reported.
+
+What to do: launch the child from the host after its parent, or make it a device function.
+
+Limits: code in a macro is judged where the macro stands.
+
+Source: HIP Programming Guide, "Unsupported features" (dynamic parallelism).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.hipify.rules._common import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH207"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each launch in the body of a device function."""
+    launches = [i for i, token in enumerate(source.tokens) if token.text == "<<<"]
+    if not launches:
+        return
+    bodies = list(_device_bodies(source))
+    for index in launches:
+        if any(index in body for body in bodies):
+            yield refused(
+                source,
+                CODE,
+                index,
+                index,
+                construct="device launch",
+                message="a kernel launches a kernel: launch it from the host instead",
+            )
+
+
+def _device_bodies(source: KernelSource) -> Iterator[range]:
+    """Return the token ranges of the bodies of functions that run on the device only."""
+    marks = (*source.names.get("__global__", ()), *source.names.get("__device__", ()))
+    for mark in marks:
+        if source.is_token(mark - 1, "__host__") or source.is_token(mark + 1, "__host__"):
+            continue
+        for index in range(mark, len(source.tokens)):
+            text = source.tokens[index].text
+            if text == ";":
+                break
+            if text == "{":
+                close = source.closing(index)
+                yield range(index, close if close is not None else len(source.tokens))
+                break

@@ -1,0 +1,52 @@
+"""An include of a CUDA header.
+
+Each CUDA header that has a counterpart becomes it: HIP's own, a header of the prelude, or the
+standard library's in place of ``cuda/std``. Headers beside the source are translated as well, so
+their suffix changes with them (``.cuh`` to ``.h``). Other includes stay.
+
+Example: ``#include "cuda_fp16.h"`` becomes ``#include <hip/hip_fp16.h>``.
+
+Limits: a header named by a macro (``#include HEADER``) is not seen.
+
+Source: HIPIFY, src/CUDA2HIP.cpp; the table's own entries name theirs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.finding import Edit
+from portkit.hipify import api_table
+from portkit.hipify.paths import hip_path
+from portkit.hipify.rules._common import rewritten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH102"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each include that changes."""
+    table = api_table.corrections()
+    for index, token in enumerate(source.tokens):
+        if token.kind != "include":
+            continue
+        quote = max(token.text.find('"'), token.text.find("<"))
+        name = token.text[quote + 1 : -1]
+        mapping = table.get(name)
+        if mapping is not None and mapping.kind == "header":
+            ours = mapping.hip.startswith("hipx")
+            new = f'"{source.to_root}{mapping.hip}"' if ours else f"<{mapping.hip}>"
+        elif token.text[quote] == '"' and hip_path(name) != name:
+            new = f'"{hip_path(name)}"'
+        else:
+            continue
+        edit = Edit(token.start + quote, token.end, new)
+        message = f"{name} becomes {new[1:-1]}"
+        yield rewritten(
+            source, CODE, index, index, (edit,), construct="include", message=message
+        )

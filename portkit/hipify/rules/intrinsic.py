@@ -1,0 +1,34 @@
+"""A device intrinsic that takes the same arguments under another name.
+
+dp4a and the intrinsics on the bytes of a word are the prelude's, with AMD's dot product
+instructions where the hardware has them; ``__trap`` is clang's builtin.
+
+Example: ``__dp4a(a, b, c)`` becomes ``hipx::dp4a(a, b, c)``.
+
+Limits: byte intrinsics that the table lacks are refused as unknown names.
+
+Source: CUDA Math API, "SIMD Intrinsics"; LLVM AMDGPU backend, sdot4 and sudot4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.hipify import api_table
+from portkit.hipify.rules._common import renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH106"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each use."""
+    for name, mapping in api_table.corrections().items():
+        if mapping.kind == "intrinsic":
+            for index in source.names.get(name, ()):
+                yield renamed(source, CODE, index, mapping.hip, "intrinsic")

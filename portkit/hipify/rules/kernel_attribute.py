@@ -1,0 +1,64 @@
+"""A kernel passed to a function that takes a pointer to it.
+
+CUDA overloads ``cudaFuncSetAttribute`` and ``cudaFuncGetAttributes`` for any function pointer;
+HIP's take ``const void *`` only, so the kernel is cast.
+
+Example: ``cudaFuncSetAttribute(kernel, attribute, value)`` becomes
+``hipFuncSetAttribute((const void *)(kernel), attribute, value)``; the name is PH107's to change.
+
+Limits: a kernel that is already cast is cast again, which changes nothing.
+
+Source: HIP headers, hip_runtime_api.h; CUDA runtime API reference, "Execution Control".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.finding import Edit
+from portkit.hipify.rules._common import rewritten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH109"
+
+KERNEL_ARGUMENT = {
+    "cudaFuncSetAttribute": 0,
+    "cudaFuncSetCacheConfig": 0,
+    "cudaFuncGetAttributes": 1,
+}
+"""Functions that take a kernel, and which argument it is."""
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each kernel that is passed."""
+    for name, place in KERNEL_ARGUMENT.items():
+        for index in source.names.get(name, ()):
+            if not source.is_token(index + 1, "("):
+                continue
+            arguments = source.arguments(index + 1)
+            # A comma inside template arguments splits the kernel: then the type is not known.
+            if arguments is None or len(arguments) <= place or not arguments[place]:
+                continue
+            first, last = arguments[place].start, arguments[place].stop - 1
+            if place == 0 and len(arguments) > 3:
+                last = arguments[len(arguments) - 3].stop - 1
+            if source.is_token(first, "(") and source.is_token(first + 1, "const"):
+                continue
+            edits = (
+                Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),
+                Edit(source.tokens[last].end, source.tokens[last].end, ")"),
+            )
+            yield rewritten(
+                source,
+                CODE,
+                first,
+                last,
+                edits,
+                construct="kernel argument",
+                message=f"{name} takes the kernel as const void *",
+            )

@@ -1,0 +1,51 @@
+"""A namespace of CUDA's C++ libraries.
+
+``cuda::std`` is the standard library on the device; hipcc has ``std`` there. Thrust's CUDA system
+is rocThrust's ``hip``. CUB is hipCUB.
+
+Example: ``thrust::cuda::par.on(stream)`` becomes ``thrust::hip::par.on(stream)``.
+
+Limits: other parts of ``cuda::`` (atomics, barriers, pipelines) are refused as unknown names;
+``using namespace cub`` and aliases are followed, since they name it too.
+
+Source: documentation of libcu++, rocThrust and hipCUB.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.finding import Edit
+from portkit.hipify.rules._common import renamed, rewritten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH108"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each use of such a namespace."""
+    for index in source.names.get("cuda", ()):
+        if not source.is_token(index + 1, "::"):
+            continue
+        if source.is_token(index + 2, "std"):
+            tokens = source.tokens
+            edit = Edit(tokens[index].start, tokens[index + 2].start, "")
+            yield rewritten(
+                source,
+                CODE,
+                index,
+                index + 2,
+                (edit,),
+                construct="namespace",
+                message="cuda::std becomes std",
+            )
+        elif source.is_token(index - 1, "::") and source.is_token(index - 2, "thrust"):
+            yield renamed(source, CODE, index, "hip", "namespace")
+    for index in source.names.get("cub", ()):
+        if source.is_token(index + 1, "::") or source.is_token(index - 1, "namespace"):
+            yield renamed(source, CODE, index, "hipcub", "namespace")

@@ -1,0 +1,35 @@
+"""A type or conversion of bfloat16 or fp8.
+
+bfloat16 becomes HIP's ``__hip_bfloat16``, whose functions carry CUDA's names. fp8 becomes the
+prelude's OCP classes: HIP's converters to the OCP encoding trap on gfx940 to gfx942, and the
+``fnuz`` types that other tools choose are another encoding.
+
+Example: ``__nv_bfloat16 x`` becomes ``__hip_bfloat16 x``.
+
+Limits: the fp8 vector types (``__nv_fp8x2_e4m3`` and wider) are refused as unknown names.
+
+Source: HIP headers amd_hip_bf16.h and amd_hip_fp8.h; OCP 8-bit Floating Point Specification 1.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.hipify import api_table
+from portkit.hipify.rules._common import renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH104"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each use of such a name."""
+    for name, mapping in api_table.corrections().items():
+        if mapping.kind in ("bfloat16", "fp8"):
+            for index in source.names.get(name, ()):
+                yield renamed(source, CODE, index, mapping.hip, mapping.kind)

@@ -1,0 +1,43 @@
+"""The first line of a translated source includes the prelude.
+
+CUDA's compiler includes its runtime and intrinsics by itself; HIP wants them named. The prelude
+brings them, and what HIP lacks. Headers that other sources include need it as well, since each may
+come first. ``#pragma once`` keeps it to one reading.
+
+Example: a file that begins with a comment begins with ``#include "hipx.h"`` afterwards.
+
+Limits: none; a file without code gets it too.
+
+Source: CUDA C++ Programming Guide (nvcc includes cuda_runtime.h); HIP Programming Guide.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Edit, Finding, Span, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH101"
+HEADER = "hipx.h"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return one finding for the start of the file, unless the prelude is already included."""
+    if f'#include "{source.to_root}{HEADER}"' in source.text:
+        return
+    yield Finding(
+        code=CODE,
+        path=source.path,
+        span=Span(0, 0),
+        construct="start of file",
+        symbol=HEADER,
+        applicability=Applicability.SAFE,
+        status=Status.TODO,
+        message=f"the file includes {HEADER} first",
+        edits=(Edit(0, 0, f'#include "{source.to_root}{HEADER}"\n'),),
+    )

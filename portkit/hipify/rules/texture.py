@@ -1,0 +1,44 @@
+"""Textures and surfaces.
+
+HIP has textures on some architectures only (not on gfx90a and gfx94x), so a translation that
+compiles can still fail on the device. Nothing is written.
+
+Example: ``tex1Dfetch<float>(object, i)`` stays and is reported.
+
+What to do: read global memory, or keep the texture for the architectures that have it.
+
+Source: HIP Programming Guide, "Texture management"; LLVM AMDGPU usage, image instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.hipify.rules._common import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH205"
+
+_NAMES = re.compile(r"tex[123]D\w*|texCubemap\w*|surf[123]D\w*|cuda(Texture|Surface)Object_t")
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each use of a texture."""
+    for name, uses in source.names.items():
+        if _NAMES.fullmatch(name) is None:
+            continue
+        for index in uses:
+            yield refused(
+                source,
+                CODE,
+                index,
+                index,
+                construct="texture",
+                message=f"{name}: gfx90a and gfx94x have no textures; read global memory",
+            )

@@ -1,0 +1,53 @@
+"""A warp function with a mask that is not all lanes, or that is not called.
+
+A mask that leaves lanes out says which lanes take part; HIP's functions without masks take those
+that are active, which may be others. Dropping such a mask can change results, so nothing is
+written. A warp function whose address is taken or that a macro hides has no mask to judge.
+
+Example: ``__shfl_sync(mask, x, 0)`` stays as it is and is reported.
+
+What to do: where every lane of the warp comes to the call, write the full mask, else branch around
+the lanes that should not take part and use ``hipx::`` functions by hand.
+
+Source: CUDA C++ Programming Guide, "Warp Shuffle Functions".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.hipify import api_table
+from portkit.hipify.rules._common import refused
+from portkit.hipify.rules.warp_sync import is_full_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH202"
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each such use."""
+    for name, mapping in api_table.corrections().items():
+        if mapping.kind != "warp":
+            continue
+        for index in source.names.get(name, ()):
+            called = source.is_token(index + 1, "(")
+            arguments = source.arguments(index + 1) if called else None
+            if arguments is None:
+                message = f"{name} is not called here: write the call with {mapping.hip} by hand"
+                last = index
+            elif arguments and not is_full_mask(source, arguments[0]):
+                message = (
+                    f"{name} has a mask that is not known to name all lanes: use the full mask "
+                    f"where every lane comes here, else branch and call {mapping.hip}"
+                )
+                last = arguments[0].stop - 1
+            else:
+                continue
+            yield refused(
+                source, CODE, index, last, construct="partial warp mask", message=message
+            )

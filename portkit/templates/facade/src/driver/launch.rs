@@ -1,0 +1,210 @@
+use super::slice::{Region, Uses};
+use super::{
+    result, sys, DeviceRepr, HipError, HipEvent, HipFunction, HipSlice, HipStream, HipView,
+    HipViewMut,
+};
+use std::ffi::c_void;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchConfig {
+    /// Blocks in x, y and z.
+    pub grid_dim: (u32, u32, u32),
+    /// Threads of a block in x, y and z.
+    pub block_dim: (u32, u32, u32),
+    /// Bytes of shared memory of a block, beside what the kernel declares.
+    pub shared_mem_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// As many blocks of 1024 threads as it takes to have a thread for each of `n` elements.
+    pub fn for_num_elems(n: u32) -> Self {
+        const NUM_THREADS: u32 = 1024;
+        Self {
+            grid_dim: (n.div_ceil(NUM_THREADS), 1, 1),
+            block_dim: (NUM_THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        }
+    }
+}
+
+/// A launch of a kernel on a stream, to which arguments are added.
+#[derive(Debug)]
+pub struct LaunchArgs<'a> {
+    stream: &'a HipStream,
+    function: &'a HipFunction,
+    waits: Vec<&'a HipEvent>,
+    records: Vec<&'a HipEvent>,
+    args: Vec<*mut c_void>,
+    flags: Option<sys::hipEventFlags>,
+}
+
+impl HipStream {
+    /// Begins a launch of a kernel on this stream.
+    pub fn launch_builder<'a>(&'a self, function: &'a HipFunction) -> LaunchArgs<'a> {
+        LaunchArgs {
+            stream: self,
+            function,
+            waits: Vec::new(),
+            records: Vec::new(),
+            args: Vec::new(),
+            flags: None,
+        }
+    }
+}
+
+/// A type of arguments that a launch takes.
+///
+/// # Safety
+///
+/// What is added has to be one argument of a kernel, and valid until the launch.
+pub unsafe trait PushKernelArg<T> {
+    /// Adds an argument.
+    fn arg(&mut self, arg: T) -> &mut Self;
+}
+
+// SAFETY: HIP copies the value from its address, which is valid longer than the launch.
+unsafe impl<'a, 'b: 'a, T: DeviceRepr> PushKernelArg<&'b T> for LaunchArgs<'a> {
+    fn arg(&mut self, arg: &'b T) -> &mut Self {
+        self.args.push(arg as *const T as *mut c_void);
+        self
+    }
+}
+
+// SAFETY: the argument is the address of the memory.
+unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b HipSlice<T>> for LaunchArgs<'a> {
+    fn arg(&mut self, arg: &'b HipSlice<T>) -> &mut Self {
+        self.read(arg)
+    }
+}
+
+// SAFETY: the argument is the address of the memory.
+unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b mut HipSlice<T>> for LaunchArgs<'a> {
+    fn arg(&mut self, arg: &'b mut HipSlice<T>) -> &mut Self {
+        self.write(arg)
+    }
+}
+
+// SAFETY: the argument is the address of the memory.
+unsafe impl<'a, 'b: 'a, 'c: 'b, T> PushKernelArg<&'b HipView<'c, T>> for LaunchArgs<'a> {
+    fn arg(&mut self, arg: &'b HipView<'c, T>) -> &mut Self {
+        self.read(arg)
+    }
+}
+
+// SAFETY: the argument is the address of the memory.
+unsafe impl<'a, 'b: 'a, 'c: 'b, T> PushKernelArg<&'b mut HipViewMut<'c, T>> for LaunchArgs<'a> {
+    fn arg(&mut self, arg: &'b mut HipViewMut<'c, T>) -> &mut Self {
+        self.write(arg)
+    }
+}
+
+impl<'a> LaunchArgs<'a> {
+    /// Lets the launch give an event before and one after the kernel.
+    pub fn record_kernel_launch(&mut self, flags: sys::hipEventFlags) -> &mut Self {
+        self.flags = Some(flags);
+        self
+    }
+
+    /// Launches the kernel.
+    ///
+    /// # Safety
+    ///
+    /// The arguments have to be those of the kernel, in number, order and type, and the kernel
+    /// must not read or write beyond them.
+    pub unsafe fn launch(
+        &mut self,
+        cfg: LaunchConfig,
+    ) -> Result<Option<(HipEvent, HipEvent)>, HipError> {
+        self.launch_with(cfg, result::launch_kernel)
+    }
+
+    /// Launches the kernel such that its blocks can synchronize with each other.
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative(
+        &mut self,
+        cfg: LaunchConfig,
+    ) -> Result<Option<(HipEvent, HipEvent)>, HipError> {
+        self.launch_with(cfg, result::launch_cooperative_kernel)
+    }
+
+    unsafe fn launch_with(
+        &mut self,
+        cfg: LaunchConfig,
+        launch: Launch,
+    ) -> Result<Option<(HipEvent, HipEvent)>, HipError> {
+        let stream = self.stream;
+        stream.context().bind_to_thread()?;
+        for event in &self.waits {
+            stream.wait(event)?;
+        }
+        let event = || self.flags.map(|flags| stream.record_event(Some(flags))).transpose();
+        let before = event()?;
+        launch(
+            self.function.hip_function(),
+            cfg.grid_dim,
+            cfg.block_dim,
+            cfg.shared_mem_bytes,
+            stream.hip_stream(),
+            &mut self.args,
+        )?;
+        let after = event()?;
+        for event in &self.records {
+            event.record(stream)?;
+        }
+        Ok(before.zip(after))
+    }
+
+    fn read<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
+        self.track(memory.uses().before_read(), memory.uses().after_read());
+        self.push(memory)
+    }
+
+    fn write<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
+        self.track(memory.uses().before_write(), memory.uses().after_write());
+        self.push(memory)
+    }
+
+    fn track(
+        &mut self,
+        waits: impl Iterator<Item = &'a HipEvent>,
+        record: Option<&'a HipEvent>,
+    ) {
+        if self.stream.context().is_managing_stream_synchronization() {
+            self.waits.extend(waits);
+            self.records.extend(record);
+        }
+    }
+
+    fn push<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
+        self.args.push(memory.pointer() as *const sys::hipDeviceptr_t as *mut c_void);
+        self
+    }
+}
+
+type Launch = unsafe fn(
+    sys::hipFunction_t,
+    (u32, u32, u32),
+    (u32, u32, u32),
+    u32,
+    sys::hipStream_t,
+    &mut [*mut c_void],
+) -> Result<(), HipError>;
+
+#[cfg(test)]
+mod tests {
+    use super::LaunchConfig;
+
+    #[test]
+    fn a_thread_for_each_element() {
+        for (elements, blocks) in [(0, 0), (1, 1), (1024, 1), (1025, 2), (u32::MAX, 1 << 22)] {
+            let config = LaunchConfig::for_num_elems(elements);
+            assert_eq!(config.grid_dim, (blocks, 1, 1));
+            assert_eq!(config.block_dim, (1024, 1, 1));
+            assert_eq!(config.shared_mem_bytes, 0);
+        }
+    }
+}

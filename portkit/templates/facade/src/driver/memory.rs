@@ -1,0 +1,195 @@
+use super::slice::Uses;
+use super::{
+    result, DevicePtr, DevicePtrMut, DeviceRepr, HipError, HipSlice, HipStream, HostSlice,
+    ValidAsZeroBits,
+};
+use std::mem::size_of;
+use std::sync::Arc;
+
+impl HipStream {
+    /// A slice of no values.
+    pub fn null<T>(self: &Arc<Self>) -> Result<HipSlice<T>, HipError> {
+        Ok(HipSlice::new(0, 0, Uses::new(self.context())?, self))
+    }
+
+    /// Allocates memory for `len` values.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not set.
+    pub unsafe fn alloc<T: DeviceRepr>(
+        self: &Arc<Self>,
+        len: usize,
+    ) -> Result<HipSlice<T>, HipError> {
+        self.context().bind_to_thread()?;
+        let uses = Uses::new(self.context())?;
+        let bytes = len * size_of::<T>();
+        let pointer = if self.context().has_async_alloc() {
+            result::malloc_async(self.hip_stream(), bytes)?
+        } else {
+            result::malloc_sync(bytes)?
+        };
+        Ok(HipSlice::new(pointer, len, uses, self))
+    }
+
+    /// Allocates memory for `len` values and sets all bits to zero.
+    pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
+        self: &Arc<Self>,
+        len: usize,
+    ) -> Result<HipSlice<T>, HipError> {
+        // SAFETY: the memory is set in the next line.
+        let mut slice = unsafe { self.alloc(len) }?;
+        self.memset_zeros(&mut slice)?;
+        Ok(slice)
+    }
+
+    /// Sets all bits to zero.
+    pub fn memset_zeros<T: DeviceRepr + ValidAsZeroBits, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        dst: &mut Dst,
+    ) -> Result<(), HipError> {
+        self.context().bind_to_thread()?;
+        let num_bytes = dst.num_bytes();
+        let (dst, _guard) = dst.device_ptr_mut(self);
+        // SAFETY: memory and stream are alive.
+        unsafe { result::memset_d8_async(dst, 0, num_bytes, self.hip_stream()) }
+    }
+
+    /// Allocates memory and copies values of the host to it.
+    pub fn clone_htod<T: DeviceRepr, Src: HostSlice<T> + ?Sized>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<HipSlice<T>, HipError> {
+        // SAFETY: the memory is set in the next line.
+        let mut dst = unsafe { self.alloc(src.len()) }?;
+        self.memcpy_htod(src, &mut dst)?;
+        Ok(dst)
+    }
+
+    /// Another name of [`clone_htod`](Self::clone_htod).
+    pub fn memcpy_stod<T: DeviceRepr, Src: HostSlice<T> + ?Sized>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<HipSlice<T>, HipError> {
+        self.clone_htod(src)
+    }
+
+    /// Copies values of the host.
+    ///
+    /// # Panics
+    ///
+    /// If `dst` is shorter than `src`.
+    pub fn memcpy_htod<T: DeviceRepr, Src: HostSlice<T> + ?Sized, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+    ) -> Result<(), HipError> {
+        assert!(dst.len() >= src.len());
+        self.context().bind_to_thread()?;
+        // SAFETY: the guard outlives the copy.
+        let (src, _src_guard) = unsafe { src.stream_synced_slice(self) };
+        let (dst, _dst_guard) = dst.device_ptr_mut(self);
+        // SAFETY: memory and stream are alive.
+        unsafe { result::memcpy_htod_async(dst, src, self.hip_stream()) }
+    }
+
+    /// Copies values to a new vector on the host.
+    pub fn clone_dtoh<T: DeviceRepr, Src: DevicePtr<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<Vec<T>, HipError> {
+        let len = src.len();
+        let mut dst = Vec::with_capacity(len);
+        self.context().bind_to_thread()?;
+        let (src, _guard) = src.device_ptr(self);
+        // SAFETY: memory and stream are alive, the vector has room for `len` values and holds
+        // them once the copy has returned.
+        unsafe {
+            let room = std::slice::from_raw_parts_mut(dst.as_mut_ptr(), len);
+            result::memcpy_dtoh_async::<T>(room, src, self.hip_stream())?;
+            dst.set_len(len);
+        }
+        Ok(dst)
+    }
+
+    /// Another name of [`clone_dtoh`](Self::clone_dtoh).
+    pub fn memcpy_dtov<T: DeviceRepr, Src: DevicePtr<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<Vec<T>, HipError> {
+        self.clone_dtoh(src)
+    }
+
+    /// Copies values to the host.
+    ///
+    /// # Panics
+    ///
+    /// If `dst` is shorter than `src`.
+    pub fn memcpy_dtoh<T: DeviceRepr, Src: DevicePtr<T>, Dst: HostSlice<T> + ?Sized>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+    ) -> Result<(), HipError> {
+        assert!(dst.len() >= src.len());
+        self.context().bind_to_thread()?;
+        let len = src.len();
+        let (src, _src_guard) = src.device_ptr(self);
+        // SAFETY: the guard outlives the copy.
+        let (dst, _dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
+        // SAFETY: memory and stream are alive.
+        unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.hip_stream()) }
+    }
+
+    /// Copies values within a device, or from another.
+    ///
+    /// # Panics
+    ///
+    /// If `dst` is shorter than `src`.
+    pub fn memcpy_dtod<T, Src: DevicePtr<T>, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+    ) -> Result<(), HipError> {
+        assert!(dst.len() >= src.len());
+        self.context().bind_to_thread()?;
+        let num_bytes = src.num_bytes();
+        let from = src.stream();
+        if from.context() == self.context() {
+            let (src, _src_guard) = src.device_ptr(self);
+            let (dst, _dst_guard) = dst.device_ptr_mut(self);
+            // SAFETY: memory and stream are alive.
+            return unsafe { result::memcpy_dtod_async(dst, src, num_bytes, self.hip_stream()) };
+        }
+        // The event of a read can only be recorded on a stream of its own device. This stream
+        // waits for what the other one did, and the other one for this copy.
+        let (src_ptr, src_guard) = src.device_ptr(from);
+        self.join(from)?;
+        self.context().bind_to_thread()?;
+        let (dst, _dst_guard) = dst.device_ptr_mut(self);
+        // SAFETY: memory and stream are alive.
+        unsafe {
+            result::memcpy_peer_async(
+                self.context().hip_device(),
+                dst,
+                from.context().hip_device(),
+                src_ptr,
+                num_bytes,
+                self.hip_stream(),
+            )
+        }?;
+        from.join(self)?;
+        drop(src_guard);
+        self.context().bind_to_thread()
+    }
+
+    /// Allocates memory and copies values of a device to it.
+    pub fn clone_dtod<T: DeviceRepr, Src: DevicePtr<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+    ) -> Result<HipSlice<T>, HipError> {
+        // SAFETY: the memory is set in the next line.
+        let mut dst = unsafe { self.alloc(src.len()) }?;
+        self.memcpy_dtod(src, &mut dst)?;
+        Ok(dst)
+    }
+}

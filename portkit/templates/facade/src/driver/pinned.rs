@@ -1,0 +1,136 @@
+use super::{result, sys, DeviceRepr, HipContext, HipError, HipEvent, HipStream};
+use super::{HostSlice, SyncOnDrop, ValidAsZeroBits};
+use std::sync::Arc;
+
+/// Page-locked memory of the host, from and to which copies are faster and run beside the host.
+#[derive(Debug)]
+pub struct PinnedHostSlice<T> {
+    pointer: *mut T,
+    len: usize,
+    /// The last use by a stream.
+    event: HipEvent,
+}
+
+// SAFETY: the memory is owned; other threads see it through `&self` only once streams are done.
+unsafe impl<T: Send> Send for PinnedHostSlice<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for PinnedHostSlice<T> {}
+
+impl<T> Drop for PinnedHostSlice<T> {
+    fn drop(&mut self) {
+        self.context().record_err(self.event.synchronize());
+        // SAFETY: the memory comes from `malloc_host` and is not used again.
+        self.context().record_err(unsafe { result::free_host(self.pointer.cast()) });
+    }
+}
+
+impl HipContext {
+    /// Allocates page-locked memory for `len` values, which the host had better write and not
+    /// read.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not set.
+    pub unsafe fn alloc_pinned<T: DeviceRepr>(
+        self: &Arc<Self>,
+        len: usize,
+    ) -> Result<PinnedHostSlice<T>, HipError> {
+        self.alloc_pinned_with_flags(len, sys::hipHostMallocWriteCombined)
+    }
+
+    /// Allocates page-locked memory for `len` values.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not set.
+    ///
+    /// # Panics
+    ///
+    /// If `len` values are more than an address can reach.
+    pub unsafe fn alloc_pinned_with_flags<T: DeviceRepr>(
+        self: &Arc<Self>,
+        len: usize,
+        flags: u32,
+    ) -> Result<PinnedHostSlice<T>, HipError> {
+        self.bind_to_thread()?;
+        let bytes = std::alloc::Layout::array::<T>(len).expect("too many values").size();
+        let event = self.new_event(Some(sys::hipEventFlags::hipEventBlockingSync))?;
+        // HIP gives a null pointer for no bytes, and a slice needs one that is not.
+        let pointer = result::malloc_host(bytes.max(1), flags)?.cast();
+        Ok(PinnedHostSlice { pointer, len, event })
+    }
+}
+
+impl<T> PinnedHostSlice<T> {
+    /// The device whose streams the memory is used by.
+    pub fn context(&self) -> &Arc<HipContext> {
+        self.event.context()
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number of bytes.
+    pub fn num_bytes(&self) -> usize {
+        self.len * std::mem::size_of::<T>()
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
+    /// The address, once streams are done with the memory.
+    pub fn as_ptr(&self) -> Result<*const T, HipError> {
+        self.event.synchronize()?;
+        Ok(self.pointer)
+    }
+
+    /// The address, to be written, once streams are done with the memory.
+    pub fn as_mut_ptr(&mut self) -> Result<*mut T, HipError> {
+        self.event.synchronize()?;
+        Ok(self.pointer)
+    }
+
+    /// The values, once streams are done with the memory.
+    pub fn as_slice(&self) -> Result<&[T], HipError> {
+        let pointer = self.as_ptr()?;
+        // SAFETY: the memory holds `len` values, and nothing writes it.
+        Ok(unsafe { std::slice::from_raw_parts(pointer, self.len) })
+    }
+
+    /// The values, to be written, once streams are done with the memory.
+    pub fn as_mut_slice(&mut self) -> Result<&mut [T], HipError> {
+        let pointer = self.as_mut_ptr()?;
+        // SAFETY: the memory holds `len` values, and nothing else uses it.
+        Ok(unsafe { std::slice::from_raw_parts_mut(pointer, self.len) })
+    }
+}
+
+impl<T> HostSlice<T> for PinnedHostSlice<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    unsafe fn stream_synced_slice<'a>(
+        &'a self,
+        stream: &'a HipStream,
+    ) -> (&'a [T], SyncOnDrop<'a>) {
+        stream.context().record_err(stream.wait(&self.event));
+        let values = std::slice::from_raw_parts(self.pointer, self.len);
+        (values, SyncOnDrop::Record(Some((&self.event, stream))))
+    }
+
+    unsafe fn stream_synced_mut_slice<'a>(
+        &'a mut self,
+        stream: &'a HipStream,
+    ) -> (&'a mut [T], SyncOnDrop<'a>) {
+        stream.context().record_err(stream.wait(&self.event));
+        let values = std::slice::from_raw_parts_mut(self.pointer, self.len);
+        (values, SyncOnDrop::Record(Some((&self.event, stream))))
+    }
+}

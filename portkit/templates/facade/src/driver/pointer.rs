@@ -1,0 +1,185 @@
+use super::slice::Region;
+use super::{sys, HipEvent, HipSlice, HipStream, HipView, HipViewMut};
+use std::sync::Arc;
+
+/// Memory of a device.
+pub trait DeviceSlice<T> {
+    /// The number of values.
+    fn len(&self) -> usize;
+
+    /// The number of bytes.
+    fn num_bytes(&self) -> usize {
+        self.len() * std::mem::size_of::<T>()
+    }
+
+    /// Whether there are no values.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The stream that the memory belongs to.
+    fn stream(&self) -> &Arc<HipStream>;
+}
+
+/// Memory of a device that can be read.
+pub trait DevicePtr<T>: DeviceSlice<T> {
+    /// The address, for work on `stream`, which first waits for writes on other streams.
+    ///
+    /// The guard has to be dropped after the work has been put into the stream: it then records
+    /// the read.
+    fn device_ptr<'a>(
+        &'a self,
+        stream: &'a HipStream,
+    ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>);
+}
+
+/// Memory of a device that can be written.
+pub trait DevicePtrMut<T>: DeviceSlice<T> {
+    /// The address, for work on `stream`, which first waits for reads and writes on other streams.
+    ///
+    /// The guard has to be dropped after the work has been put into the stream: it then records
+    /// the write.
+    fn device_ptr_mut<'a>(
+        &'a mut self,
+        stream: &'a HipStream,
+    ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>);
+}
+
+macro_rules! readable {
+    ($($type:ty),*) => {
+        $(
+            impl<T> DeviceSlice<T> for $type {
+                fn len(&self) -> usize {
+                    Region::len(self)
+                }
+
+                fn stream(&self) -> &Arc<HipStream> {
+                    Region::stream(self)
+                }
+            }
+
+            impl<T> DevicePtr<T> for $type {
+                fn device_ptr<'a>(
+                    &'a self,
+                    stream: &'a HipStream,
+                ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+                    self.read_on(stream)
+                }
+            }
+        )*
+    };
+}
+
+macro_rules! writable {
+    ($($type:ty),*) => {
+        $(
+            impl<T> DevicePtrMut<T> for $type {
+                fn device_ptr_mut<'a>(
+                    &'a mut self,
+                    stream: &'a HipStream,
+                ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+                    self.write_on(stream)
+                }
+            }
+        )*
+    };
+}
+
+readable!(HipSlice<T>, HipView<'_, T>, HipViewMut<'_, T>);
+writable!(HipSlice<T>, HipViewMut<'_, T>);
+
+/// What has to be done once work on memory has been put into a stream; dropping this does it.
+#[derive(Debug)]
+#[must_use]
+pub enum SyncOnDrop<'a> {
+    /// Record the event on the stream.
+    Record(Option<(&'a HipEvent, &'a HipStream)>),
+    /// Wait for the stream.
+    Sync(Option<&'a HipStream>),
+}
+
+impl<'a> SyncOnDrop<'a> {
+    /// Records the event, if there is one.
+    pub fn record_event(event: &'a Option<HipEvent>, stream: &'a HipStream) -> Self {
+        Self::Record(event.as_ref().map(|event| (event, stream)))
+    }
+
+    /// Waits for the stream.
+    pub fn sync_stream(stream: &'a HipStream) -> Self {
+        Self::Sync(Some(stream))
+    }
+}
+
+impl Drop for SyncOnDrop<'_> {
+    fn drop(&mut self) {
+        match self {
+            Self::Record(Some((event, stream))) => {
+                if stream.context().is_managing_stream_synchronization() {
+                    stream.context().record_err(event.record(stream));
+                }
+            }
+            Self::Sync(Some(stream)) => stream.context().record_err(stream.synchronize()),
+            Self::Record(None) | Self::Sync(None) => {}
+        }
+    }
+}
+
+/// Memory of the host that can be copied from and to.
+pub trait HostSlice<T> {
+    /// The number of values.
+    fn len(&self) -> usize;
+
+    /// Whether there are no values.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values, to be read by work on `stream`.
+    ///
+    /// # Safety
+    ///
+    /// The guard has to be dropped after the work has been put into the stream.
+    unsafe fn stream_synced_slice<'a>(
+        &'a self,
+        stream: &'a HipStream,
+    ) -> (&'a [T], SyncOnDrop<'a>);
+
+    /// The values, to be written by work on `stream`.
+    ///
+    /// # Safety
+    ///
+    /// The guard has to be dropped after the work has been put into the stream.
+    unsafe fn stream_synced_mut_slice<'a>(
+        &'a mut self,
+        stream: &'a HipStream,
+    ) -> (&'a mut [T], SyncOnDrop<'a>);
+}
+
+/// Memory that is not page-locked needs no guard: a copy is done when HIP returns.
+macro_rules! pageable {
+    ($([$($generics:tt)*] $type:ty),* $(,)?) => {
+        $(
+            impl<$($generics)*> HostSlice<T> for $type {
+                fn len(&self) -> usize {
+                    <[T]>::len(self)
+                }
+
+                unsafe fn stream_synced_slice<'a>(
+                    &'a self,
+                    _stream: &'a HipStream,
+                ) -> (&'a [T], SyncOnDrop<'a>) {
+                    (self, SyncOnDrop::Sync(None))
+                }
+
+                unsafe fn stream_synced_mut_slice<'a>(
+                    &'a mut self,
+                    _stream: &'a HipStream,
+                ) -> (&'a mut [T], SyncOnDrop<'a>) {
+                    (self, SyncOnDrop::Sync(None))
+                }
+            }
+        )*
+    };
+}
+
+pageable!([T] [T], [T] Vec<T>, [T, const N: usize] [T; N]);

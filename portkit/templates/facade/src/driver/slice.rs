@@ -1,0 +1,591 @@
+use super::{result, sys, DeviceRepr, HipContext, HipError, HipEvent, HipStream, SyncOnDrop};
+use std::marker::PhantomData;
+use std::mem::{size_of, ManuallyDrop};
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+/// The last uses of memory, for other streams to wait for.
+#[derive(Debug)]
+pub(crate) struct Uses {
+    read: Option<HipEvent>,
+    write: Option<HipEvent>,
+}
+
+/// The uses of memory that nothing waits for.
+pub(crate) static UNTRACKED: Uses = Uses { read: None, write: None };
+
+impl Uses {
+    pub(super) fn new(context: &Arc<HipContext>) -> Result<Self, HipError> {
+        let event = || context.is_event_tracking().then(|| context.new_event(None)).transpose();
+        Ok(Self { read: event()?, write: event()? })
+    }
+
+    /// What a read has to wait for.
+    pub(super) fn before_read(&self) -> impl Iterator<Item = &HipEvent> {
+        self.write.iter()
+    }
+
+    /// What a write has to wait for.
+    pub(super) fn before_write(&self) -> impl Iterator<Item = &HipEvent> {
+        self.read.iter().chain(&self.write)
+    }
+
+    /// What a read records.
+    pub(super) fn after_read(&self) -> Option<&HipEvent> {
+        self.read.as_ref()
+    }
+
+    /// What a write records.
+    pub(super) fn after_write(&self) -> Option<&HipEvent> {
+        self.write.as_ref()
+    }
+
+    /// Lets `stream` wait where it has to, and gives the guard that ends a read on it.
+    fn read_on<'a>(&'a self, owner: &HipStream, stream: &'a HipStream) -> SyncOnDrop<'a> {
+        wait(owner, stream, self.before_read());
+        SyncOnDrop::Record(self.after_read().map(|event| (event, stream)))
+    }
+
+    /// Lets `stream` wait where it has to, and gives the guard that ends a write on it.
+    fn write_on<'a>(&'a self, owner: &HipStream, stream: &'a HipStream) -> SyncOnDrop<'a> {
+        wait(owner, stream, self.before_write());
+        SyncOnDrop::Record(self.after_write().map(|event| (event, stream)))
+    }
+}
+
+fn wait<'a>(owner: &HipStream, stream: &HipStream, events: impl Iterator<Item = &'a HipEvent>) {
+    if owner.context().is_managing_stream_synchronization() {
+        for event in events {
+            stream.context().record_err(stream.wait(event));
+        }
+    }
+}
+
+/// Memory of a device for `len` values of `T`, which is freed with this value.
+///
+/// It belongs to a stream, on which it was allocated and will be freed, and can be used on any
+/// stream of the device.
+#[derive(Debug)]
+pub struct HipSlice<T> {
+    pointer: sys::hipDeviceptr_t,
+    len: usize,
+    uses: Uses,
+    stream: Arc<HipStream>,
+    marker: PhantomData<*const T>,
+}
+
+// SAFETY: the values are on the device; what is here is an address and the handles.
+unsafe impl<T> Send for HipSlice<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for HipSlice<T> {}
+
+impl<T> Drop for HipSlice<T> {
+    fn drop(&mut self) {
+        wait(&self.stream, &self.stream, self.uses.before_write());
+        let context = self.stream.context();
+        // SAFETY: the memory was allocated in the same way and is not used again.
+        unsafe {
+            if context.has_async_alloc() {
+                context.record_err(result::free_async(self.pointer, self.stream.hip_stream()));
+            } else {
+                context.record_err(self.stream.synchronize());
+                context.record_err(result::free_sync(self.pointer));
+            }
+        }
+    }
+}
+
+impl<T: DeviceRepr> Clone for HipSlice<T> {
+    /// Copies the memory.
+    ///
+    /// # Panics
+    ///
+    /// Where [`try_clone`](Self::try_clone) fails.
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap()
+    }
+}
+
+impl<T: DeviceRepr> HipSlice<T> {
+    /// Copies the memory.
+    pub fn try_clone(&self) -> Result<Self, HipError> {
+        self.stream.clone_dtod(self)
+    }
+}
+
+impl<T: DeviceRepr> TryFrom<HipSlice<T>> for Vec<T> {
+    type Error = HipError;
+
+    fn try_from(slice: HipSlice<T>) -> Result<Self, HipError> {
+        slice.stream.clone_dtoh(&slice)
+    }
+}
+
+impl HipStream {
+    /// Makes a slice of memory that was allocated elsewhere, for instance by
+    /// [`HipSlice::leak`].
+    ///
+    /// # Safety
+    ///
+    /// The memory has to be of the stream's device, to hold `len` values of `T`, to have been
+    /// allocated as this crate does, and not to be used or freed otherwise.
+    ///
+    /// # Panics
+    ///
+    /// If HIP cannot make events.
+    pub unsafe fn upgrade_device_ptr<T>(
+        self: &Arc<Self>,
+        pointer: sys::hipDeviceptr_t,
+        len: usize,
+    ) -> HipSlice<T> {
+        HipSlice::new(pointer, len, Uses::new(self.context()).unwrap(), self)
+    }
+}
+
+impl<T> HipSlice<T> {
+    pub(super) fn new(
+        pointer: sys::hipDeviceptr_t,
+        len: usize,
+        uses: Uses,
+        stream: &Arc<HipStream>,
+    ) -> Self {
+        Self { pointer, len, uses, stream: stream.clone(), marker: PhantomData }
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number of bytes.
+    pub fn num_bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The ordinal of the device.
+    pub fn ordinal(&self) -> usize {
+        self.context().ordinal()
+    }
+
+    /// The device.
+    pub fn context(&self) -> &Arc<HipContext> {
+        self.stream.context()
+    }
+
+    /// The stream that the memory belongs to.
+    pub fn stream(&self) -> &Arc<HipStream> {
+        &self.stream
+    }
+
+    /// All of the slice as a view.
+    pub fn as_view(&self) -> HipView<'_, T> {
+        HipView::new(self.pointer, self.len, &self.uses, &self.stream)
+    }
+
+    /// All of the slice as a view that can be written.
+    pub fn as_view_mut(&mut self) -> HipViewMut<'_, T> {
+        HipViewMut::new(self.pointer, self.len, &self.uses, &self.stream)
+    }
+
+    /// Part of the slice.
+    ///
+    /// # Panics
+    ///
+    /// If the bounds are not within the slice.
+    pub fn slice(&self, bounds: impl RangeBounds<usize>) -> HipView<'_, T> {
+        self.as_view().slice(bounds)
+    }
+
+    /// Part of the slice, or `None` if the bounds are not within it.
+    pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<HipView<'_, T>> {
+        self.as_view().try_slice(bounds)
+    }
+
+    /// Part of the slice, to be written.
+    ///
+    /// # Panics
+    ///
+    /// If the bounds are not within the slice.
+    pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> HipViewMut<'_, T> {
+        self.try_slice_mut(bounds).unwrap()
+    }
+
+    /// Part of the slice, to be written, or `None` if the bounds are not within it.
+    pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<HipViewMut<'_, T>> {
+        self.as_view_mut().into_part(bounds)
+    }
+
+    /// The memory as `len` values of another type, or `None` if it is too small.
+    ///
+    /// # Safety
+    ///
+    /// The bytes have to be values of `S`.
+    pub unsafe fn transmute<S>(&self, len: usize) -> Option<HipView<'_, S>> {
+        self.as_view().transmute(len)
+    }
+
+    /// The memory as `len` values of another type, to be written, or `None` if it is too small.
+    ///
+    /// # Safety
+    ///
+    /// The bytes have to be values of `S`, and what is written values of `T`.
+    pub unsafe fn transmute_mut<S>(&mut self, len: usize) -> Option<HipViewMut<'_, S>> {
+        self.as_view_mut().into_type(len)
+    }
+
+    /// The parts before and from `mid`.
+    ///
+    /// # Panics
+    ///
+    /// If `mid` is not within the slice.
+    pub fn split_at(&self, mid: usize) -> (HipView<'_, T>, HipView<'_, T>) {
+        self.as_view().split_at(mid)
+    }
+
+    /// The parts before and from `mid`, or `None` if that is not within the slice.
+    pub fn try_split_at(&self, mid: usize) -> Option<(HipView<'_, T>, HipView<'_, T>)> {
+        self.as_view().try_split_at(mid)
+    }
+
+    /// The parts before and from `mid`, to be written.
+    ///
+    /// # Panics
+    ///
+    /// If `mid` is not within the slice.
+    pub fn split_at_mut(&mut self, mid: usize) -> (HipViewMut<'_, T>, HipViewMut<'_, T>) {
+        self.try_split_at_mut(mid).unwrap()
+    }
+
+    /// The parts before and from `mid`, to be written, or `None` if that is not within the slice.
+    pub fn try_split_at_mut(
+        &mut self,
+        mid: usize,
+    ) -> Option<(HipViewMut<'_, T>, HipViewMut<'_, T>)> {
+        self.as_view_mut().into_halves(mid)
+    }
+
+    /// Gives up the memory, which is not freed. The stream first waits for its uses on others.
+    pub fn leak(self) -> sys::hipDeviceptr_t {
+        wait(&self.stream, &self.stream, self.uses.before_write());
+        let mut slice = ManuallyDrop::new(self);
+        // SAFETY: the slice is not used or dropped after its fields.
+        unsafe {
+            std::ptr::drop_in_place(&mut slice.uses);
+            std::ptr::drop_in_place(&mut slice.stream);
+        }
+        slice.pointer
+    }
+}
+
+macro_rules! view {
+    ($(#[$meta:meta])* $name:ident, $marker:ty) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $name<'a, T> {
+            pointer: sys::hipDeviceptr_t,
+            len: usize,
+            uses: &'a Uses,
+            stream: &'a Arc<HipStream>,
+            marker: PhantomData<$marker>,
+        }
+
+        impl<'a, T> $name<'a, T> {
+            pub(super) fn new(
+                pointer: sys::hipDeviceptr_t,
+                len: usize,
+                uses: &'a Uses,
+                stream: &'a Arc<HipStream>,
+            ) -> Self {
+                Self { pointer, len, uses, stream, marker: PhantomData }
+            }
+
+            /// The number of values.
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether there are no values.
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+
+            fn part(&self, start: usize, end: usize) -> Self {
+                debug_assert!(start <= end && end <= self.len);
+                let offset = (start * size_of::<T>()) as sys::hipDeviceptr_t;
+                Self::new(self.pointer + offset, end - start, self.uses, self.stream)
+            }
+
+            fn holds<S>(&self, len: usize) -> bool {
+                len.checked_mul(size_of::<S>())
+                    .is_some_and(|bytes| bytes <= self.len * size_of::<T>())
+            }
+        }
+    };
+}
+
+view! {
+    /// Part of a [`HipSlice`].
+    HipView, &'a [T]
+}
+
+view! {
+    /// Part of a [`HipSlice`] that can be written.
+    HipViewMut, &'a mut [T]
+}
+
+impl<'a, T> HipView<'a, T> {
+    /// Part of the view.
+    ///
+    /// # Panics
+    ///
+    /// If the bounds are not within the view.
+    pub fn slice(&self, bounds: impl RangeBounds<usize>) -> Self {
+        self.try_slice(bounds).unwrap()
+    }
+
+    /// Part of the view, or `None` if the bounds are not within it.
+    pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<Self> {
+        range(bounds, self.len).map(|(start, end)| self.part(start, end))
+    }
+
+    /// The memory as `len` values of another type, or `None` if it is too small.
+    ///
+    /// # Safety
+    ///
+    /// The bytes have to be values of `S`.
+    pub unsafe fn transmute<S>(&self, len: usize) -> Option<HipView<'a, S>> {
+        self.holds::<S>(len).then(|| HipView::new(self.pointer, len, self.uses, self.stream))
+    }
+
+    /// The parts before and from `mid`.
+    ///
+    /// # Panics
+    ///
+    /// If `mid` is not within the view.
+    pub fn split_at(&self, mid: usize) -> (Self, Self) {
+        self.try_split_at(mid).unwrap()
+    }
+
+    /// The parts before and from `mid`, or `None` if that is not within the view.
+    pub fn try_split_at(&self, mid: usize) -> Option<(Self, Self)> {
+        (mid <= self.len).then(|| (self.part(0, mid), self.part(mid, self.len)))
+    }
+
+    /// The view in chunks of `chunk_size` values.
+    ///
+    /// # Panics
+    ///
+    /// If the view is not a whole number of chunks.
+    pub fn chunks_exact(&self, chunk_size: usize) -> impl Iterator<Item = HipView<'a, T>> + '_ {
+        assert_eq!(self.len % chunk_size, 0);
+        (0..self.len / chunk_size).map(move |i| self.part(i * chunk_size, (i + 1) * chunk_size))
+    }
+
+    /// The address, with the guard that [`DevicePtr::device_ptr`](super::DevicePtr::device_ptr)
+    /// gives.
+    pub fn view_ptr(self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (self.pointer, self.uses.read_on(self.stream, stream))
+    }
+}
+
+impl<'a, T> HipViewMut<'a, T> {
+    /// All of the view, to be read.
+    pub fn as_view(&self) -> HipView<'_, T> {
+        HipView::new(self.pointer, self.len, self.uses, self.stream)
+    }
+
+    /// All of the view, not to be written any more.
+    pub fn into_view(self) -> HipView<'a, T> {
+        HipView::new(self.pointer, self.len, self.uses, self.stream)
+    }
+
+    /// Part of the view, to be read.
+    ///
+    /// # Panics
+    ///
+    /// If the bounds are not within the view.
+    pub fn slice(&self, bounds: impl RangeBounds<usize>) -> HipView<'_, T> {
+        self.as_view().slice(bounds)
+    }
+
+    /// Part of the view, to be read, or `None` if the bounds are not within it.
+    pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<HipView<'_, T>> {
+        self.as_view().try_slice(bounds)
+    }
+
+    /// Part of the view.
+    ///
+    /// # Panics
+    ///
+    /// If the bounds are not within the view.
+    pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> HipViewMut<'_, T> {
+        self.try_slice_mut(bounds).unwrap()
+    }
+
+    /// Part of the view, or `None` if the bounds are not within it.
+    pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<HipViewMut<'_, T>> {
+        self.reborrow().into_part(bounds)
+    }
+
+    /// The memory as `len` values of another type, to be read, or `None` if it is too small.
+    ///
+    /// # Safety
+    ///
+    /// The bytes have to be values of `S`.
+    pub unsafe fn transmute<S>(&self, len: usize) -> Option<HipView<'_, S>> {
+        self.as_view().transmute(len)
+    }
+
+    /// The memory as `len` values of another type, or `None` if it is too small.
+    ///
+    /// # Safety
+    ///
+    /// The bytes have to be values of `S`, and what is written values of `T`.
+    pub unsafe fn transmute_mut<S>(&mut self, len: usize) -> Option<HipViewMut<'_, S>> {
+        self.reborrow().into_type(len)
+    }
+
+    /// The parts before and from `mid`.
+    ///
+    /// # Panics
+    ///
+    /// If `mid` is not within the view.
+    pub fn split_at_mut(&mut self, mid: usize) -> (HipViewMut<'_, T>, HipViewMut<'_, T>) {
+        self.try_split_at_mut(mid).unwrap()
+    }
+
+    /// The parts before and from `mid`, or `None` if that is not within the view.
+    pub fn try_split_at_mut(
+        &mut self,
+        mid: usize,
+    ) -> Option<(HipViewMut<'_, T>, HipViewMut<'_, T>)> {
+        self.reborrow().into_halves(mid)
+    }
+
+    /// The view in chunks of `chunk_size` values.
+    ///
+    /// # Panics
+    ///
+    /// If the view is not a whole number of chunks.
+    pub fn chunks_exact_mut(self, chunk_size: usize) -> impl Iterator<Item = HipViewMut<'a, T>> {
+        assert_eq!(self.len % chunk_size, 0);
+        (0..self.len / chunk_size).map(move |i| self.part(i * chunk_size, (i + 1) * chunk_size))
+    }
+
+    /// The address, to be read, with the guard that
+    /// [`DevicePtr::device_ptr`](super::DevicePtr::device_ptr) gives.
+    pub fn view_ptr(self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (self.pointer, self.uses.read_on(self.stream, stream))
+    }
+
+    /// The address, to be written, with the guard that
+    /// [`DevicePtrMut::device_ptr_mut`](super::DevicePtrMut::device_ptr_mut) gives.
+    pub fn view_ptr_mut(self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (self.pointer, self.uses.write_on(self.stream, stream))
+    }
+
+    fn reborrow(&mut self) -> HipViewMut<'_, T> {
+        HipViewMut::new(self.pointer, self.len, self.uses, self.stream)
+    }
+
+    fn into_part(self, bounds: impl RangeBounds<usize>) -> Option<Self> {
+        range(bounds, self.len).map(|(start, end)| self.part(start, end))
+    }
+
+    fn into_type<S>(self, len: usize) -> Option<HipViewMut<'a, S>> {
+        self.holds::<S>(len).then(|| HipViewMut::new(self.pointer, len, self.uses, self.stream))
+    }
+
+    fn into_halves(self, mid: usize) -> Option<(Self, Self)> {
+        (mid <= self.len).then(|| (self.part(0, mid), self.part(mid, self.len)))
+    }
+}
+
+/// What slices and views have in common, for the traits and for launches.
+pub(super) trait Region {
+    fn pointer(&self) -> &sys::hipDeviceptr_t;
+    fn len(&self) -> usize;
+    fn uses(&self) -> &Uses;
+    fn stream(&self) -> &Arc<HipStream>;
+
+    fn read_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (*self.pointer(), self.uses().read_on(self.stream(), stream))
+    }
+
+    fn write_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (*self.pointer(), self.uses().write_on(self.stream(), stream))
+    }
+}
+
+macro_rules! region {
+    ($($type:ty, $($reference:tt)?;)*) => {
+        $(
+            impl<T> Region for $type {
+                fn pointer(&self) -> &sys::hipDeviceptr_t {
+                    &self.pointer
+                }
+
+                fn len(&self) -> usize {
+                    self.len
+                }
+
+                fn uses(&self) -> &Uses {
+                    $($reference)? self.uses
+                }
+
+                fn stream(&self) -> &Arc<HipStream> {
+                    $($reference)? self.stream
+                }
+            }
+        )*
+    };
+}
+
+region! {
+    HipSlice<T>, &;
+    HipView<'_, T>, ;
+    HipViewMut<'_, T>, ;
+}
+
+/// Start and end of bounds within `len` values, or `None` if they are not within.
+fn range(bounds: impl RangeBounds<usize>, len: usize) -> Option<(usize, usize)> {
+    let start = match bounds.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.checked_add(1)?,
+        Bound::Unbounded => 0,
+    };
+    let end = match bounds.end_bound() {
+        Bound::Included(&last) => last.checked_add(1)?,
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => len,
+    };
+    (start <= end && end <= len).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+
+    #[test]
+    fn bounds_within() {
+        assert_eq!(range(.., 4), Some((0, 4)));
+        assert_eq!(range(1..3, 4), Some((1, 3)));
+        assert_eq!(range(1..=3, 4), Some((1, 4)));
+        assert_eq!(range(4.., 4), Some((4, 4)));
+        assert_eq!(range(..0, 0), Some((0, 0)));
+    }
+
+    #[test]
+    #[allow(clippy::reversed_empty_ranges)]
+    fn bounds_not_within() {
+        assert_eq!(range(..5, 4), None);
+        assert_eq!(range(5.., 4), None);
+        assert_eq!(range(3..2, 4), None);
+        assert_eq!(range(..=usize::MAX, 4), None);
+    }
+}
