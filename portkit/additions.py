@@ -2,91 +2,97 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from portkit.templates import folder, render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from portkit.port import Port
 
-Addition = tuple[str, "Callable[[], str]", str]
+@dataclass(frozen=True)
+class Addition:
+    """Files that a port adds together.
 
-
-def added_files(port: Port) -> Iterator[Addition]:
-    """Yield the path, the text and a sentence for each file that the port adds.
-
-    The text is made only when it is asked for: most runs find the file standing.
+    Attributes:
+        name: the file, or the folder of a crate, relative to the workspace root.
+        message: what it is, for the reader of the report.
+        files: makes the files: path relative to the root, and text. Called only when they are
+            needed: most runs find them standing.
     """
-    yield from _facade(port)
-    yield from _kernels(port)
+
+    name: str
+    message: str
+    files: Callable[[], Mapping[str, str]]
+
+
+def additions(port: Port) -> Iterator[Addition]:
+    """Yield what the port adds to the tree: crates of its own, tests and pages."""
+    facade, kernels = port.vendor.facade, port.codebase.kernels
+    yield Addition(
+        facade.name,
+        "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
+        partial(_facade, port),
+    )
+    if kernels is not None and f"{kernels.source}/Cargo.toml" in port.workspace.sources:
+        yield Addition(
+            kernels.name, f"the HIP kernels, from {kernels.source}", partial(_kernels, port)
+        )
     for path, template in sorted(port.codebase.templates.items()):
-        if port.workspace.crate_of(path) is not None or "/" not in path:
-            yield path, partial(render, template, **values(port)), "a file that the port adds"
+        if port.workspace.crate_of(path) is not None:
+            yield Addition(path, "a file that the port adds", partial(_template, port, path, template))
 
 
 def values(port: Port) -> dict[str, Any]:
     """Return what a template may name."""
-    facade, package = port.vendor.facade, port.workspace.manifest.get("workspace", {})
-    shared = package.get("package", {})
+    workspace = port.workspace.manifest.get("workspace", {})
+    shared = workspace.get("package", {})
     return {
         "port": port,
         "vendor": port.vendor,
         "gating": port.gating.value,
-        "facade": facade,
-        "bindings": SimpleNamespace(
-            name=facade.bindings,
-            version=facade.bindings_version,
-            feature=facade.bindings_feature,
-        ),
+        "facade": port.vendor.facade,
         "workspace": SimpleNamespace(
             version=port.workspace.version,
             edition=shared.get("edition", "2021"),
             repository=shared.get("repository", ""),
-            dependencies=frozenset(package.get("dependencies", {})),
+            dependencies=frozenset(workspace.get("dependencies", {})),
         ),
     }
 
 
-def _facade(port: Port) -> Iterator[Addition]:
-    facade = port.vendor.facade
-    for name in folder("facade"):
-        path = f"{facade.name}/{name.removesuffix('.j2')}"
-        yield (
-            path,
-            partial(render, f"facade/{name}", **values(port)),
-            f"part of {facade.name}, the HIP bindings in cudarc's shape",
-        )
+def _facade(port: Port) -> Mapping[str, str]:
+    name = port.vendor.facade.name
+    return {
+        f"{name}/{file.removesuffix('.j2')}": render(f"facade/{file}", **values(port))
+        for file in folder("facade")
+    }
 
 
-def _kernels(port: Port) -> Iterator[Addition]:
+def _template(port: Port, path: str, template: str) -> Mapping[str, str]:
+    return {path: render(template, **values(port))}
+
+
+def _kernels(port: Port) -> Mapping[str, str]:
     from portkit.hipify.crate import kernels_crate
 
     kernels = port.codebase.kernels
-    prefix = f"{kernels.source}/" if kernels is not None else ""
-    source = {
-        path.removeprefix(prefix): file.data
-        for path, file in port.workspace.sources.items()
-        if prefix and path.startswith(prefix)
-    }
-    if kernels is None or not source:
-        return
-    values_ = values(port)["workspace"]
+    assert kernels is not None  # asked for only where the profile names them
+    prefix = f"{kernels.source}/"
+    workspace = values(port)["workspace"]
     files = kernels_crate(
-        source,
+        {
+            path.removeprefix(prefix): source.data
+            for path, source in port.workspace.sources.items()
+            if path.startswith(prefix)
+        },
         name=kernels.name,
-        version=values_.version,
-        edition=values_.edition,
-        repository=values_.repository,
+        version=workspace.version,
+        edition=workspace.edition,
+        repository=workspace.repository,
     )
-    for path, text in sorted(files.items()):
-        content = text if isinstance(text, str) else text.decode()
-        yield (
-            str(PurePosixPath(kernels.name) / path),
-            partial(str, content),
-            f"part of {kernels.name}, the HIP kernels",
-        )
+    return {f"{kernels.name}/{path}": text for path, text in files.items()}

@@ -35,7 +35,7 @@ def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
         fill: writes the content into the empty folder that it is given.
 
     Raises:
-        DiskError: when the cache cannot be written.
+        DiskError: the cache cannot be written.
     """
     place = cache_folder() / kind / key
     if place.is_dir():
@@ -68,7 +68,7 @@ def write_cached(kind: str, key: str, text: str) -> None:
     """Keep ``text`` under ``kind/key``, in place of what was there.
 
     Raises:
-        DiskError: when the cache cannot be written.
+        DiskError: the cache cannot be written.
     """
     place = cache_folder() / kind / key
     try:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from portkit import merge
+from portkit.additions import additions
 from portkit.analog import copy_file
 from portkit.cfg import parse_cfg
-from portkit.finding import Applicability, Finding, NewFile, Span, Status
+from portkit.finding import Applicability, Edit, Finding, NewFile, Span, Status
+from portkit.fingerprint import overrides
 from portkit.port import Gating, conditions_of
-from portkit.rules.target import required_features, target_name
 from portkit.source import field_text, grouped, node_text
+from portkit.workspace import LOOKED_AT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from portkit.port import Port
     from portkit.source import Source
@@ -30,13 +34,14 @@ def analogs(port: Port) -> Mapping[str, str]:
     """
     found: dict[str, str] = {}
     dropped: set[str] = set()
-    for path, source in port.workspace.sources.items():
+    for path in port.mentions:
+        source = port.workspace.sources[path]
         if not path.endswith(".rs") or port.codebase.kept(path):
             continue
         renamed = _renamed_path(port, path)
         if renamed != path:
             found[path] = renamed
-        if b"mod " not in source.data or not port.mention.search(source.data):
+        if b"mod " not in source.data:
             continue
         for node, attributes in grouped(source.tree.root_node):
             if node.type != "mod_item" or node.child_by_field_name("body") is not None:
@@ -57,16 +62,16 @@ def analogs(port: Port) -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
-def whole_file(port: Port, source: Source, mentions: int) -> Finding | None:
-    """Return the finding about a file that is copied or kept as a whole, if it is one."""
+def whole_file(port: Port, source: Source, mentions: int) -> tuple[Finding, ...]:
+    """Return the findings about a file that is copied or kept as a whole, if it is one."""
     path = source.path
     whole = Span(0, max(len(source.data), 1))
     if path in port.analogs:
-        return _analog(port, source, whole)
+        return tuple(_analog(port, source, whole))
     reason = _kept_reason(port, source)
     if not reason:
-        return None
-    return Finding(
+        return ()
+    kept = Finding(
         code=KEPT,
         path=path,
         span=whole,
@@ -77,24 +82,90 @@ def whole_file(port: Port, source: Source, mentions: int) -> Finding | None:
         message=f"{reason} ({mentions} mentions)",
         claims=(whole,),
     )
+    return (kept,)
 
 
-def additions(port: Port) -> Iterator[Finding]:
-    """Yield a finding for each file that the port adds and no file of the tree stands for."""
-    from portkit.additions import added_files
-
-    for path, text, message in added_files(port):
-        standing = port.workspace.root.joinpath(path).exists()
+def added(port: Port) -> Iterator[Finding]:
+    """Yield the findings about what the port adds and no file of the tree stands for."""
+    for addition in additions(port):
+        standing = _standing(port, addition.name)
         yield Finding(
             code=ADDED,
-            path=path,
+            path=addition.name,
             span=Span(0, 0),
-            construct="new file",
-            symbol=path,
+            construct="new file" if "." in addition.name else "new crate",
+            symbol=addition.name,
             applicability=Applicability.SAFE,
             status=Status.PORTED if standing else Status.TODO,
-            message=message,
-            files=() if standing else (NewFile(path, text()),),
+            message=addition.message,
+            files=partial(_new_files, addition.files),
+        )
+        if standing:
+            for path, text in sorted(addition.files().items()):
+                yield from _differences(port, ADDED, path, text)
+
+
+def _standing(port: Port, name: str) -> bool:
+    return any(p == name or p.startswith(f"{name}/") for p in port.workspace.sources)
+
+
+def _new_files(make: Callable[[], Mapping[str, str]]) -> tuple[NewFile, ...]:
+    return tuple(NewFile(path, text) for path, text in sorted(make().items()))
+
+
+def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Finding]:
+    """Yield what a file that was written before lacks, and what differs in it."""
+    source = port.workspace.sources.get(path)
+    common = {"code": code, "path": path, "applicability": Applicability.SAFE}
+    if source is None:
+        # Only files that are looked at are read; others are not compared.
+        if path.endswith(LOOKED_AT):
+            yield Finding(
+                **common,
+                span=Span(0, 0),
+                construct="new file",
+                symbol=path,
+                status=Status.TODO,
+                message="the file is missing from what was written before",
+                files=lambda: (NewFile(path, text),),
+            )
+        return
+    if port.regenerate:
+        if merge.essence(text) != merge.essence(source.text(0, len(source.data))):
+            yield Finding(
+                **common,
+                span=Span(0, len(source.data)),
+                construct="new file",
+                symbol=path,
+                status=Status.TODO,
+                message="it is replaced by what would be written now",
+                edits=(Edit(0, len(source.data), text),),
+            )
+        return
+    if not path.endswith(".rs"):
+        return
+    missing, differing = merge.compare(text, source)
+    for item in missing:
+        yield Finding(
+            **common,
+            span=Span(item.edit.start, item.edit.end),
+            construct="item of a copy",
+            symbol=item.symbol,
+            status=Status.TODO,
+            message=f"{item.symbol} is missing from what was written before",
+            edits=(item.edit,),
+        )
+    for other in differing:
+        yield Finding(
+            code=code,
+            path=path,
+            span=other.span,
+            construct="item of a copy",
+            symbol=other.symbol,
+            applicability=Applicability.REVIEW,
+            status=Status.PORTED,
+            message=f"{other.symbol} is not what would be written now; it is left alone "
+            "(--regenerate replaces the file)",
         )
 
 
@@ -113,10 +184,10 @@ def unread(port: Port) -> Iterator[Finding]:
         )
 
 
-def _analog(port: Port, source: Source, whole: Span) -> Finding:
+def _analog(port: Port, source: Source, whole: Span) -> Iterator[Finding]:
     target = port.analogs[source.path]
     standing = port.workspace.sources.get(target)
-    return Finding(
+    yield Finding(
         code=ANALOG,
         path=source.path,
         span=whole,
@@ -125,9 +196,12 @@ def _analog(port: Port, source: Source, whole: Span) -> Finding:
         applicability=Applicability.SAFE,
         status=Status.TODO if standing is None else Status.PORTED,
         message=f"{target} is its copy",
-        files=(NewFile(target, copy_file(port, source)),) if standing is None else (),
+        files=lambda: (NewFile(target, copy_file(port, source)),),
         claims=(whole,),
     )
+    if standing is not None:
+        yield from _differences(port, ANALOG, target, copy_file(port, source))
+    yield from overrides(port, source)
 
 
 def _kept_reason(port: Port, source: Source) -> str:
@@ -210,5 +284,3 @@ def _module_file(port: Port, path: str, module: str) -> str | None:
             return str(candidate)
     return None
 
-
-__all__ = ["additions", "analogs", "required_features", "target_name", "unread", "whole_file"]

@@ -8,6 +8,7 @@ derived from them only when a report is written.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -72,6 +73,11 @@ class NewFile:
     text: str
 
 
+def no_files() -> tuple[NewFile, ...]:
+    """Return no files."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What one rule says about one site.
@@ -86,7 +92,7 @@ class Finding:
         status: what the tree shows now.
         message: one sentence for the reader of the report.
         edits: what to change in ``path``; empty unless ``status`` is ``todo``.
-        files: files to add; empty unless ``status`` is ``todo``.
+        files: makes the files to add; called only when they are written.
         claims: the spans whose backend mentions the finding accounts for.
     """
 
@@ -99,7 +105,7 @@ class Finding:
     status: Status
     message: str
     edits: tuple[Edit, ...] = ()
-    files: tuple[NewFile, ...] = ()
+    files: Callable[[], tuple[NewFile, ...]] = no_files
     claims: tuple[Span, ...] = field(default=(), repr=False)
 
 

@@ -45,16 +45,23 @@ class NameTable:
     kept_strings: str
 
     @cached_property
+    def _known(self) -> dict[str, str]:
+        """Identifiers that were renamed before; most stand in a file many times."""
+        return dict(self.words)
+
+    @cached_property
     def _kept(self) -> re.Pattern[str]:
         return re.compile(self.kept_strings)
 
     def word(self, word: str) -> str:
         """Rename one identifier."""
-        if word in self.words:
-            return self.words[word]
-        for old, new in self.parts:
-            word = word.replace(old, new)
-        return word
+        known = self._known.get(word)
+        if known is None:
+            known = word
+            for old, new in self.parts:
+                known = known.replace(old, new)
+            self._known[word] = known
+        return known
 
     def text(self, text: str) -> str:
         """Rename the words of a comment or a message; web addresses keep theirs."""
@@ -98,11 +105,12 @@ def code_only(text: str) -> str:
     return _TOKEN.sub(blank, text)
 
 
+def without_comments(text: str) -> str:
+    """Return Rust source with a space for each comment."""
+    return _TOKEN.sub(lambda m: " " if m.group("comment") else m.group(), text)
+
+
 def normal(text: str) -> str:
     """Return Rust source without comments, white space and trailing commas, for comparison."""
-
-    def drop(match: re.Match[str]) -> str:
-        return " " if match.group("comment") else match.group()
-
-    squeezed = re.sub(r"\s+", "", _TOKEN.sub(drop, text))
+    squeezed = re.sub(r"\s+", "", without_comments(text))
     return re.sub(r",(?=[)\]}])", "", squeezed).rstrip(",;")

@@ -56,7 +56,7 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
         for path, found in by_path.items()
     }
     for finding in todo:
-        for file in finding.files:
+        for file in finding.files():
             if file.path in changes or file.path in sources:
                 raise PlanError(
                     f"{finding.code} would add {file.path}, which stands already or is added "

@@ -56,6 +56,7 @@ class Port:
         vendor: the vendor that is written.
         codebase: what is particular to the codebase.
         gating: how a tree without the feature is kept compiling.
+        regenerate: whether files that were written before are replaced where they differ.
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
     """
@@ -64,14 +65,16 @@ class Port:
     vendor: VendorProfile
     codebase: CodebaseProfile
     gating: Gating
+    regenerate: bool = False
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def mention(self) -> re.Pattern[bytes]:
-        """What every backend mention matches."""
+    def mentions(self) -> Mapping[str, list[int]]:
+        """The offsets of the backend mentions in each file that has any, by path."""
         words = (*self.vendor.vocabulary, *self.vendor.peer_vocabulary)
-        return re.compile("|".join(words).encode(), re.IGNORECASE)
+        found = {p: s.offsets(words) for p, s in self.workspace.sources.items()}
+        return {path: offsets for path, offsets in found.items() if offsets}
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:

@@ -232,12 +232,20 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
 
 
 def load_codebase(name: str) -> CodebaseProfile:
-    """Load a codebase profile.
+    """Load a codebase profile that portkit brings.
 
     Raises:
         ProfileError: there is no such profile, or it is malformed.
     """
-    data = _read(PROFILES / "codebases" / f"{name}.toml", "codebase")
+    return parse_codebase(_read(PROFILES / "codebases" / f"{name}.toml", "codebase"))
+
+
+def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
+    """Return the codebase profile that a parsed TOML file holds.
+
+    Raises:
+        ProfileError: it is malformed.
+    """
     try:
         return CodebaseProfile(
             name=data["name"],
@@ -253,6 +261,7 @@ def load_codebase(name: str) -> CodebaseProfile:
             templates=data.get("templates", {}),
         )
     except (KeyError, TypeError, ValueError) as error:
+        name = data.get("name", "")
         raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
 
 

@@ -14,13 +14,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit import files
+from portkit.additions import additions
 from portkit.finding import Applicability, Finding, Span, Status
 from portkit.port import Place, Port, Scope, conditions_of, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -65,6 +66,7 @@ def scan(
     *,
     gating: str = "dummy",
     chosen: Iterable[Rule] | None = None,
+    regenerate: bool = False,
 ) -> Scan:
     """Find every place in a workspace where a backend decision stands.
 
@@ -74,10 +76,11 @@ def scan(
         codebase: what is particular to the codebase.
         gating: ``dummy`` or ``cfg``.
         chosen: the rules to ask; all of them by default.
+        regenerate: whether files that were written before are replaced where they differ.
     """
     from portkit.port import Gating
 
-    port = Port(workspace, vendor, codebase, Gating(gating))
+    port = Port(workspace, vendor, codebase, Gating(gating), regenerate)
     port = replace(port, macros=_device_macros(port))
     port = replace(port, analogs=files.analogs(port))
     by_node: dict[str, list[Rule]] = {}
@@ -87,22 +90,23 @@ def scan(
     findings: list[Finding] = list(files.unread(port))
     unaccounted: list[Unaccounted] = []
     targets = set(port.analogs.values())
+    own = {addition.name for addition in additions(port)}
     for path, source in workspace.sources.items():
-        mentions = [m.start() for m in port.mention.finditer(source.data)]
+        mentions = port.mentions.get(path, [])
         seeds = _seeds(port, source)
         if not mentions and not seeds:
             continue
         whole = files.whole_file(port, source, len(mentions))
-        if whole is not None:
-            findings.append(whole)
+        if whole:
+            findings += whole
             continue
-        if path in targets or not path.endswith((".rs", ".toml")):
+        if path in targets or path.split("/")[0] in own or not path.endswith((".rs", ".toml")):
             continue
         walk = _Walk(port, source, mentions, seeds, by_node)
         walk.run()
         findings += walk.findings
         unaccounted += walk.left()
-    findings += files.additions(port)
+    findings += files.added(port)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(port, tuple(findings), tuple(sorted(unaccounted)))
 
@@ -112,11 +116,12 @@ def _device_macros(port: Port) -> Mapping[str, DeviceMacro]:
     from portkit.rules.device_macro import describe
 
     found: dict[str, DeviceMacro] = {}
-    definition = re.compile(rb"macro_rules!")
-    for path, source in port.workspace.sources.items():
-        if not path.endswith(".rs") or not definition.search(source.data):
+    definition = b"macro_rules!"
+    for path in port.mentions:
+        source = port.workspace.sources[path]
+        if not path.endswith(".rs") or definition not in source.data:
             continue
-        if port.codebase.kept(path) or not port.mention.search(source.data):
+        if port.codebase.kept(path):
             continue
         pending = [source.tree.root_node]
         while pending:
@@ -125,7 +130,7 @@ def _device_macros(port: Port) -> Mapping[str, DeviceMacro]:
                 macro = describe(port, node)
                 if macro is not None:
                     found[macro.name] = macro
-            elif definition.search(source.data, node.start_byte, node.end_byte):
+            elif source.data.find(definition, node.start_byte, node.end_byte) >= 0:
                 pending += node.named_children
     return dict(sorted(found.items()))
 
@@ -136,10 +141,16 @@ def _seeds(port: Port, source: Source) -> list[int]:
         names = "|".join(("members", "exclude", *port.vendor.dependencies))
         keys = re.compile(rf"^(?:{names})\s*=".encode(), re.MULTILINE)
         return [m.start() for m in keys.finditer(source.data)]
-    if not port.macros or not source.path.endswith(".rs"):
+    if not source.path.endswith(".rs"):
         return []
-    names = "|".join(port.macros)
-    return [m.start() for m in re.finditer(rf"\b(?:{names})!".encode(), source.data)]
+    return [o for name in port.macros for o in _occurrences(source.data, f"{name}!".encode())]
+
+
+def _occurrences(data: bytes, wanted: bytes) -> Iterator[int]:
+    at = data.find(wanted)
+    while at >= 0:
+        yield at
+        at = data.find(wanted, at + 1)
 
 
 class _Walk:

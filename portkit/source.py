@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node, Tree
 
@@ -35,6 +35,18 @@ class Source:
     def tree(self) -> Tree:
         """The syntax tree; Rust and TOML are told apart by the file's name."""
         return _parse(self.path, self.data)
+
+    def offsets(self, words: Iterable[str]) -> list[int]:
+        """Return where any of ``words``, all in lower case, begins, in any case, sorted."""
+        found = []
+        lowered = self.data.lower()
+        for word in words:
+            wanted = word.encode()
+            at = lowered.find(wanted)
+            while at >= 0:
+                found.append(at)
+                at = lowered.find(wanted, at + 1)
+        return sorted(set(found))
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -41,7 +41,7 @@ if [ ! -f "$archive" ] || [ "$CARGO_NET_OFFLINE" = true ]; then
     exit 101
 fi
 mkdir -p "$CARGO_HOME/registry/cache/example.org-1949cf8c"
-cp "$archive" "$CARGO_HOME/registry/cache/example.org-1949cf8c/"
+cp -n "$archive" "$CARGO_HOME/registry/cache/example.org-1949cf8c/"
 """
 
 
@@ -67,6 +67,11 @@ class Registry:
         place = self.programs / name
         place.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}\n")
         place.chmod(0o755)
+
+    def archive(self, name: str, index: str = "*") -> Path:
+        """Return the place of an archive in cargo's cache, of any registry where it is there."""
+        pattern = f"registry/cache/{index}/{name}-{VERSION}.crate"
+        return next(self.cargo_home.glob(pattern), self.cargo_home / pattern)
 
     def asked(self) -> list[str]:
         """Return what cargo was asked since the last call."""

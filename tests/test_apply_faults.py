@@ -8,9 +8,11 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import (
@@ -31,14 +33,23 @@ from portkit import apply
 from portkit.apply import Change, recover, write
 from portkit.errors import DiskError, PortkitError, TreeChangedError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder in memory where the system has one: there are thousands of runs to be killed."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    # A killed process loses nothing that the system has, and waiting for the disk takes a minute.
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     os.umask(0o022)
 
 

@@ -297,17 +297,33 @@ def test_offline_before_any_run(registry: Registry, tmp_path: Path) -> None:
     assert registry.asked() == []
 
 
-@pytest.mark.parametrize("harm", [os.unlink, lambda path: path.write_bytes(b"changed")])
-def test_an_archive_that_is_lost_or_changed_is_not_used(
-    registry: Registry, fetched: Path, tmp_path: Path, harm: object
+def test_a_lost_archive_is_downloaded_again(
+    registry: Registry, fetched: Path, tmp_path: Path
 ) -> None:
-    (archive,) = registry.cargo_home.glob(f"registry/cache/*/candle-nn-{VERSION}.crate")
-    assert callable(harm)
-    harm(archive)
+    registry.archive("candle-nn").unlink()
     with pytest.raises(FetchError, match=f"no longer has candle-nn {VERSION}"):
         fetch(SPEC, tmp_path / "offline", offline=True)
     again = fetch(SPEC, tmp_path / "online")
     assert again.commit == git(fetched, "rev-parse", "HEAD").decode().strip()
+
+
+def test_a_changed_archive_is_not_used(registry: Registry, fetched: Path, tmp_path: Path) -> None:
+    registry.archive("candle-nn").write_bytes(registry.archive("candle-onnx").read_bytes())
+    with pytest.raises(FetchError, match=f"no longer has candle-nn {VERSION}"):
+        fetch(SPEC, tmp_path / "offline", offline=True)
+    words = rf"holds no candle-nn-{VERSION}\.crate with the SHA-256 [0-9a-f]{{64}} that it had"
+    refused(FetchError, words, SPEC, tmp_path / "online")
+
+
+def test_an_archive_that_was_bad_from_the_start_is_not_noted(
+    registry: Registry, tmp_path: Path
+) -> None:
+    bad = registry.archive("candle-nn", "example.org-1949cf8c")
+    bad.parent.mkdir(parents=True)
+    bad.write_bytes(b"bad")
+    refused(FetchError, f"{bad} is not an archive .* delete it", SPEC, tmp_path / "new")
+    bad.unlink()
+    fetch(SPEC, tmp_path / "new")
 
 
 def test_changed_sources_beside_the_archives_do_not_matter(

@@ -17,12 +17,18 @@ from portkit.errors import FetchError, ToolError
 from portkit.fetch.tool import run_tool
 
 
-def download(name: str, version: str) -> Path | None:
+def download(name: str, version: str, sha256: str | None = None) -> Path | None:
     """Return the archive of one crate, or None when the registry has no such version.
 
+    Args:
+        name: the crate.
+        version: its exact version.
+        sha256: the hash that the archive must have, in hexadecimal, where it is known.
+
     Raises:
-        FetchError: when the registry cannot be reached or cargo fails for another reason.
-        ToolError: when cargo is missing or too old.
+        FetchError: the registry cannot be reached, cargo fails for another reason, or the archive
+            is another one than it was; cargo does not look again at one that it has.
+        ToolError: cargo is missing or too old.
     """
     environment = os.environ | {
         "CARGO_HOME": str(_cargo_home()),
@@ -36,11 +42,12 @@ def download(name: str, version: str) -> Path | None:
             "cargo", "info", f"{name}@{version}", folder=Path(empty), environment=environment
         )
     if run.returncode == 0:
-        archive = downloaded(name, version)
+        archive = downloaded(name, version, sha256)
         if archive is None:
+            wanted = f" with the SHA-256 {sha256} that it had before" if sha256 else ""
             raise FetchError(
-                f"cargo found {name} {version} but left no archive of it under {_cargo_home()}:"
-                " check that this folder can be written"
+                f"{_cargo_home()} holds no {name}-{version}.crate{wanted}: delete what it holds"
+                " under that name and fetch again"
             )
         return archive
     if "could not find" in run.stderr:
@@ -62,7 +69,7 @@ def downloaded(name: str, version: str, sha256: str | None = None) -> Path | Non
         sha256: the archive's hash in hexadecimal, where it is known; others are passed over.
 
     Raises:
-        FetchError: when two registries hold different archives of this name and version.
+        FetchError: two registries hold different archives of this name and version.
     """
     archives: dict[str, Path] = {}
     for path in sorted(_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate")):

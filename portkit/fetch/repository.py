@@ -33,7 +33,7 @@ def commit_tree(folder: Path, message: str) -> str:
     fixed, and neither the user's configuration nor templates, hooks and signing have a part.
 
     Raises:
-        ToolError: when git is missing or fails.
+        ToolError: git is missing or fails.
     """
     _git(folder, "init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
     info = folder / ".git" / "info"

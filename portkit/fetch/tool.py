@@ -23,7 +23,7 @@ def run_tool(
         environment: all of its environment variables.
 
     Raises:
-        ToolError: when the program is not there; a failing one is for the caller to judge.
+        ToolError: the program is not there; a failing one is for the caller to judge.
     """
     try:
         return subprocess.run(

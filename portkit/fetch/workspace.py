@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # A name and a full version, with a pre-release and build metadata or without (semver.org).
 _SPEC: Final = re.compile(r"([a-z0-9_-]+)@(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)", re.ASCII)
 
+# The folder of the cache with the hashes of the archives of each fetched version.
+_NOTES: Final = "fetched"
+
 
 @dataclass(frozen=True, slots=True)
 class FetchedWorkspace:
@@ -82,6 +85,8 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
     archives = _archives(codebase, version, offline=offline)
     crates = [read_crate(archive, name, version) for name, archive in archives.items()]
     files = _assemble(crates, root_manifest(crates, codebase.root))
+    hashes = {name: registry.file_sha256(archive) for name, archive in archives.items()}
+    write_cached(_NOTES, _note(codebase, version), json.dumps(hashes, indent=1))
     message = f"{codebase.name} {version}, as published on the Rust registry\n"
     return FetchedWorkspace(
         name=codebase.name,
@@ -124,25 +129,20 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
     cargo's cache and asks only for what was absent, since that may have been published meanwhile.
     Offline, the note tells that nothing else is to be had.
     """
-    hashes = _noted_hashes(note)
-    if offline and not hashes:
+    noted: dict[str, str] = json.loads(read_cached(_NOTES, _note(codebase, version)) or "{}")
+    if offline and not noted:
         raise FetchError(
             f"{codebase.name} {version} was not fetched here before: run without --offline"
         )
     archives: dict[str, Path] = {}
     for name in sorted(codebase.crates):
-        archive = registry.downloaded(name, version, hashes[name]) if name in hashes else None
+        sha256 = noted.get(name)
+        archive = registry.downloaded(name, version, sha256) if sha256 else None
         if archive is None and not offline:
-            archive = registry.download(name, version)
-            if archive is not None and name in hashes and file_sha256(archive) != hashes[name]:
-                # Cargo does not look at an archive again once it has it.
-                raise FetchError(
-                    f"{archive} has changed since it was fetched: delete it, or, if it is right,"
-                    f" the note {note}"
-                )
+            archive = registry.download(name, version, sha256)
         if archive is not None:
             archives[name] = archive
-        elif name in hashes:
+        elif sha256:
             raise FetchError(f"cargo's cache no longer has {name} {version}: run without --offline")
     if codebase.main not in archives:
         raise FetchError(
@@ -150,6 +150,10 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
             f" {codebase.name}"
         )
     return archives
+
+
+def _note(codebase: _Codebase, version: str) -> str:
+    return f"{codebase.name}-{version}.json"
 
 
 def _assemble(crates: Sequence[Crate], root: str) -> dict[PurePosixPath, File]:

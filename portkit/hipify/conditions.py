@@ -31,7 +31,7 @@ def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
             continue
         word = token.text
         if word in ("#if", "#ifdef", "#ifndef"):
-            stack.append((_value(word, _rest(source, token.end)), token.end))
+            stack.append((_value(source, word, token.end), token.end))
         elif word in ("#else", "#elif") and stack:
             value, start = stack.pop()
             if value is False:
@@ -63,31 +63,33 @@ def _rest(source: KernelSource, offset: int) -> str:
     return re.sub(r"/\*.*?\*/|//.*", "", text).strip()
 
 
-def _value(word: str, condition: str) -> bool | None:
+def _value(source: KernelSource, word: str, offset: int) -> bool | None:
     """Return what a condition is on AMD, None when the platform does not decide it."""
+    condition = _rest(source, offset)
+    undefined = UNDEFINED | source.undefined
     if word == "#ifdef":
-        return _defined(condition)
+        return _defined(condition, undefined)
     if word == "#ifndef":
-        return _not(_defined(condition))
+        return _not(_defined(condition, undefined))
     parts = [part.strip(" ()") for part in condition.split("&&")]
-    values = [_atom(part) for part in parts]
+    values = [_atom(part, undefined) for part in parts]
     if any(value is False for value in values):
         return False
     return True if values and all(value is True for value in values) else None
 
 
-def _atom(text: str) -> bool | None:
+def _atom(text: str, undefined: frozenset[str]) -> bool | None:
     match = re.fullmatch(_ATOM, text + (")" if text.count("(") > text.count(")") else ""))
     if match is None:
         return None
-    value = _defined(match.group(2))
+    value = _defined(match.group(2), undefined)
     return _not(value) if match.group(1) else value
 
 
-def _defined(name: str) -> bool | None:
+def _defined(name: str, undefined: frozenset[str]) -> bool | None:
     if name in DEFINED:
         return True
-    return False if name in UNDEFINED else None
+    return False if name in undefined else None
 
 
 def _not(value: bool | None) -> bool | None:

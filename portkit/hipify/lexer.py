@@ -58,10 +58,12 @@ class KernelSource:
     Attributes:
         path: relative to the folder that is translated, with ``/``.
         text: the whole text, one character a byte.
+        undefined: macros that are known to be undefined on AMD, though other files define them.
     """
 
     path: str
     text: str = field(repr=False)
+    undefined: frozenset[str] = frozenset()
 
     @cached_property
     def _scan(self) -> tuple[list[Token], list[tuple[int, int]], int | None]:

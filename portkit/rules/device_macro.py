@@ -30,14 +30,15 @@ _PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
 
 
 def describe(port: Port, node: Node) -> DeviceMacro | None:
-    """Return what a macro takes, if one of its parameters is named after the source vendor."""
-    for rule in node.named_children:
-        if rule.type != "macro_rule":
-            continue
-        parameters = _PARAMETER.findall(field_text(rule, "left"))
+    """Return what a macro takes, if one of its parameters is named after the source vendor.
+
+    The arity is that of a call before the port, whether the macro has been ported or not.
+    """
+    for parameters in _rules(node):
         for position, parameter in enumerate(parameters):
             if port.names_source(parameter):
-                return DeviceMacro(field_text(node, "name"), position, len(parameters))
+                arity = len(parameters) - _takes_vendor(port, parameters)
+                return DeviceMacro(field_text(node, "name"), position, arity)
     return None
 
 
@@ -48,11 +49,7 @@ def check(place: Place) -> Iterator[Finding]:
     if macro is None:
         return
     rule = next(c for c in place.node.named_children if c.type == "macro_rule")
-    arities = [
-        len(_PARAMETER.findall(field_text(c, "left")))
-        for c in place.node.named_children
-        if c.type == "macro_rule"
-    ]
+    standing = any(_takes_vendor(port, parameters) for parameters in _rules(place.node))
     old = place.source.text(rule.start_byte, rule.end_byte)
     head, _, body = old.partition("=>")
     argument = re.compile(rf"(\$\w*{port.vendor.source}\w*)(\s*:\s*\w+)")
@@ -66,9 +63,20 @@ def check(place: Place) -> Iterator[Finding]:
         f"{macro.name}! takes one more argument, for {port.vendor.variant}; calls with "
         f"{macro.arity} arguments still work",
         symbol=f"{macro.name}!",
-        status=emit.Status.PORTED if macro.arity + 1 in arities else emit.Status.TODO,
+        status=emit.Status.PORTED if standing else emit.Status.TODO,
         edits=(Edit(rule.start_byte, rule.start_byte, new),),
     )
+
+
+def _rules(node: Node) -> Iterator[list[str]]:
+    """Yield the parameters of each rule of a macro."""
+    for rule in node.named_children:
+        if rule.type == "macro_rule":
+            yield _PARAMETER.findall(field_text(rule, "left"))
+
+
+def _takes_vendor(port: Port, parameters: list[str]) -> bool:
+    return any(port.vendor.name in p for p in parameters)
 
 
 def _ported_body(place: Place, rule: Node, body: str) -> str:

@@ -1,0 +1,77 @@
+"""Overrides, and whether the CUDA item that each was written against has changed since.
+
+An override replaces one item of a copy because the two platforms' libraries differ there. It was
+written against a certain text of the CUDA item. The profile holds a hash of that text for each
+upstream version that was looked at; no upstream text is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.analog import ITEMS
+from portkit.finding import Applicability, Finding, Span, Status
+from portkit.names import normal
+from portkit.port import item_symbol
+from portkit.source import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Port
+    from portkit.source import Source
+
+CODE = "PK104"
+
+
+def fingerprint(text: str) -> str:
+    """Return the hash of an item: of its code, without layout and comments."""
+    return hashlib.sha256(normal(text).encode()).hexdigest()[:16]
+
+
+def overrides(port: Port, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each override of an item of a file."""
+    wanted = {
+        o.symbol: o for o in port.codebase.overrides if fnmatchcase(source.path, o.path)
+    }
+    standing = port.analogs.get(source.path) in port.workspace.sources
+    for symbol, span in _symbols(source, set(wanted)):
+        override = wanted.pop(symbol, None)
+        if override is None:
+            continue
+        current = fingerprint(source.slice(span))
+        known = current in override.fingerprints.values()
+        versions = ", ".join(sorted(override.fingerprints)) or "none"
+        yield Finding(
+            code=CODE,
+            path=source.path,
+            span=span,
+            construct="override",
+            symbol=symbol,
+            applicability=Applicability.SAFE if known else Applicability.REVIEW,
+            status=Status.PORTED if standing else Status.NONE,
+            message=override.reason
+            if known
+            else f"{override.reason}; the CUDA item has changed since the template was written "
+            f"(against {versions}; now {current}): see whether the template must follow",
+        )
+
+
+def _symbols(source: Source, wanted: set[str]) -> Iterator[tuple[str, Span]]:
+    pending: list[tuple[Node, str]] = [(source.tree.root_node, "")]
+    while pending and wanted:
+        container, outer = pending.pop()
+        for node, attributes in grouped(container):
+            if node.type not in ITEMS:
+                continue
+            symbol = "::".join(s for s in (outer, item_symbol(node)) if s)
+            start = attributes[0].start_byte if attributes else node.start_byte
+            if symbol in wanted:
+                yield symbol, Span(start, node.end_byte)
+            body = node.child_by_field_name("body")
+            if body is not None and node.type in ("impl_item", "trait_item", "mod_item"):
+                pending.append((body, symbol))

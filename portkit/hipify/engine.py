@@ -1,0 +1,147 @@
+"""The engine: one CUDA source in, one HIP source and its findings out.
+
+A profile's patches go first, over the source as its authors wrote it; the rules then see the
+patched text. Spans of findings are those of the original file in both cases.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Finding, Span, Status
+from portkit.hipify.errors import KernelPatchError
+from portkit.hipify.lexer import KernelSource
+from portkit.hipify.paths import hip_path
+from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.hipify.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from portkit.finding import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """One translated source.
+
+    Attributes:
+        path: the CUDA source, relative to the folder that is translated.
+        target: the HIP source, relative likewise.
+        content: its bytes.
+        findings: what the patches and rules say, in order of place.
+    """
+
+    path: str
+    target: str
+    content: bytes
+    findings: tuple[Finding, ...]
+
+
+def translate(path: str, content: bytes, profile: KernelProfile = NO_PROFILE) -> Translation:
+    """Translate one CUDA source.
+
+    Args:
+        path: relative to the folder that is translated, with ``/``.
+        content: the file's bytes, in any encoding that contains ASCII.
+        profile: what is known of the codebase.
+
+    Returns:
+        The translation. A second one of its own content changes nothing.
+
+    Raises:
+        KernelPatchError: two rules edit the same bytes.
+    """
+    original = KernelSource(path, content.decode("latin-1"))
+    patches = list(_patch(original, profile))
+    patched, back = apply_edits(original.text, _edits(patches), path)
+    source = KernelSource(path, patched, profile.undefined)
+    found = [finding for rule in RULES for finding in rule.find(source)]
+    text, _ = apply_edits(patched, _edits(found), path)
+    findings = [*patches, *(_moved(finding, back) for finding in found)]
+    findings.sort(key=lambda finding: (finding.span, finding.code))
+    return Translation(path, hip_path(path), text.encode("latin-1"), tuple(findings))
+
+
+def apply_edits(
+    text: str, edits: Iterable[Edit], path: str
+) -> tuple[str, Callable[[int], int]]:
+    """Apply edits that do not overlap.
+
+    Args:
+        text: what they edit.
+        edits: in any order.
+        path: for the error.
+
+    Returns:
+        The new text, and a function from its offsets back to those of ``text``.
+
+    Raises:
+        KernelPatchError: two edits overlap.
+    """
+    parts = []
+    new_starts, old_starts = [0], [0]
+    position = 0
+    length = 0
+    for edit in sorted(edits):
+        if edit.start < position:
+            line = text.count("\n", 0, edit.start) + 1
+            raise KernelPatchError(
+                f"{path}:{line}: two rules edit the same text: report this as a defect of portkit"
+            )
+        parts += (text[position : edit.start], edit.text)
+        length += edit.start - position + len(edit.text)
+        new_starts.append(length)
+        old_starts.append(edit.end)
+        position = edit.end
+    parts.append(text[position:])
+
+    def back(offset: int) -> int:
+        index = bisect_right(new_starts, offset) - 1
+        moved = old_starts[index] + offset - new_starts[index]
+        # Inside a replacement there is no offset of its own: take the end of what it replaced.
+        following = old_starts[index + 1] if index + 1 < len(old_starts) else len(text)
+        return min(moved, following)
+
+    return "".join(parts), back
+
+
+def _patch(source: KernelSource, profile: KernelProfile) -> Iterator[Finding]:
+    """Return the findings of the profile's patches; a patch with other hits says so."""
+    for patch in profile.patches:
+        if not patch.concerns(source.path):
+            continue
+        found = list(patch.find(source))
+        if not found:
+            raise KernelPatchError(
+                f"{source.path}: {patch.code} finds nothing to change, where the profile "
+                f"{profile.name} knows {patch.hits}: compare the source with the profile's pattern "
+                f"({patch.reason})"
+            )
+        yield from found
+        if len(found) != patch.hits:
+            yield Finding(
+                code=patch.code,
+                path=source.path,
+                span=found[0].span,
+                construct="number of hits",
+                symbol=found[0].symbol,
+                applicability=Applicability.REVIEW,
+                status=Status.NONE,
+                message=f"the patch applies {len(found)} times, the profile expects {patch.hits}",
+            )
+
+
+def _edits(findings: Iterable[Finding]) -> Iterator[Edit]:
+    return (edit for finding in findings for edit in finding.edits)
+
+
+def _moved(finding: Finding, back: Callable[[int], int]) -> Finding:
+    """Return a finding over the patched text with the spans of the original."""
+    return replace(
+        finding,
+        span=Span(back(finding.span.start), back(finding.span.end)),
+        claims=tuple(Span(back(claim.start), back(claim.end)) for claim in finding.claims),
+    )

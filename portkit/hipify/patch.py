@@ -1,0 +1,123 @@
+"""Patches: what a profile changes in a codebase's own sources before the rules see them.
+
+A patch matches tokens, so that blanks, line breaks and comments do not matter. In its pattern
+``$name`` stands for the tokens up to the next token of the pattern, brackets balanced; in its
+replacement for their text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Edit, Finding, Span, Status
+from portkit.hipify.lexer import KernelSource, Token
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OPEN = "([{"
+_CLOSE = ")]}"
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One change to a codebase's sources.
+
+    Attributes:
+        code: stable, ``PH3nn``; patches of one purpose share it.
+        files: globs over paths of the codebase.
+        match: the pattern.
+        replace: the replacement.
+        reason: why, one sentence.
+        hits: how often the pattern stands in each matching file.
+        upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
+            its authors.
+    """
+
+    code: str
+    files: tuple[str, ...]
+    match: str
+    replace: str
+    reason: str
+    hits: int
+    upstream_bug: bool = False
+
+    @cached_property
+    def pattern(self) -> list[Token]:
+        """The tokens of the pattern."""
+        return KernelSource("", self.match).tokens
+
+    def concerns(self, path: str) -> bool:
+        """Whether the patch is meant for the file."""
+        return any(fnmatchcase(path, glob) for glob in self.files)
+
+    def find(self, source: KernelSource) -> Iterator[Finding]:
+        """Return a finding for each place that matches."""
+        position = 0
+        while position < len(source.tokens):
+            found = self._match_at(source, position)
+            if found is None:
+                position += 1
+                continue
+            end, captured = found
+            span = Span(source.tokens[position].start, source.tokens[end - 1].end)
+            yield Finding(
+                code=self.code,
+                path=source.path,
+                span=span,
+                construct="upstream defect" if self.upstream_bug else "particular source",
+                symbol=source.tokens[position].text,
+                applicability=Applicability.REVIEW if self.upstream_bug else Applicability.SAFE,
+                status=Status.TODO,
+                message=self.reason,
+                edits=(Edit(span.start, span.end, _fill(self.replace, captured)),),
+                claims=(span,),
+            )
+            position = end
+
+    def _match_at(self, source: KernelSource, start: int) -> tuple[int, dict[str, str]] | None:
+        """Match the pattern at a token; return the index after it and what was captured."""
+        if source.tokens[start].text != self.pattern[0].text:
+            return None
+        captured: dict[str, str] = {}
+        position = start
+        for index, wanted in enumerate(self.pattern):
+            if not wanted.text.startswith("$"):
+                if not source.is_token(position, wanted.text):
+                    return None
+                position += 1
+                continue
+            stop = self.pattern[index + 1].text
+            end = _find_balanced(source, position, stop)
+            if end is None:
+                return None
+            text = source.text[source.tokens[position].start : source.tokens[end - 1].end]
+            captured[wanted.text] = text if end > position else ""
+            position = end
+        return position, captured
+
+
+def _find_balanced(source: KernelSource, start: int, stop: str) -> int | None:
+    """Return the index of the next ``stop`` outside brackets opened after ``start``."""
+    depth = 0
+    for position in range(start, len(source.tokens)):
+        text = source.tokens[position].text
+        if depth == 0 and text == stop:
+            return position
+        if text in _OPEN:
+            depth += 1
+        elif text in _CLOSE:
+            depth -= 1
+            if depth < 0:
+                return None
+    return None
+
+
+def _fill(template: str, captured: dict[str, str]) -> str:
+    # Longest names first, so that $ab is not taken for $a.
+    for name in sorted(captured, key=len, reverse=True):
+        template = template.replace(name, captured[name])
+    return template

@@ -1,0 +1,84 @@
+"""Profiles of kernels: what is particular to one codebase's CUDA sources."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from portkit.hipify.errors import KernelProfileError
+from portkit.hipify.patch import Patch
+
+FOLDER = Path(__file__).parent.parent / "profiles" / "kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProfile:
+    """What is particular to one codebase's CUDA sources.
+
+    Attributes:
+        name: such as ``candle``; empty for sources of which nothing is known.
+        undefined: macros that are undefined on AMD once the patches are in.
+        patches: changes, in order of their code.
+        headers: headers that the profile adds: path in the translated tree to text.
+    """
+
+    name: str = ""
+    undefined: frozenset[str] = frozenset()
+    patches: tuple[Patch, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+NO_PROFILE = KernelProfile()
+"""Nothing is known of the sources."""
+
+
+@cache
+def load_profile(name: str) -> KernelProfile:
+    """Return a profile by name.
+
+    Args:
+        name: the stem of a file in ``profiles/kernels``.
+
+    Returns:
+        The profile.
+
+    Raises:
+        KernelProfileError: there is none of that name, or it is malformed.
+    """
+    path = FOLDER / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(found.stem for found in FOLDER.glob("*.toml")))
+        raise KernelProfileError(f"there is no kernel profile {name!r}: choose one of {known}")
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        patches = [patch for row in document.get("patch", []) for patch in _patches(row)]
+        headers = tuple(
+            (target, (FOLDER / file).read_text(encoding="utf-8"))
+            for target, file in sorted(document.get("headers", {}).items())
+        )
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, OSError) as error:
+        raise KernelProfileError(f"{path.name} is malformed: {error!r}") from error
+    return KernelProfile(
+        name=name,
+        undefined=frozenset(document.get("undefined", ())),
+        patches=tuple(sorted(patches, key=lambda patch: patch.code)),
+        headers=headers,
+    )
+
+
+def _patches(row: dict[str, Any]) -> list[Patch]:
+    """Return the patches of one row: one for each word of ``each``, which stands for ``%``."""
+    row = dict(row)
+    words = row.pop("each", [None])
+    row["files"] = tuple(row["files"])
+    patches = []
+    for word in words:
+        texts = {
+            key: row[key] if word is None else row[key].replace("%", word)
+            for key in ("match", "replace", "reason")
+        }
+        patches.append(Patch(**{**row, **texts}))
+    return patches

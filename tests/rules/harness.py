@@ -1,0 +1,224 @@
+"""What every rule's fixtures are held to.
+
+A case is a folder ``tests/fixtures/rules/<rule>/<case in words>``:
+
+- ``before/``: a tree; without a ``Cargo.toml`` it is the crate of ``MANIFEST``.
+- ``after/``: what the port makes of it, every file. Absent: nothing may change.
+- ``after_cfg/``: the same with ``--gating cfg``. Absent: as ``after/``.
+- ``by_hand/``: the tree as a person ported it, in words of their own: nothing is left to do.
+- ``case.toml``: ``[profile]``, what the codebase profile of the case holds; ``unaccounted``, the
+  mentions ("path:line") that are left over on purpose; ``rustc``, why rustc is not asked.
+
+The first case of a rule, by name, is the example on its documentation page. All rules run on every
+case. The crates that a port adds have tests of their own and are left out here.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from portkit.finding import Status
+from portkit.plan import conflicts, plan
+from portkit.profile import load_vendor, parse_codebase
+from portkit.rules import rules
+from portkit.scan import Scan, scan
+from portkit.source import Source
+from portkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from portkit.finding import Finding
+    from portkit.rules import Rule
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "rules"
+MANIFEST = b'[package]\nname = "fixture"\nversion = "0.1.0"\nedition = "2021"\n'
+PROFILE: Mapping[str, Any] = {
+    "name": "fixture",
+    "crate": "fixture",
+    "first_version": "0.1.0",
+    "names": {"words": {}},
+    "dependencies": {},
+}
+
+Tree = dict[str, bytes]
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """One folder of fixtures."""
+
+    rule: str
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        return FIXTURES / self.rule / self.name
+
+    def tree(self, name: str) -> Tree:
+        """Return the files below one of the case's trees, the manifest included."""
+        root = self.folder / name
+        found = {
+            path.relative_to(root).as_posix(): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file()
+        }
+        return {"Cargo.toml": MANIFEST, **found}
+
+    def has(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        path = self.folder / "case.toml"
+        return tomllib.loads(path.read_text()) if path.exists() else {}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One case under one gating."""
+
+    case: Case
+    gating: str
+
+    def __str__(self) -> str:
+        return f"{self.case.name}-{self.gating}"
+
+    @property
+    def before(self) -> Tree:
+        return self.case.tree("before")
+
+    @property
+    def after(self) -> Tree:
+        wanted = [f"after_{self.gating}", "after"]
+        return self.case.tree(next((n for n in wanted if self.case.has(n)), "before"))
+
+    @property
+    def changes(self) -> bool:
+        return self.after != self.before
+
+    def scan(self, tree: Tree, chosen: Iterable[Rule] | None = None) -> Scan:
+        """Scan a tree with the case's profile."""
+        codebase = parse_codebase({**PROFILE, **self.case.settings.get("profile", {})})
+        with patch("portkit.additions.added_files", lambda _port: ()):
+            return scan(
+                workspace_of(tree, self.case.folder),
+                load_vendor("rocm", codebase),
+                codebase,
+                gating=self.gating,
+                chosen=chosen,
+            )
+
+    def port(self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False) -> Tree:
+        """Return the tree that the port makes of a tree."""
+        changes = plan(self.scan(tree, chosen), rustfmt=rustfmt).changes
+        return {**tree, **{change.path: change.after for change in changes}}
+
+
+def workspace_of(tree: Tree, root: Path) -> Workspace:
+    """Return a tree that is held in memory as a workspace."""
+    sources = {path: Source(path, data) for path, data in sorted(tree.items())}
+    return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
+
+
+@cache
+def cases(rule: str) -> tuple[Case, ...]:
+    """Return the cases of a rule, sorted by name."""
+    folder = FIXTURES / rule
+    return tuple(sorted(Case(rule, p.name) for p in folder.iterdir() if p.is_dir()))
+
+
+def runs(rule: str) -> list[Run]:
+    """Return every case of a rule under both gatings."""
+    return [Run(case, gating) for case in cases(rule) for gating in ("dummy", "cfg")]
+
+
+def findings(
+    rule: str, case: str, gating: str = "dummy", tree: str = "before"
+) -> Sequence[Finding]:
+    """Return what a rule says about one of a case's trees, in order."""
+    code = next(r.code for r in rules() if r.name == rule)
+    run = Run(Case(rule, case), gating)
+    return [f for f in run.scan(run.case.tree(tree)).findings if f.code == code]
+
+
+def said(
+    rule: str, case: str, gating: str = "dummy", tree: str = "before"
+) -> list[tuple[str, str, str]]:
+    """Return applicability, status and symbol of each thing that a rule says about a tree."""
+    return [
+        (str(f.applicability), str(f.status), f.symbol)
+        for f in findings(rule, case, gating, tree)
+    ]
+
+
+def crlf(tree: Tree) -> Tree:
+    """Return a tree with the other line ending."""
+    return {path: data.replace(b"\n", b"\r\n") for path, data in tree.items()}
+
+
+class FixtureSuite:
+    """The checks; a rule's test file inherits them, parametrized over its runs."""
+
+    def test_result_is_exact(self, run: Run) -> None:
+        assert run.port(run.before, rustfmt=True) == run.after
+
+    def test_second_run_changes_nothing(self, run: Run) -> None:
+        assert run.port(run.after) == run.after
+        left = Counter(_identity(f) for f in run.scan(run.before).findings)
+        stands = Counter(_identity(f) for f in run.scan(run.after).findings)
+        assert left - stands == Counter(), "a finding about the tree before has gone"
+        assert all(f.status is not Status.TODO for f in run.scan(run.after).findings)
+
+    def test_result_parses(self, run: Run) -> None:
+        for path, source in workspace_of(run.port(run.before), run.case.folder).sources.items():
+            assert not source.tree.root_node.has_error, path
+
+    def test_edits_are_disjoint(self, run: Run) -> None:
+        assert conflicts(run.scan(run.before).findings) == []
+
+    def test_order_of_rules_does_not_matter(self, run: Run) -> None:
+        wanted = run.scan(run.before).findings
+        shuffled = random.Random(0).sample(rules(), len(rules()))
+        for chosen in (rules()[::-1], shuffled):
+            assert run.scan(run.before, chosen).findings == wanted
+
+    def test_tree_with_crlf_gives_the_result_with_crlf(self, run: Run) -> None:
+        assert run.port(crlf(run.before)) == crlf(run.port(run.before))
+
+    def test_positions_lie_in_the_file(self, run: Run) -> None:
+        sources = workspace_of(run.before, run.case.folder).sources
+        for finding in run.scan(run.before).findings:
+            data = sources[finding.path].data
+            for span in (finding.span, *finding.claims, *finding.edits):
+                assert 0 <= span.start <= span.end <= max(len(data), 1)
+            line, column = sources[finding.path].position(finding.span.start)
+            end_line, _ = sources[finding.path].position(max(finding.span.end - 1, 0))
+            assert 1 <= line <= end_line <= data.count(b"\n") + 1
+            assert column >= 1
+
+    def test_every_mention_is_accounted_for(self, run: Run) -> None:
+        wanted = run.case.settings.get("unaccounted", [])
+        for tree in (run.before, run.after):
+            left = [f"{u.path}:{u.line}" for u in run.scan(tree).unaccounted]
+            assert left == wanted
+
+    def test_port_by_hand_is_recognised(self, run: Run) -> None:
+        name = next((n for n in (f"by_hand_{run.gating}", "by_hand") if run.case.has(n)), None)
+        if name is not None:
+            tree = run.case.tree(name)
+            assert run.port(tree) == tree
+
+
+def _identity(finding: Finding) -> tuple[str, str, str, str]:
+    return finding.code, finding.path, finding.construct, finding.symbol
+
+
+__all__ = ["Case", "FixtureSuite", "Run", "cases", "crlf", "findings", "runs", "said"]
