@@ -43,7 +43,7 @@ def additions(port: Port) -> Iterator[Addition]:
             kernels.name, f"the HIP kernels, from {kernels.source}", partial(_kernels, port)
         )
     for path, template in sorted(port.codebase.templates.items()):
-        if port.workspace.crate_of(path) is not None:
+        if "/" not in path or port.workspace.crate_of(path) is not None:
             yield Addition(path, "a file that the port adds", partial(_template, port, path, template))
 
 
@@ -56,6 +56,7 @@ def values(port: Port) -> dict[str, Any]:
         "vendor": port.vendor,
         "gating": port.gating.value,
         "facade": port.vendor.facade,
+        "features": frozenset(f for c in port.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=port.workspace.version,
             edition=shared.get("edition", "2021"),

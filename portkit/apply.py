@@ -25,7 +25,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from dataclasses import dataclass
 from enum import Enum
@@ -256,7 +255,7 @@ def _record(journal: Journal, changes: Sequence[Change]) -> Record:
                 else nearest.relative_to(root).as_posix().removeprefix("."),
             )
         )
-    return Record(str(root), secrets.token_hex(4), tuple(sorted(folders)), tuple(entries))
+    return Record(str(root), os.urandom(4).hex(), tuple(sorted(folders)), tuple(entries))
 
 
 def _stage(

@@ -14,6 +14,7 @@ from portkit.finding import Applicability, Edit, Finding, NewFile, Span, Status
 from portkit.fingerprint import overrides
 from portkit.port import Gating, conditions_of
 from portkit.source import field_text, grouped, node_text
+from portkit.templates import render
 from portkit.workspace import LOOKED_AT
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from portkit.port import Port
     from portkit.source import Source
 
-ANALOG, KEPT, ADDED, UNREAD = "PK101", "PK102", "PK103", "PK902"
+ANALOG, KEPT, ADDED, PAGE, UNREAD = "PK101", "PK102", "PK103", "PK105", "PK902"
 
 
 def analogs(port: Port) -> Mapping[str, str]:
@@ -68,6 +69,8 @@ def whole_file(port: Port, source: Source, mentions: int) -> tuple[Finding, ...]
     whole = Span(0, max(len(source.data), 1))
     if path in port.analogs:
         return tuple(_analog(port, source, whole))
+    if path.endswith(".md"):
+        return (_page(port, source, whole, mentions),)
     reason = _kept_reason(port, source)
     if not reason:
         return ()
@@ -204,12 +207,41 @@ def _analog(port: Port, source: Source, whole: Span) -> Iterator[Finding]:
     yield from overrides(port, source)
 
 
+def _page(port: Port, source: Source, whole: Span, mentions: int) -> Finding:
+    """Return the finding about a page of documentation: it gains a section, or it is kept."""
+    for section in port.codebase.sections:
+        at = source.data.find(f"\n{section.before}\n".encode()) + 1
+        standing = f"\n{section.heading}\n".encode() in source.data
+        if section.path == source.path and (at or standing):
+            return Finding(
+                code=PAGE,
+                path=source.path,
+                span=whole,
+                construct="documentation",
+                symbol=section.heading.lstrip("# "),
+                applicability=Applicability.SAFE,
+                status=Status.PORTED if standing else Status.TODO,
+                message=f"the page gains a section {section.heading.lstrip('# ')!r}",
+                edits=() if standing else (Edit(at, at, render(section.template)),),
+                claims=(whole,),
+            )
+    return Finding(
+        code=KEPT,
+        path=source.path,
+        span=whole,
+        construct="file",
+        symbol=PurePosixPath(source.path).name,
+        applicability=Applicability.KEEP,
+        status=Status.NONE,
+        message=f"documentation: nothing depends on it ({mentions} mentions)",
+        claims=(whole,),
+    )
+
+
 def _kept_reason(port: Port, source: Source) -> str:
     kept = port.codebase.kept(source.path)
     if kept is not None:
         return kept.reason
-    if source.path.endswith(".md"):
-        return "documentation: nothing depends on it"
     if not source.path.endswith(".rs"):
         return ""
     if port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in source.path:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _CONTAINERS = frozenset({"impl_item", "trait_item"})
-_WORD = re.compile(r'\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]')
+_WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]""")
 
 
 @dataclass(frozen=True, slots=True)

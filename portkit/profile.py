@@ -149,6 +149,40 @@ class Prose:
 
 
 @dataclass(frozen=True)
+class Arms:
+    """Arms of a ``match`` that no arm of the source vendor gives.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: the function that holds the match.
+        template: below ``portkit/templates``.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    template: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page of documentation.
+
+    Attributes:
+        path: the page, relative to the root.
+        before: the heading that it is set before.
+        heading: its own heading.
+        template: below ``portkit/templates``.
+    """
+
+    path: str
+    before: str
+    heading: str
+    template: str
+
+
+@dataclass(frozen=True)
 class KernelsCrate:
     """The crate of kernels.
 
@@ -177,6 +211,8 @@ class CodebaseProfile:
         prose: changes to comments and messages.
         kernels: its kernels, where it has any.
         templates: files to add: path in the tree to template.
+        arms: arms that no arm of the source vendor gives.
+        sections: sections to add to pages of documentation.
     """
 
     name: str
@@ -190,6 +226,8 @@ class CodebaseProfile:
     prose: tuple[Prose, ...]
     kernels: KernelsCrate | None
     templates: Mapping[str, str]
+    arms: tuple[Arms, ...] = ()
+    sections: tuple[Section, ...] = ()
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -259,6 +297,8 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             prose=tuple(Prose(**p) for p in data.get("prose", ())),
             kernels=KernelsCrate(**data["kernels"]) if "kernels" in data else None,
             templates=data.get("templates", {}),
+            arms=tuple(Arms(**a) for a in data.get("arms", ())),
+            sections=tuple(Section(**s) for s in data.get("section", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")

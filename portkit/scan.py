@@ -100,7 +100,7 @@ def scan(
         if whole:
             findings += whole
             continue
-        if path in targets or path.split("/")[0] in own or not path.endswith((".rs", ".toml")):
+        if path in targets or not own.isdisjoint((path, path.split("/")[0])) or not path.endswith((".rs", ".toml")):
             continue
         walk = _Walk(port, source, mentions, seeds, by_node)
         walk.run()

@@ -46,9 +46,9 @@ def group(name: str) -> dict[str, Mapping]:
     document = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     source = document.pop("source")
     return {
-        cuda: Mapping(cuda, *(value[:1] or [""]), kind, *(value[1:2] or [""]), source)
+        cuda: Mapping(cuda, hip, kind, since, source)
         for kind, rows in document.items()
-        for cuda, value in rows.items()
+        for cuda, (hip, since) in ((name, row or ("", "")) for name, row in rows.items())
     }
 
 

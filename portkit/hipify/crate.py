@@ -2,25 +2,33 @@
 
 The CUDA crate has modules that are loaded by name (``mdl!`` lines in its ``lib.rs``), launchers
 that are linked as a static library (sources named in its ``build.rs``, declared in its
-``ffi.rs``), and headers. The ROCm crate offers the same surface with HIP's names. The layout is
-that of candle-kernels 0.9.0 to 0.11.1.
+``ffi.rs``), and headers. The ROCm crate offers the same surface with HIP's names. Its HIP sources
+are translations of the CUDA crate's. The layout is that of candle-kernels 0.9.0 to 0.11.1.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from portkit.hipify.engine import translate
 from portkit.hipify.errors import KernelsCrateError
+from portkit.hipify.paths import is_cuda
+from portkit.hipify.prelude import prelude_headers
+from portkit.hipify.profile import NO_PROFILE, load_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from portkit.finding import Finding
+
 TEMPLATES = Path(__file__).parent.parent / "templates" / "kernels"
+
+_SOURCES = "src/"
 
 _MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;", re.MULTILINE)
 _STATIC_SOURCE = re.compile(r'"src/([\w/]+)\.cu"')
@@ -86,15 +94,29 @@ def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
     return KernelsLayout(modules, launchers, _declarations(_text(source, "src/ffi.rs")))
 
 
-def kernels_crate(
+@dataclass(frozen=True, slots=True)
+class KernelsCrate:
+    """A ROCm kernels crate, not yet written.
+
+    Attributes:
+        files: each file's path inside the crate and its text, sorted by path.
+        findings: what the translation of the kernels says, with paths inside the CUDA crate.
+    """
+
+    files: dict[str, str]
+    findings: tuple[Finding, ...]
+
+
+def port_kernels(
     source: Mapping[str, bytes],
     *,
     version: str,
     edition: str = "2021",
     repository: str = "",
     name: str = "candle-rocm-kernels",
-) -> dict[str, str]:
-    """Return the files of the ROCm kernels crate.
+    profile: str = "candle",
+) -> KernelsCrate:
+    """Return the ROCm kernels crate for a CUDA kernels crate.
 
     Args:
         source: the CUDA kernels crate's files, path inside the crate to content.
@@ -102,12 +124,14 @@ def kernels_crate(
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         name: the name of the emitted crate.
+        profile: the kernel profile of the codebase; empty for none.
 
     Returns:
-        Each file's path inside the emitted crate and its text, sorted by path.
+        The crate and its findings.
 
     Raises:
         KernelsCrateError: the CUDA crate is not laid out as expected.
+        KernelPatchError: a patch of the profile finds nothing where it must.
     """
     layout = read_layout(source)
     variables = {
@@ -117,6 +141,37 @@ def kernels_crate(
         "static_families": layout.launchers,
         "ffi": layout.declarations,
     }
+    files = _render(variables)
+    if not layout.declarations:
+        del files["src/ffi.rs"]
+    known = load_profile(profile).for_version(version) if profile else NO_PROFILE
+    findings = []
+    for path, content in sorted(source.items()):
+        if not path.startswith(_SOURCES) or not is_cuda(path):
+            continue
+        translation = translate(path.removeprefix(_SOURCES), content, known)
+        files[_SOURCES + translation.target] = _decode(path, translation.content)
+        findings += [replace(f, path=_SOURCES + f.path) for f in translation.findings]
+    for header, text in (*known.headers, *prelude_headers().items()):
+        if _needed(header, files):
+            files[_SOURCES + header] = text
+    return KernelsCrate(dict(sorted(files.items())), tuple(findings))
+
+
+def kernels_crate(
+    source: Mapping[str, bytes],
+    *,
+    version: str,
+    edition: str = "2021",
+    repository: str = "",
+    name: str = "candle-rocm-kernels",
+) -> dict[str, str]:
+    """Return the files of ``port_kernels``, without its findings; the arguments are the same."""
+    crate = port_kernels(source, version=version, edition=edition, repository=repository, name=name)
+    return crate.files
+
+
+def _render(variables: Mapping[str, object]) -> dict[str, str]:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -126,12 +181,23 @@ def kernels_crate(
         autoescape=False,
     )
     environment.filters["rust_array"] = _rust_array
-    files = {}
-    for template in sorted(environment.list_templates(extensions=["j2"])):
-        files[template.removesuffix(".j2")] = environment.get_template(template).render(variables)
-    if not layout.declarations:
-        del files["src/ffi.rs"]
-    return dict(sorted(files.items()))
+    return {
+        template.removesuffix(".j2"): environment.get_template(template).render(variables)
+        for template in sorted(environment.list_templates(extensions=["j2"]))
+    }
+
+
+def _needed(header: str, files: Mapping[str, str]) -> bool:
+    """Whether a header's folder exists in the crate: a profile's may be for newer versions."""
+    folder, _, _ = header.rpartition("/")
+    return any(path.startswith(f"{_SOURCES}{folder}/" if folder else _SOURCES) for path in files)
+
+
+def _decode(path: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise KernelsCrateError(f"{path} of the kernels crate is not UTF-8") from error
 
 
 def _declarations(ffi: str | None) -> str:

@@ -65,9 +65,7 @@ def translate(path: str, content: bytes, profile: KernelProfile = NO_PROFILE) ->
     return Translation(path, hip_path(path), text.encode("latin-1"), tuple(findings))
 
 
-def apply_edits(
-    text: str, edits: Iterable[Edit], path: str
-) -> tuple[str, Callable[[int], int]]:
+def apply_edits(text: str, edits: Iterable[Edit], path: str) -> tuple[str, Callable[[int], int]]:
     """Apply edits that do not overlap.
 
     Args:
@@ -81,7 +79,7 @@ def apply_edits(
     Raises:
         KernelPatchError: two edits overlap.
     """
-    parts = []
+    parts: list[str] = []
     new_starts, old_starts = [0], [0]
     position = 0
     length = 0

@@ -35,6 +35,7 @@ class Patch:
         hits: how often the pattern stands in each matching file.
         upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
             its authors.
+        since: the first version of the codebase that has what the patch changes; empty for all.
     """
 
     code: str
@@ -44,6 +45,7 @@ class Patch:
     reason: str
     hits: int
     upstream_bug: bool = False
+    since: str = ""
 
     @cached_property
     def pattern(self) -> list[Token]:
@@ -53,6 +55,10 @@ class Patch:
     def concerns(self, path: str) -> bool:
         """Whether the patch is meant for the file."""
         return any(fnmatchcase(path, glob) for glob in self.files)
+
+    def applies_to(self, version: str) -> bool:
+        """Whether the version of the codebase, such as ``0.10.2``, has what the patch changes."""
+        return not self.since or _numbers(version) >= _numbers(self.since)
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
@@ -98,6 +104,11 @@ class Patch:
             captured[wanted.text] = text if end > position else ""
             position = end
         return position, captured
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the release numbers of a version; a pre-release counts as its release."""
+    return tuple(int(number) for number in version.partition("-")[0].split("."))
 
 
 def _find_balanced(source: KernelSource, start: int, stop: str) -> int | None:

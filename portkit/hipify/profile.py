@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,11 @@ class KernelProfile:
     undefined: frozenset[str] = frozenset()
     patches: tuple[Patch, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+
+    def for_version(self, version: str) -> KernelProfile:
+        """Return the profile with only the patches that a version of the codebase needs."""
+        patches = tuple(patch for patch in self.patches if patch.applies_to(version))
+        return replace(self, patches=patches)
 
 
 NO_PROFILE = KernelProfile()

@@ -22,6 +22,7 @@ MODULES = (
     "match_arm",
     "or_pattern",
     "peer_arm",
+    "added_arms",
     "device_check",
     "device_branch",
     "if_let",

@@ -18,12 +18,12 @@ from __future__ import annotations
 import random
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
+from portkit.files import ADDED
 from portkit.finding import Status
 from portkit.plan import conflicts, plan
 from portkit.profile import load_vendor, parse_codebase
@@ -107,14 +107,14 @@ class Run:
     def scan(self, tree: Tree, chosen: Iterable[Rule] | None = None) -> Scan:
         """Scan a tree with the case's profile."""
         codebase = parse_codebase({**PROFILE, **self.case.settings.get("profile", {})})
-        with patch("portkit.additions.added_files", lambda _port: ()):
-            return scan(
-                workspace_of(tree, self.case.folder),
-                load_vendor("rocm", codebase),
-                codebase,
-                gating=self.gating,
-                chosen=chosen,
-            )
+        found = scan(
+            workspace_of(tree, self.case.folder),
+            load_vendor("rocm", codebase),
+            codebase,
+            gating=self.gating,
+            chosen=chosen,
+        )
+        return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
 
     def port(self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False) -> Tree:
         """Return the tree that the port makes of a tree."""

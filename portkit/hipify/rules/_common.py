@@ -55,9 +55,7 @@ def renamed(source: KernelSource, code: str, index: int, new: str, construct: st
     token = source.tokens[index]
     edit = Edit(token.start, token.end, new)
     message = f"{token.text} becomes {new}"
-    return rewritten(
-        source, code, index, index, (edit,), construct=construct, message=message
-    )
+    return rewritten(source, code, index, index, (edit,), construct=construct, message=message)
 
 
 def refused(

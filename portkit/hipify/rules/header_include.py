@@ -47,6 +47,4 @@ def find(source: KernelSource) -> Iterator[Finding]:
             continue
         edit = Edit(token.start + quote, token.end, new)
         message = f"{name} becomes {new[1:-1]}"
-        yield rewritten(
-            source, CODE, index, index, (edit,), construct="include", message=message
-        )
+        yield rewritten(source, CODE, index, index, (edit,), construct="include", message=message)

@@ -68,8 +68,6 @@ def _unsupported_layout(source: KernelSource, index: int) -> int | None:
             use = text
         elif (use, text) in (("matrix_a", "col_major"), ("matrix_b", "row_major")):
             return position
-        elif text in (";", "{"):
-            return None
-        elif text in ("row_major", "col_major", "accumulator"):
+        elif text in (";", "{", "row_major", "col_major", "accumulator"):
             return None
     return None

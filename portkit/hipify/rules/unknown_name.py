@@ -29,7 +29,7 @@ CODE = "PH201"
 
 _SUSPECT = re.compile(
     r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse)[A-Z_]\w*|nvrtc\w+|cu[A-Z][a-z]\w+|"
-    r"__nv_\w+|__NV_\w+|__v[a-z]+[24]|\w+_sync"
+    r"__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
 _CUDA_NAMESPACE = "cuda"
 
@@ -47,7 +47,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         mapping = api_table.group(group or "device").get(name)
         if mapping is not None and mapping.hip:
             continue
-        if _is_own(source, name, uses) or not _looks_cuda(name):
+        if _is_own(source, name, uses):
             continue
         known = "HIP has no counterpart of it" if mapping else "the API table does not know it"
         for index in uses:
@@ -61,18 +61,16 @@ def find(source: KernelSource) -> Iterator[Finding]:
             )
 
 
-def _looks_cuda(name: str) -> bool:
-    if name.endswith("_sync") and not name.startswith("__"):
-        return False
-    return True
-
-
 def _is_own(source: KernelSource, name: str, uses: list[int]) -> bool:
     """Whether the source defines the name: a macro, or a declaration with a body or initializer."""
     for index in uses:
         if index > 0 and source.tokens[index - 1].text in ("#define", "struct", "class", "enum"):
             return True
-        if index > 0 and source.tokens[index - 1].kind == "name" and source.is_token(index + 1, "("):
+        if (
+            index > 0
+            and source.tokens[index - 1].kind == "name"
+            and source.is_token(index + 1, "(")
+        ):
             close = source.closing(index + 1)
             if close is not None and source.is_token(close + 1, "{"):
                 return True
@@ -86,11 +84,12 @@ def _foreign_namespace(source: KernelSource, uses: list[int]) -> Iterator[Findin
             and not source.is_token(index + 2, "std")
             and not source.is_token(index - 2, "thrust")
         ):
+            name = f"cuda::{source.tokens[index + 2].text}"
             yield refused(
                 source,
                 CODE,
                 index,
                 index + 2,
                 construct="CUDA name",
-                message=f"cuda::{source.tokens[index + 2].text}: no rule; write the HIP side by hand",
+                message=f"{name}: no rule; write the HIP side by hand",
             )

@@ -48,6 +48,4 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 last = arguments[0].stop - 1
             else:
                 continue
-            yield refused(
-                source, CODE, index, last, construct="partial warp mask", message=message
-            )
+            yield refused(source, CODE, index, last, construct="partial warp mask", message=message)

@@ -66,7 +66,12 @@ impl FromStr for GfxArch {
         let name = text.split(':').next().unwrap_or_default();
         let (major, minor, stepping) =
             numbers(name).ok_or_else(|| ParseArchError(text.to_string()))?;
-        Ok(Self { name: name.to_string(), major, minor, stepping })
+        Ok(Self {
+            name: name.to_string(),
+            major,
+            minor,
+            stepping,
+        })
     }
 }
 
@@ -98,7 +103,11 @@ pub struct ParseArchError(String);
 
 impl fmt::Display for ParseArchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a GPU architecture such as gfx90a or gfx1100", self.0)
+        write!(
+            f,
+            "'{}' is not a GPU architecture such as gfx90a or gfx1100",
+            self.0
+        )
     }
 }
 
@@ -155,14 +164,27 @@ mod tests {
             ("gfx12-generic", 12, None, 32),
         ] {
             let arch: GfxArch = name.parse().unwrap();
-            assert_eq!((arch.major(), arch.minor(), arch.stepping()), (major, minor, None));
+            assert_eq!(
+                (arch.major(), arch.minor(), arch.stepping()),
+                (major, minor, None)
+            );
             assert_eq!(arch.wavefront_size(), lanes);
         }
     }
 
     #[test]
     fn other_texts_are_errors() {
-        for text in ["", "gfx", "gfx9", "gfx90", "sm_80", "gfx90x", "gfx+900", "gfx-generic", "gfx+9-generic"] {
+        for text in [
+            "",
+            "gfx",
+            "gfx9",
+            "gfx90",
+            "sm_80",
+            "gfx90x",
+            "gfx+900",
+            "gfx-generic",
+            "gfx+9-generic",
+        ] {
             let error = text.parse::<GfxArch>().unwrap_err();
             assert_eq!(
                 error.to_string(),

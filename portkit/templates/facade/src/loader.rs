@@ -188,10 +188,17 @@ impl Names {
     fn files(&self) -> Vec<String> {
         use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
         if cfg!(windows) {
-            return self.windows.iter().map(|stem| format!("{stem}{DLL_SUFFIX}")).collect();
+            return self
+                .windows
+                .iter()
+                .map(|stem| format!("{stem}{DLL_SUFFIX}"))
+                .collect();
         }
         let plain = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", self.stem);
-        let versioned = self.versions.iter().map(|version| format!("{plain}.{version}"));
+        let versioned = self
+            .versions
+            .iter()
+            .map(|version| format!("{plain}.{version}"));
         std::iter::once(plain.clone()).chain(versioned).collect()
     }
 }
@@ -282,18 +289,31 @@ mod tests {
     fn the_plain_name_goes_first_then_the_newest_version() {
         assert_eq!(
             HIP.names.files(),
-            ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"]
+            [
+                "libamdhip64.so",
+                "libamdhip64.so.7",
+                "libamdhip64.so.6",
+                "libamdhip64.so.5"
+            ]
         );
         assert_eq!(
             ROCBLAS.names.files(),
-            ["librocblas.so", "librocblas.so.5", "librocblas.so.4", "librocblas.so.3"]
+            [
+                "librocblas.so",
+                "librocblas.so.5",
+                "librocblas.so.4",
+                "librocblas.so.3"
+            ]
         );
     }
 
     #[test]
     #[cfg(windows)]
     fn windows_names_carry_the_version_in_the_stem() {
-        assert_eq!(HIP.names.files(), ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]);
+        assert_eq!(
+            HIP.names.files(),
+            ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
+        );
     }
 
     #[test]
@@ -302,10 +322,16 @@ mod tests {
         let variable = |name: &str| (name == "ROCM_PATH").then(|| OsString::from("/somewhere"));
         assert_eq!(
             folders(variable),
-            [PathBuf::from("/somewhere/lib"), PathBuf::from("/opt/rocm/lib")]
+            [
+                PathBuf::from("/somewhere/lib"),
+                PathBuf::from("/opt/rocm/lib")
+            ]
         );
         assert_eq!(folders(|_| None), [PathBuf::from("/opt/rocm/lib")]);
-        assert_eq!(folders(|_| Some(OsString::new())), [PathBuf::from("/opt/rocm/lib")]);
+        assert_eq!(
+            folders(|_| Some(OsString::new())),
+            [PathBuf::from("/opt/rocm/lib")]
+        );
     }
 
     #[test]
@@ -341,7 +367,10 @@ mod tests {
         let library = Library::new(NONE);
         assert_eq!(library.problem(), None);
         let text = library.load().unwrap_err().to_string();
-        assert!(text.starts_with("the library could not be loaded: no "), "{text}");
+        assert!(
+            text.starts_with("the library could not be loaded: no "),
+            "{text}"
+        );
         for file in NONE.files() {
             assert!(text.contains(&file), "{text}");
         }

@@ -88,7 +88,8 @@ impl HipContext {
     pub fn arch(&self) -> Result<GfxArch, HipError> {
         self.check_err()?;
         let name = result::device::get_arch_name(self.device)?;
-        name.parse().map_err(|_| HipError(sys::hipError_t::hipErrorNotSupported))
+        name.parse()
+            .map_err(|_| HipError(sys::hipError_t::hipErrorNotSupported))
     }
 
     /// Major and minor version of the device's architecture: (9, 0) for gfx90a, (11, 0) for

@@ -17,7 +17,8 @@ impl Drop for HipEvent {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind_to_thread());
         // SAFETY: the event is alive and not used again.
-        self.context.record_err(unsafe { result::event::destroy(self.event) });
+        self.context
+            .record_err(unsafe { result::event::destroy(self.event) });
     }
 }
 
@@ -29,7 +30,10 @@ impl HipContext {
     ) -> Result<HipEvent, HipError> {
         self.bind_to_thread()?;
         let flags = flags.unwrap_or(sys::hipEventFlags::hipEventDisableTiming);
-        Ok(HipEvent { event: result::event::create(flags)?, context: self.clone() })
+        Ok(HipEvent {
+            event: result::event::create(flags)?,
+            context: self.clone(),
+        })
     }
 }
 

@@ -37,10 +37,15 @@ impl HipStream {
         }
         // SAFETY: the graph is alive.
         match unsafe { result::graph::instantiate(graph, flags) } {
-            Ok(exec) => Ok(Some(HipGraph { graph, exec, stream: self.clone() })),
+            Ok(exec) => Ok(Some(HipGraph {
+                graph,
+                exec,
+                stream: self.clone(),
+            })),
             Err(error) => {
                 // SAFETY: the graph is alive and not used again.
-                self.context().record_err(unsafe { result::graph::destroy(graph) });
+                self.context()
+                    .record_err(unsafe { result::graph::destroy(graph) });
                 Err(error)
             }
         }

@@ -1,4 +1,4 @@
-use super::slice::{Region, Uses};
+use super::slice::Region;
 use super::{
     result, sys, DeviceRepr, HipError, HipEvent, HipFunction, HipSlice, HipStream, HipView,
     HipViewMut,
@@ -141,7 +141,11 @@ impl<'a> LaunchArgs<'a> {
         for event in &self.waits {
             stream.wait(event)?;
         }
-        let event = || self.flags.map(|flags| stream.record_event(Some(flags))).transpose();
+        let event = || {
+            self.flags
+                .map(|flags| stream.record_event(Some(flags)))
+                .transpose()
+        };
         let before = event()?;
         launch(
             self.function.hip_function(),
@@ -168,11 +172,7 @@ impl<'a> LaunchArgs<'a> {
         self.push(memory)
     }
 
-    fn track(
-        &mut self,
-        waits: impl Iterator<Item = &'a HipEvent>,
-        record: Option<&'a HipEvent>,
-    ) {
+    fn track(&mut self, waits: impl Iterator<Item = &'a HipEvent>, record: Option<&'a HipEvent>) {
         if self.stream.context().is_managing_stream_synchronization() {
             self.waits.extend(waits);
             self.records.extend(record);
@@ -180,7 +180,8 @@ impl<'a> LaunchArgs<'a> {
     }
 
     fn push<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
-        self.args.push(memory.pointer() as *const sys::hipDeviceptr_t as *mut c_void);
+        self.args
+            .push(memory.pointer() as *const sys::hipDeviceptr_t as *mut c_void);
         self
     }
 }

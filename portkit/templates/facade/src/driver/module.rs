@@ -22,7 +22,8 @@ impl Drop for HipModule {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind_to_thread());
         // SAFETY: the module is loaded and not used again.
-        self.context.record_err(unsafe { result::module::unload(self.module) });
+        self.context
+            .record_err(unsafe { result::module::unload(self.module) });
     }
 }
 
@@ -51,7 +52,11 @@ impl HipContext {
                 (module, Some(image))
             }
         };
-        Ok(Arc::new(HipModule { module, context: self.clone(), _image: image }))
+        Ok(Arc::new(HipModule {
+            module,
+            context: self.clone(),
+            _image: image,
+        }))
     }
 }
 
@@ -66,7 +71,10 @@ impl HipModule {
         let name = c_string(name)?;
         // SAFETY: the module is loaded.
         let function = unsafe { result::module::get_function(self.module, &name) }?;
-        Ok(HipFunction { function, module: self.clone() })
+        Ok(HipFunction {
+            function,
+            module: self.clone(),
+        })
     }
 
     /// The bytes of the global variable with a name.
@@ -188,14 +196,16 @@ fn is_code_object(image: &[u8]) -> bool {
     // Offsets in the header of a 64-bit little-endian ELF file.
     let (segments, sections) = ((0x20, 0x36, 0x38), (0x28, 0x3a, 0x3c));
     image.starts_with(b"\x7fELF\x02\x01")
-        && [segments, sections].into_iter().all(|(offset, size, count)| {
-            let end = || {
-                let table = u64::from(number::<2>(image, size)? as u32)
-                    * u64::from(number::<2>(image, count)? as u32);
-                number::<8>(image, offset)?.checked_add(table)
-            };
-            end().is_some_and(|end| end <= image.len() as u64)
-        })
+        && [segments, sections]
+            .into_iter()
+            .all(|(offset, size, count)| {
+                let end = || {
+                    let table = u64::from(number::<2>(image, size)? as u32)
+                        * u64::from(number::<2>(image, count)? as u32);
+                    number::<8>(image, offset)?.checked_add(table)
+                };
+                end().is_some_and(|end| end <= image.len() as u64)
+            })
 }
 
 /// A little-endian number of `N` bytes.

@@ -20,7 +20,8 @@ impl<T> Drop for PinnedHostSlice<T> {
     fn drop(&mut self) {
         self.context().record_err(self.event.synchronize());
         // SAFETY: the memory comes from `malloc_host` and is not used again.
-        self.context().record_err(unsafe { result::free_host(self.pointer.cast()) });
+        self.context()
+            .record_err(unsafe { result::free_host(self.pointer.cast()) });
     }
 }
 
@@ -53,11 +54,17 @@ impl HipContext {
         flags: u32,
     ) -> Result<PinnedHostSlice<T>, HipError> {
         self.bind_to_thread()?;
-        let bytes = std::alloc::Layout::array::<T>(len).expect("too many values").size();
+        let bytes = std::alloc::Layout::array::<T>(len)
+            .expect("too many values")
+            .size();
         let event = self.new_event(Some(sys::hipEventFlags::hipEventBlockingSync))?;
         // HIP gives a null pointer for no bytes, and a slice needs one that is not.
         let pointer = result::malloc_host(bytes.max(1), flags)?.cast();
-        Ok(PinnedHostSlice { pointer, len, event })
+        Ok(PinnedHostSlice {
+            pointer,
+            len,
+            event,
+        })
     }
 }
 

@@ -27,10 +27,7 @@ pub trait DevicePtr<T>: DeviceSlice<T> {
     ///
     /// The guard has to be dropped after the work has been put into the stream: it then records
     /// the read.
-    fn device_ptr<'a>(
-        &'a self,
-        stream: &'a HipStream,
-    ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>);
+    fn device_ptr<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>);
 }
 
 /// Memory of a device that can be written.
@@ -139,10 +136,8 @@ pub trait HostSlice<T> {
     /// # Safety
     ///
     /// The guard has to be dropped after the work has been put into the stream.
-    unsafe fn stream_synced_slice<'a>(
-        &'a self,
-        stream: &'a HipStream,
-    ) -> (&'a [T], SyncOnDrop<'a>);
+    unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a HipStream)
+        -> (&'a [T], SyncOnDrop<'a>);
 
     /// The values, to be written by work on `stream`.
     ///

@@ -12,12 +12,23 @@ pub(crate) struct Uses {
 }
 
 /// The uses of memory that nothing waits for.
-pub(crate) static UNTRACKED: Uses = Uses { read: None, write: None };
+pub(crate) static UNTRACKED: Uses = Uses {
+    read: None,
+    write: None,
+};
 
 impl Uses {
     pub(super) fn new(context: &Arc<HipContext>) -> Result<Self, HipError> {
-        let event = || context.is_event_tracking().then(|| context.new_event(None)).transpose();
-        Ok(Self { read: event()?, write: event()? })
+        let event = || {
+            context
+                .is_event_tracking()
+                .then(|| context.new_event(None))
+                .transpose()
+        };
+        Ok(Self {
+            read: event()?,
+            write: event()?,
+        })
     }
 
     /// What a read has to wait for.
@@ -149,7 +160,13 @@ impl<T> HipSlice<T> {
         uses: Uses,
         stream: &Arc<HipStream>,
     ) -> Self {
-        Self { pointer, len, uses, stream: stream.clone(), marker: PhantomData }
+        Self {
+            pointer,
+            len,
+            uses,
+            stream: stream.clone(),
+            marker: PhantomData,
+        }
     }
 
     /// The number of values.
@@ -325,6 +342,24 @@ macro_rules! view {
                     .is_some_and(|bytes| bytes <= self.len * size_of::<T>())
             }
         }
+
+        impl<T> Region for $name<'_, T> {
+            fn pointer(&self) -> &sys::hipDeviceptr_t {
+                &self.pointer
+            }
+
+            fn len(&self) -> usize {
+                self.len
+            }
+
+            fn uses(&self) -> &Uses {
+                self.uses
+            }
+
+            fn stream(&self) -> &Arc<HipStream> {
+                self.stream
+            }
+        }
     };
 }
 
@@ -359,7 +394,8 @@ impl<'a, T> HipView<'a, T> {
     ///
     /// The bytes have to be values of `S`.
     pub unsafe fn transmute<S>(&self, len: usize) -> Option<HipView<'a, S>> {
-        self.holds::<S>(len).then(|| HipView::new(self.pointer, len, self.uses, self.stream))
+        self.holds::<S>(len)
+            .then(|| HipView::new(self.pointer, len, self.uses, self.stream))
     }
 
     /// The parts before and from `mid`.
@@ -498,7 +534,8 @@ impl<'a, T> HipViewMut<'a, T> {
     }
 
     fn into_type<S>(self, len: usize) -> Option<HipViewMut<'a, S>> {
-        self.holds::<S>(len).then(|| HipViewMut::new(self.pointer, len, self.uses, self.stream))
+        self.holds::<S>(len)
+            .then(|| HipViewMut::new(self.pointer, len, self.uses, self.stream))
     }
 
     fn into_halves(self, mid: usize) -> Option<(Self, Self)> {
@@ -522,34 +559,22 @@ pub(super) trait Region {
     }
 }
 
-macro_rules! region {
-    ($($type:ty, $($reference:tt)?;)*) => {
-        $(
-            impl<T> Region for $type {
-                fn pointer(&self) -> &sys::hipDeviceptr_t {
-                    &self.pointer
-                }
+impl<T> Region for HipSlice<T> {
+    fn pointer(&self) -> &sys::hipDeviceptr_t {
+        &self.pointer
+    }
 
-                fn len(&self) -> usize {
-                    self.len
-                }
+    fn len(&self) -> usize {
+        self.len
+    }
 
-                fn uses(&self) -> &Uses {
-                    $($reference)? self.uses
-                }
+    fn uses(&self) -> &Uses {
+        &self.uses
+    }
 
-                fn stream(&self) -> &Arc<HipStream> {
-                    $($reference)? self.stream
-                }
-            }
-        )*
-    };
-}
-
-region! {
-    HipSlice<T>, &;
-    HipView<'_, T>, ;
-    HipViewMut<'_, T>, ;
+    fn stream(&self) -> &Arc<HipStream> {
+        &self.stream
+    }
 }
 
 /// Start and end of bounds within `len` values, or `None` if they are not within.

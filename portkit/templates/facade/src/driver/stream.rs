@@ -30,7 +30,8 @@ impl Drop for HipStream {
             self.context.record_err(self.context.bind_to_thread());
             self.context.num_streams.fetch_sub(1, Ordering::Relaxed);
             // SAFETY: the stream is alive and not used again.
-            self.context.record_err(unsafe { result::stream::destroy(self.stream) });
+            self.context
+                .record_err(unsafe { result::stream::destroy(self.stream) });
         }
     }
 }
@@ -72,7 +73,11 @@ impl HipContext {
     }
 
     fn borrowed(self: &Arc<Self>, stream: sys::hipStream_t) -> Arc<HipStream> {
-        Arc::new(HipStream { stream, context: self.clone(), owned: false })
+        Arc::new(HipStream {
+            stream,
+            context: self.clone(),
+            owned: false,
+        })
     }
 
     fn owned(
@@ -86,7 +91,11 @@ impl HipContext {
         }
         let stream = create()?;
         self.num_streams.fetch_add(1, Ordering::Relaxed);
-        Ok(Arc::new(HipStream { stream, context: self.clone(), owned: true }))
+        Ok(Arc::new(HipStream {
+            stream,
+            context: self.clone(),
+            owned: true,
+        }))
     }
 }
 
@@ -96,7 +105,11 @@ impl HipStream {
         self.context.bind_to_thread()?;
         let stream = result::stream::create(StreamKind::NonBlocking)?;
         self.context.num_streams.fetch_add(1, Ordering::Relaxed);
-        let stream = Arc::new(Self { stream, context: self.context.clone(), owned: true });
+        let stream = Arc::new(Self {
+            stream,
+            context: self.context.clone(),
+            owned: true,
+        });
         stream.join(self)?;
         Ok(stream)
     }

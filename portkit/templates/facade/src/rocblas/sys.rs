@@ -26,10 +26,6 @@ pub type rocblas_int = c_int;
 #[allow(non_camel_case_types)]
 pub type rocblas_stride = i64;
 
-/// A number of 16 bits, as C has it.
-#[allow(non_camel_case_types)]
-pub type rocblas_half = half::f16;
-
 c_enum! {
     /// The status that each function of rocBLAS returns.
     rocblas_status(c_int) {
@@ -84,48 +80,47 @@ c_enum! {
     }
 }
 
-c_enum! {
-    /// What a product is computed in, as hipBLAS names it.
-    ///
-    /// rocBLAS takes a [`rocblas_datatype`] instead and has no words for the faster kinds of
-    /// single precision; see [`datatype`](Self::datatype).
-    hipblasComputeType_t(c_uint) {
-        HIPBLAS_COMPUTE_16F = 0,
-        HIPBLAS_COMPUTE_16F_PEDANTIC = 1,
-        HIPBLAS_COMPUTE_32F = 2,
-        HIPBLAS_COMPUTE_32F_PEDANTIC = 3,
-        HIPBLAS_COMPUTE_32F_FAST_16F = 4,
-        HIPBLAS_COMPUTE_32F_FAST_16BF = 5,
-        HIPBLAS_COMPUTE_32F_FAST_TF32 = 6,
-        HIPBLAS_COMPUTE_64F = 7,
-        HIPBLAS_COMPUTE_64F_PEDANTIC = 8,
-        HIPBLAS_COMPUTE_32I = 9,
-        HIPBLAS_COMPUTE_32I_PEDANTIC = 10,
-    }
+/// What a product is computed in, as hipBLAS names it.
+///
+/// rocBLAS takes a [`rocblas_datatype`] instead and has no words for the faster kinds of single
+/// precision; [`datatype`](Self::datatype) says what stands for them.
+#[allow(non_camel_case_types, missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum hipblasComputeType_t {
+    HIPBLAS_COMPUTE_16F,
+    HIPBLAS_COMPUTE_16F_PEDANTIC,
+    HIPBLAS_COMPUTE_32F,
+    HIPBLAS_COMPUTE_32F_PEDANTIC,
+    HIPBLAS_COMPUTE_32F_FAST_16F,
+    HIPBLAS_COMPUTE_32F_FAST_16BF,
+    HIPBLAS_COMPUTE_32F_FAST_TF32,
+    HIPBLAS_COMPUTE_64F,
+    HIPBLAS_COMPUTE_64F_PEDANTIC,
+    HIPBLAS_COMPUTE_32I,
+    HIPBLAS_COMPUTE_32I_PEDANTIC,
 }
 
 impl hipblasComputeType_t {
     /// What rocBLAS computes in.
     ///
-    /// The faster kinds of single precision are single precision: a permission to be less exact,
-    /// which is not made use of.
-    pub fn datatype(self) -> Option<rocblas_datatype> {
+    /// The faster kinds of single precision are a permission to be less exact. rocBLAS makes no
+    /// use of it: they are single precision.
+    pub fn datatype(self) -> rocblas_datatype {
         match self {
             Self::HIPBLAS_COMPUTE_16F | Self::HIPBLAS_COMPUTE_16F_PEDANTIC => {
-                Some(rocblas_datatype::rocblas_datatype_f16_r)
+                rocblas_datatype::rocblas_datatype_f16_r
             }
             Self::HIPBLAS_COMPUTE_32F
             | Self::HIPBLAS_COMPUTE_32F_PEDANTIC
             | Self::HIPBLAS_COMPUTE_32F_FAST_16F
             | Self::HIPBLAS_COMPUTE_32F_FAST_16BF
-            | Self::HIPBLAS_COMPUTE_32F_FAST_TF32 => Some(rocblas_datatype::rocblas_datatype_f32_r),
+            | Self::HIPBLAS_COMPUTE_32F_FAST_TF32 => rocblas_datatype::rocblas_datatype_f32_r,
             Self::HIPBLAS_COMPUTE_64F | Self::HIPBLAS_COMPUTE_64F_PEDANTIC => {
-                Some(rocblas_datatype::rocblas_datatype_f64_r)
+                rocblas_datatype::rocblas_datatype_f64_r
             }
             Self::HIPBLAS_COMPUTE_32I | Self::HIPBLAS_COMPUTE_32I_PEDANTIC => {
-                Some(rocblas_datatype::rocblas_datatype_i32_r)
+                rocblas_datatype::rocblas_datatype_i32_r
             }
-            _ => None,
         }
     }
 }
@@ -187,13 +182,6 @@ c_functions! {
         alpha: *const f64, a: *const f64, lda: rocblas_int, x: *const f64, incx: rocblas_int,
         beta: *const f64, y: *mut f64, incy: rocblas_int,
     ) -> rocblas_status;
-    /// Matrix product in half precision.
-    fn rocblas_hgemm(
-        handle: rocblas_handle, transa: rocblas_operation, transb: rocblas_operation,
-        m: rocblas_int, n: rocblas_int, k: rocblas_int, alpha: *const rocblas_half,
-        a: *const rocblas_half, lda: rocblas_int, b: *const rocblas_half, ldb: rocblas_int,
-        beta: *const rocblas_half, c: *mut rocblas_half, ldc: rocblas_int,
-    ) -> rocblas_status;
     /// Matrix product in single precision.
     fn rocblas_sgemm(
         handle: rocblas_handle, transa: rocblas_operation, transb: rocblas_operation,
@@ -207,15 +195,6 @@ c_functions! {
         m: rocblas_int, n: rocblas_int, k: rocblas_int, alpha: *const f64, a: *const f64,
         lda: rocblas_int, b: *const f64, ldb: rocblas_int, beta: *const f64, c: *mut f64,
         ldc: rocblas_int,
-    ) -> rocblas_status;
-    /// Matrix products in half precision.
-    fn rocblas_hgemm_strided_batched(
-        handle: rocblas_handle, transa: rocblas_operation, transb: rocblas_operation,
-        m: rocblas_int, n: rocblas_int, k: rocblas_int, alpha: *const rocblas_half,
-        a: *const rocblas_half, lda: rocblas_int, stride_a: rocblas_stride,
-        b: *const rocblas_half, ldb: rocblas_int, stride_b: rocblas_stride,
-        beta: *const rocblas_half, c: *mut rocblas_half, ldc: rocblas_int,
-        stride_c: rocblas_stride, batch_count: rocblas_int,
     ) -> rocblas_status;
     /// Matrix products in single precision.
     fn rocblas_sgemm_strided_batched(

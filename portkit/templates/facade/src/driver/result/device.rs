@@ -97,9 +97,12 @@ pub unsafe fn get_attribute(
 pub fn get_name(device: hipDevice_t) -> Result<String, HipError> {
     let mut name = [0; 256];
     // SAFETY: the pointer is valid for a write of as many characters.
-    unsafe { sys::hipDeviceGetName(name.as_mut_ptr(), name.len() as c_int - 1, device) }.result()?;
+    unsafe { sys::hipDeviceGetName(name.as_mut_ptr(), name.len() as c_int - 1, device) }
+        .result()?;
     // SAFETY: the last character stays zero.
-    Ok(unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned())
+    Ok(unsafe { CStr::from_ptr(name.as_ptr()) }
+        .to_string_lossy()
+        .into_owned())
 }
 
 /// The identity of a device.
@@ -118,5 +121,7 @@ pub fn get_arch_name(device: hipDevice_t) -> Result<String, HipError> {
     // SAFETY: zeros are a valid value, whatever HIP left unwritten.
     let name = unsafe { properties.assume_init() }.gcnArchName;
     // SAFETY: HIP ends the name with a zero.
-    Ok(unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned())
+    Ok(unsafe { CStr::from_ptr(name.as_ptr()) }
+        .to_string_lossy()
+        .into_owned())
 }

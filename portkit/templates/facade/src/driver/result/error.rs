@@ -88,7 +88,10 @@ mod tests {
 
     #[test]
     fn a_status_without_a_name_keeps_its_number() {
-        assert_eq!(format!("{:?}", HipError(hipError_t(12345))), "HipError(hipError_t(12345))");
+        assert_eq!(
+            format!("{:?}", HipError(hipError_t(12345))),
+            "HipError(hipError_t(12345))"
+        );
     }
 
     #[test]

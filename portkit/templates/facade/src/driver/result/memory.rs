@@ -151,8 +151,13 @@ pub unsafe fn memcpy_htod_async<T>(
     if size_of_val(src) == 0 {
         return Ok(());
     }
-    sys::hipMemcpyHtoDAsync(dst as *mut c_void, src.as_ptr().cast(), size_of_val(src), stream)
-        .result()
+    sys::hipMemcpyHtoDAsync(
+        dst as *mut c_void,
+        src.as_ptr().cast(),
+        size_of_val(src),
+        stream,
+    )
+    .result()
 }
 
 /// Copies from device to host.
@@ -164,7 +169,12 @@ pub unsafe fn memcpy_dtoh_sync<T>(dst: &mut [T], src: hipDeviceptr_t) -> Result<
     if size_of_val(dst) == 0 {
         return Ok(());
     }
-    sys::hipMemcpyDtoH(dst.as_mut_ptr().cast(), src as *mut c_void, size_of_val(dst)).result()
+    sys::hipMemcpyDtoH(
+        dst.as_mut_ptr().cast(),
+        src as *mut c_void,
+        size_of_val(dst),
+    )
+    .result()
 }
 
 /// Copies from device to host in the order of a stream.
@@ -184,8 +194,13 @@ pub unsafe fn memcpy_dtoh_async<T>(
     if size_of_val(dst) == 0 {
         return Ok(());
     }
-    sys::hipMemcpyDtoHAsync(dst.as_mut_ptr().cast(), src as *mut c_void, size_of_val(dst), stream)
-        .result()
+    sys::hipMemcpyDtoHAsync(
+        dst.as_mut_ptr().cast(),
+        src as *mut c_void,
+        size_of_val(dst),
+        stream,
+    )
+    .result()
 }
 
 /// Copies within a device.

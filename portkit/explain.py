@@ -1,0 +1,85 @@
+"""The page of each code that a report can name: what it finds, why, and what it leaves out."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What there is to know about one code.
+
+    Attributes:
+        code: ``PKnnn``.
+        name: the construct in one or a few words, with ``_``.
+        title: the first sentence.
+        text: the rest, in paragraphs; empty where the title says all.
+    """
+
+    code: str
+    name: str
+    title: str
+    text: str
+
+
+# The codes that stand for no construct inside a file, and so have no rule.
+_FILES: Final = {
+    "PK101": (
+        "copied_file",
+        """A file that is the CUDA backend's as a whole.
+
+        ``cuda_backend/mod.rs``, ``quantized/cuda.rs``, ``dummy_cuda_backend.rs``: the path says so,
+        or the file is a module that is declared under the feature. Its counterpart is a copy beside
+        it under the name table, with the items replaced that the profile overrides. Where the copy
+        stands already, it is left as it is.""",
+    ),
+    "PK102": (
+        "kept_file",
+        """A file that mentions a backend and is left alone as a whole.
+
+        It belongs to a peer of CUDA's, to a library without a counterpart, or to nothing that is
+        compiled, or the codebase's profile keeps it; the message says which.""",
+    ),
+    "PK103": (
+        "added_file",
+        """A file that the port adds and that no file of the tree stands for.
+
+        The HIP bindings, the crate of kernels, tests and pages of documentation come from
+        templates. A file that stands already is left as it is.""",
+    ),
+    "PK901": (
+        "syntax_error",
+        """A place that the parser does not understand.
+
+        The rest of the file was still looked at. Newer syntax than the parser knows is the usual
+        cause; look at the place by hand.""",
+    ),
+    "PK902": (
+        "unread_file",
+        """A file that could not be looked at.
+
+        It cannot be read, or it is not UTF-8; the message says which. Nothing is known about the
+        backend mentions in it.""",
+    ),
+}
+
+
+@cache
+def pages() -> tuple[Page, ...]:
+    """Return the page of every code that a report can name, sorted by code."""
+    from portkit.rules import rules
+
+    found = [_page(code, name, text) for code, (name, text) in _FILES.items()]
+    for rule in rules():
+        text = sys.modules[rule.check.__module__].__doc__ or ""
+        found.append(_page(rule.code, rule.name, text))
+    return tuple(sorted(found, key=lambda page: page.code))
+
+
+def _page(code: str, name: str, text: str) -> Page:
+    title, _, rest = inspect.cleandoc(text).partition("\n\n")
+    return Page(code, name, " ".join(title.split()), rest)

@@ -1,0 +1,123 @@
+"""From what a user asks for to a scan: the profiles that fit the tree, and the chosen codes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
+from portkit.files import ADDED, UNREAD
+from portkit.finding import Applicability
+from portkit.profile import CodebaseProfile, codebase_names, load_codebase, load_vendor
+from portkit.scan import Scan, scan
+from portkit.workspace import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from portkit.workspace import Workspace
+
+VENDOR: Final = "rocm"
+"""The vendor that is written; there is one profile so far."""
+
+_ANY: Final = CodebaseProfile(
+    name="",
+    crate="",
+    first_version="0.0.0",
+    words={},
+    dependencies={},
+    keep=(),
+    conditions=(),
+    overrides=(),
+    prose=(),
+    kernels=None,
+    templates={},
+)
+"""Stands for a codebase that portkit has no profile for: it can be scanned."""
+
+
+def scan_tree(directory: Path, *, gating: str, regenerate: bool = False) -> Scan:
+    """Scan the tree at ``directory`` under the profiles that fit it.
+
+    Args:
+        directory: the directory of the workspace's root manifest.
+        gating: ``dummy`` or ``cfg``.
+        regenerate: replace files that an earlier run has written.
+
+    Raises:
+        NotAWorkspaceError: there is no workspace.
+        NoBackendError: there is no place in it where a backend decision stands.
+        ProfileError: a profile is malformed.
+    """
+    workspace = load(directory)
+    codebase = _codebase(workspace)
+    # The keyword is given only where it is wanted, so that the default stands in one place.
+    wanted: dict[str, Any] = {"regenerate": True} if regenerate else {}
+    found = scan(workspace, load_vendor(VENDOR, codebase), codebase, gating=gating, **wanted)
+    if not found.unaccounted and not any(
+        f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
+        for f in found.findings
+    ):
+        raise NoBackendError(
+            f"{directory} has no place that decides for {found.port.vendor.source}, so there is"
+            " nothing to port: name the root of a workspace with a CUDA backend"
+        )
+    return found
+
+
+def chosen(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Scan:
+    """Return a scan with the findings alone whose codes are wanted.
+
+    Every rule has run all the same: what a rule accounts for stays accounted for.
+
+    Args:
+        found: the scan.
+        select: prefixes of the codes that are wanted; none for all.
+        skip: prefixes of the codes that are not; they count more.
+    """
+    kept = tuple(
+        f
+        for f in found.findings
+        if f.code.startswith(tuple(select) or "PK") and not f.code.startswith(tuple(skip))
+    )
+    return replace(found, findings=kept)
+
+
+def check_portable(found: Scan) -> None:
+    """Refuse a tree that can be scanned but not ported.
+
+    Raises:
+        ProfileError: there is no profile for the codebase.
+        UnsupportedVersionError: the version is older than the profile's first.
+    """
+    port = found.port
+    root, codebase, version = port.workspace.root, port.codebase, port.workspace.version
+    if not codebase.name:
+        raise ProfileError(
+            f"portkit has no profile for the codebase in {root} (it knows"
+            f" {', '.join(codebase_names())}): `portkit scan` lists its places, which are to be"
+            " ported by hand"
+        )
+    if _release(version) < _release(codebase.first_version):
+        raise UnsupportedVersionError(
+            f"{root} is {codebase.name} {version or 'without a version'}, and the port begins at"
+            f" {codebase.first_version}: update the tree; `portkit scan` works on any version"
+        )
+
+
+def _codebase(workspace: Workspace) -> CodebaseProfile:
+    names = {crate.name for crate in workspace.crates}
+    profiles = (load_codebase(name) for name in codebase_names())
+    return next((p for p in profiles if p.crate in names), _ANY)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version; a pre-release counts as its release.
+
+    A pre-release has the code of what it leads to: candle 0.9.0-alpha.1 is already written against
+    the cudarc of 0.9.0.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    return tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)

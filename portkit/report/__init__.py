@@ -1,0 +1,1 @@
+"""Reports: one model of what a scan found, and a writer for each format."""

@@ -1,0 +1,187 @@
+"""What a scan found, as every report shows it: places with lines and columns, and counts.
+
+Reports differ in form alone: each is written from a ``Report``, so that two of them cannot disagree
+about a place or a figure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Span, Status, finding_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from portkit.finding import Finding
+    from portkit.scan import Scan
+    from portkit.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A finding where a reader looks for it.
+
+    Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
+    construct, ``end_column`` the column after its last character, as in rustc's diagnostics.
+    A file that portkit adds, or could not read, stands at line 1, column 1.
+    """
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    code: str
+    construct: str
+    symbol: str
+    applicability: Applicability
+    status: Status
+    message: str
+    id: str
+
+    @property
+    def position(self) -> str:
+        """``path:line``, as editors and terminals link it."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A backend mention that no finding accounts for, with its line's text."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedCrate:
+    """A package below the root; ``path`` is its directory, ``.`` for one at the root."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a scan found.
+
+    Attributes:
+        root: the workspace as the user named it, with ``/``.
+        version: the workspace's version.
+        codebase: the codebase profile's name; empty for a codebase without one.
+        vendor: the vendor backend that is written.
+        gating: ``dummy`` or ``cfg``.
+        crates: sorted by path.
+        files: how many files were looked at.
+        sites: sorted by path and position.
+        unaccounted: sorted by path and position.
+    """
+
+    root: str
+    version: str
+    codebase: str
+    vendor: str
+    gating: str
+    crates: tuple[ReportedCrate, ...]
+    files: int
+    sites: tuple[Site, ...]
+    unaccounted: tuple[Mention, ...]
+
+    @property
+    def title(self) -> str:
+        """What was looked at, such as ``candle 0.11.1``."""
+        return f"{self.codebase or self.root} {self.version}".strip()
+
+    def count(
+        self, *, status: Status | None = None, applicability: Applicability | None = None
+    ) -> int:
+        """Return how many sites have this status and this applicability."""
+        return sum(
+            (status is None or site.status is status)
+            and (applicability is None or site.applicability is applicability)
+            for site in self.sites
+        )
+
+    def by_crate(self) -> Mapping[str, tuple[Site, ...]]:
+        """Return the sites of each crate that has any, by the crate's path, sorted.
+
+        A site outside every crate, such as one in the root manifest, stands under ``.``.
+        """
+        paths = sorted((crate.path for crate in self.crates), key=len, reverse=True)
+        grouped: dict[str, list[Site]] = {}
+        for site in self.sites:
+            inside = (path for path in paths if site.path.startswith(f"{path}/"))
+            grouped.setdefault(next(inside, "."), []).append(site)
+        return {path: tuple(grouped[path]) for path in sorted(grouped)}
+
+
+def report(scan: Scan, root: str) -> Report:
+    """Make the report of a scan.
+
+    Args:
+        scan: the scan.
+        root: the workspace as the user named it, with ``/``.
+    """
+    port = scan.port
+    ordinals: Counter[tuple[str, str, str, str]] = Counter()
+    sites = []
+    for finding in scan.findings:
+        key = (finding.code, finding.path, finding.construct, finding.symbol)
+        ordinals[key] += 1
+        source = port.workspace.sources.get(finding.path)
+        sites.append(_site(finding, source, finding_id(finding, ordinals[key])))
+    sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
+    return Report(
+        root=root,
+        version=port.workspace.version,
+        codebase=port.codebase.name,
+        vendor=port.vendor.name,
+        gating=port.gating.value,
+        crates=tuple(ReportedCrate(c.name, c.directory) for c in port.workspace.crates),
+        files=len(port.workspace.sources) + len(port.workspace.unread),
+        sites=tuple(sites),
+        unaccounted=tuple(Mention(u.path, u.line, u.text) for u in scan.unaccounted),
+    )
+
+
+def counted(sites: Iterable[Site], key: Callable[[Site], str]) -> dict[str, int]:
+    """Return how many sites share each key, sorted by key."""
+    return dict(sorted(Counter(map(key, sites)).items()))
+
+
+def _site(finding: Finding, source: Source | None, identity: str) -> Site:
+    line, column, end_line, end_column = _extent(finding.span, source)
+    return Site(
+        path=finding.path,
+        line=line,
+        column=column,
+        end_line=end_line,
+        end_column=end_column,
+        code=finding.code,
+        construct=finding.construct,
+        symbol=finding.symbol,
+        applicability=finding.applicability,
+        status=finding.status,
+        message=finding.message,
+        id=identity,
+    )
+
+
+def _extent(span: Span, source: Source | None) -> tuple[int, int, int, int]:
+    if source is None or span.start >= span.end or span.end > len(source.data):
+        return 1, 1, 1, 1
+    line, column = _position(source, span.start)
+    end_line, end_column = _position(source, span.end - 1)
+    return line, column, end_line, end_column + 1
+
+
+def _position(source: Source, offset: int) -> tuple[int, int]:
+    line, column = source.position(offset)
+    start = source.line_starts[line - 1]
+    # An offset may lie inside a character: its first byte counts.
+    text = source.data[start : start + column].decode(errors="ignore")
+    return line, max(len(text), 1)

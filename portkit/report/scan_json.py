@@ -1,0 +1,58 @@
+"""The JSON of ``portkit scan``; ``scan.schema.json`` beside this file describes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.report.model import Site, counted
+
+if TYPE_CHECKING:
+    from portkit.report.model import Report
+
+SCHEMA: Final = 1
+"""The version of the document; it grows when a reader of the old one would go wrong."""
+
+
+def scan_json(report: Report, *, source: bool = True) -> str:
+    """Return the document, with a newline at its end.
+
+    Args:
+        report: what to write.
+        source: whether lines of the tree's own text are part of it.
+    """
+    document = {
+        "schema": SCHEMA,
+        "root": report.root,
+        "version": report.version,
+        "crates": [{"name": crate.name, "path": crate.path} for crate in report.crates],
+        # `dataclasses.asdict` copies each value, which costs more than the rest of the document.
+        "sites": [{name: getattr(s, name) for name in Site.__slots__} for s in report.sites],
+        "unaccounted": [
+            {"path": mention.path, "line": mention.line}
+            | ({"text": mention.text} if source else {})
+            for mention in report.unaccounted
+        ],
+        "summary": summary(report),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """Return the figures of a report."""
+    return {
+        "codebase": report.codebase,
+        "vendor": report.vendor,
+        "gating": report.gating,
+        "files": report.files,
+        "sites": len(report.sites),
+        "unaccounted": len(report.unaccounted),
+        "applicability": counted(report.sites, lambda site: site.applicability.value),
+        "status": counted(report.sites, lambda site: site.status.value),
+        "codes": counted(report.sites, lambda site: site.code),
+        "crates": {path: _tally(sites) for path, sites in report.by_crate().items()},
+    }
+
+
+def _tally(sites: tuple[Site, ...]) -> dict[str, int]:
+    return {"sites": len(sites), **counted(sites, lambda site: site.status.value)}

@@ -1,0 +1,111 @@
+"""Plain text for a terminal: colours where they are wanted, and columns that fit the width."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Select Graphic Rendition, ECMA-48 section 8.3.117.
+_BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
+_WIDTH: Final = 100
+_NARROWEST: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a report is read.
+
+    Attributes:
+        width: in columns.
+        coloured: whether escape sequences are understood and wanted.
+    """
+
+    width: int = _WIDTH
+    coloured: bool = False
+
+    def bold(self, text: str) -> str:
+        """Return text that stands out."""
+        return self._style(text, _BOLD)
+
+    def dim(self, text: str) -> str:
+        """Return text that stands back."""
+        return self._style(text, _DIM)
+
+    def good(self, text: str) -> str:
+        """Return text that says that all is well."""
+        return self._style(text, _GREEN)
+
+    def notable(self, text: str) -> str:
+        """Return text that a person should read."""
+        return self._style(text, f"{_BOLD};{_YELLOW}")
+
+    def loud(self, text: str) -> str:
+        """Return text that nobody should miss."""
+        return self._style(text, f"{_BOLD};{_RED}")
+
+    def _style(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self.coloured and text else text
+
+
+def terminal(stream: TextIO) -> Terminal:
+    """Return the terminal behind a stream.
+
+    A stream that is none, such as a pipe, gets no colours and a fixed width, so that what is
+    written there does not depend on the window. ``NO_COLOR`` (no-color.org) and ``TERM=dumb`` turn
+    colours off.
+    """
+    if not stream.isatty():
+        return Terminal()
+    width = max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST)
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Terminal(width, not plain)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text that is at most ``width`` columns wide, cut at its end where it is longer."""
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Return a text as lines that fit the width, each after the first with an indent."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        if line.strip() and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = indent + word
+        else:
+            line = f"{line} {word}" if line.strip() else line + word
+    return [*lines, line]
+
+
+def columns(rows: Sequence[Sequence[str]], *, numbers: int, width: int) -> list[str]:
+    """Return rows as aligned lines.
+
+    The columns before the numbers are set left; the last of them gives way where the line would
+    not fit the width.
+
+    Args:
+        rows: cells without escape sequences; all rows have equally many.
+        numbers: how many of the last columns hold numbers, which are set right.
+        width: of the terminal, in columns.
+    """
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    elastic = len(widths) - numbers - 1
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    widths[elastic] = max(widths[elastic] - max(excess, 0), 8)
+    lines = []
+    for row in rows:
+        cells = [
+            shortened(cell, wide).ljust(wide) if i <= elastic else cell.rjust(wide)
+            for i, (cell, wide) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines

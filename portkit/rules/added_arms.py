@@ -1,0 +1,65 @@
+"""A ``match`` that needs arms which no CUDA arm gives: between ROCm and the other backends.
+
+Copying CUDA's arms gives ROCm to and from the CPU, and ROCm to ROCm. A tensor that moves between ROCm
+and CUDA or Metal has no arm to copy, and a ``_`` arm would turn it away. The profile holds such arms
+as a template for one named function; they are set before its ``_`` arm.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit import emit
+from portkit.finding import Edit, Finding
+from portkit.rules import Rule
+from portkit.rules.match_arm import pattern_key
+from portkit.source import node_text
+from portkit.templates import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.port import Place
+
+CODE = "PK304"
+
+
+def check(place: Place) -> Iterator[Finding]:
+    """Find the ``match`` of a function that the profile has arms for."""
+    port = place.port
+    wanted = next(
+        (
+            a
+            for a in port.codebase.arms
+            if a.symbol == place.scope.symbol and fnmatchcase(place.source.path, a.path)
+        ),
+        None,
+    )
+    last = place.node.named_children[-1] if place.node.named_children else None
+    if wanted is None or last is None or not node_text(last).startswith("_ "):
+        return
+    keys = {
+        pattern_key(node_text(arm.child_by_field_name("pattern")))
+        for arm in place.node.named_children
+        if arm.type == "match_arm"
+    }
+    variant = port.vendor.variant
+    standing = (port.vendor.source.capitalize(), variant) in keys
+    indent = place.source.indent(last.start_byte)
+    text = ""
+    if not standing:
+        text = render(wanted.template, gating=port.gating.value).rstrip()
+        text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
+    yield emit.finding(
+        place,
+        CODE,
+        "match arm: between devices",
+        wanted.reason,
+        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        edits=(Edit(last.start_byte, last.start_byte, text),),
+        claims=(),
+    )
+
+
+RULE = Rule(CODE, "added_arms", frozenset({"match_block"}), check)

@@ -1,0 +1,53 @@
+use std::path::PathBuf;
+
+/// A code object: compiled kernels for one or several architectures.
+///
+/// Code objects come from [`compile_hsaco`](super::compile_hsaco), from a file, or from bytes that
+/// hipcc wrote before. They are loaded with
+/// [`HipContext::load_module`](crate::driver::HipContext::load_module).
+#[derive(Debug, Clone)]
+pub struct Hsaco(pub(crate) HsacoKind);
+
+#[derive(Debug, Clone)]
+pub(crate) enum HsacoKind {
+    Image(Vec<u8>),
+    File(PathBuf),
+}
+
+impl Hsaco {
+    /// The code object in a file.
+    pub fn from_file<P: Into<PathBuf>>(path: P) -> Self {
+        Self(HsacoKind::File(path.into()))
+    }
+
+    /// A code object in memory.
+    pub fn from_binary(data: Vec<u8>) -> Self {
+        Self(HsacoKind::Image(data))
+    }
+
+    /// The bytes, unless they are in a file.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            HsacoKind::Image(image) => Some(image),
+            HsacoKind::File(_) => None,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Hsaco {
+    fn from(data: Vec<u8>) -> Self {
+        Self::from_binary(data)
+    }
+}
+
+impl From<&[u8]> for Hsaco {
+    fn from(data: &[u8]) -> Self {
+        Self::from_binary(data.to_vec())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Hsaco {
+    fn from(data: &[u8; N]) -> Self {
+        Self::from_binary(data.to_vec())
+    }
+}
