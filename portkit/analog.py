@@ -118,9 +118,12 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
         if current.type == "match_arm":
             yield from _peer_arm(port, source, current)
         text = source.data[current.start_byte : current.end_byte].decode()
+        if current.type == "parameter" and text in port.vendor.parameters:
+            yield _Piece(current.start_byte, current.end_byte, port.vendor.parameters[text])
         if current.child_count == 0 or not (
             port.names_unported(text)
             or port.names_peer(text)
+            or any(p in text for p in port.vendor.parameters)
             or any(o.symbol.startswith(inner) for o in port.codebase.overrides)
         ):
             continue

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r'\s*(all|any|not)\s*\(|\s*(\))|\s*(,)|\s*([A-Za-z_]\w*(?:\s*=\s*"[^"]*")?)')
+_PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
 _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
@@ -97,3 +98,25 @@ def parse_cfg(attribute: str) -> Cfg | None:
     if len(stack) != 1 or len(stack[0][1]) != 1:
         return None
     return stack[0][1][0]
+
+
+def widen(text: str, feature: str, other: str) -> str:
+    """Return a condition that takes ``other`` wherever it asked for ``feature`` alone.
+
+    Args:
+        text: an attribute or a ``cfg!``, whole.
+        feature: the feature that is named.
+        other: the feature that joins it.
+    """
+    out: list[str] = []
+    operators, at = [""], 0
+    for part in _PART.finditer(text):
+        if part.group(1):
+            operators.append(part.group(1))
+        elif part.group() == ")":
+            operators.pop()
+        elif part.group(2) == feature:
+            both = f'{part.group()}, feature = "{other}"'
+            out += [text[at : part.start()], both if operators[-1] == "any" else f"any({both})"]
+            at = part.end()
+    return "".join([*out, text[at:]])

@@ -58,6 +58,7 @@ class VendorProfile:
         vocabulary: the words of the source's platform.
         peer_vocabulary: the words of the peers' platforms.
         names: how to rename.
+        parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
@@ -70,6 +71,7 @@ class VendorProfile:
     vocabulary: tuple[str, ...]
     peer_vocabulary: tuple[str, ...]
     names: NameTable
+    parameters: Mapping[str, str]
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
@@ -261,6 +263,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
                 prose=data["names"]["prose"],
                 kept_strings=data["names"]["kept_strings"],
             ),
+            parameters=data["names"]["parameters"],
             unported=data["unported"],
             dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
             facade=facade,

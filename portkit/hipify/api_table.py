@@ -82,6 +82,40 @@ def find(name: str) -> Mapping | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What ``portkit map`` prints.
+
+    Attributes:
+        name: what was asked.
+        mapping: what it becomes; None when the table does not know it.
+        similar: known names like it, best first; empty when it is known.
+    """
+
+    name: str
+    mapping: Mapping | None
+    similar: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the name is known, else 1."""
+        return 0 if self.mapping else 1
+
+
+def lookup(name: str) -> Lookup:
+    """Look a CUDA name up: a function, type, constant, header or namespace.
+
+    Args:
+        name: as it stands in a source; of a header with or without brackets or quotes.
+
+    Returns:
+        What is known.
+    """
+    name = name.strip().strip('<>"')
+    mapping = find(name)
+    return Lookup(name, mapping, () if mapping else tuple(similar(name)))
+
+
 def similar(name: str, limit: int = 5) -> list[str]:
     """Return the known names that are most like ``name``, best first."""
     known = {key.lower(): key for key in _all_names()}

@@ -143,7 +143,7 @@ def port_kernels(
     }
     files = _render(variables)
     if not layout.declarations:
-        del files["src/ffi.rs"]
+        del files["src/ffi.rs"], files["src/hip_runtime.cpp"]
     known = load_profile(profile).for_version(version) if profile else NO_PROFILE
     findings = []
     for path, content in sorted(source.items()):
@@ -181,10 +181,13 @@ def _render(variables: Mapping[str, object]) -> dict[str, str]:
         autoescape=False,
     )
     environment.filters["rust_array"] = _rust_array
-    return {
-        template.removesuffix(".j2"): environment.get_template(template).render(variables)
-        for template in sorted(environment.list_templates(extensions=["j2"]))
-    }
+    files = {}
+    for name in environment.list_templates():
+        if name.endswith(".j2"):
+            files[name.removesuffix(".j2")] = environment.get_template(name).render(variables)
+        else:
+            files[name] = (TEMPLATES / name).read_text(encoding="utf-8")
+    return files
 
 
 def _needed(header: str, files: Mapping[str, str]) -> bool:

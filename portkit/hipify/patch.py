@@ -35,6 +35,7 @@ class Patch:
         hits: how often the pattern stands in each matching file.
         upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
             its authors.
+        with_comments: whether the comments right before the place go with it.
         since: the first version of the codebase that has what the patch changes; empty for all.
     """
 
@@ -45,6 +46,7 @@ class Patch:
     reason: str
     hits: int
     upstream_bug: bool = False
+    with_comments: bool = False
     since: str = ""
 
     @cached_property
@@ -69,7 +71,10 @@ class Patch:
                 position += 1
                 continue
             end, captured = found
-            span = Span(source.tokens[position].start, source.tokens[end - 1].end)
+            start = source.tokens[position].start
+            if self.with_comments:
+                start = _before_comments(source, position)
+            span = Span(start, source.tokens[end - 1].end)
             yield Finding(
                 code=self.code,
                 path=source.path,
@@ -104,6 +109,14 @@ class Patch:
             captured[wanted.text] = text if end > position else ""
             position = end
         return position, captured
+
+
+def _before_comments(source: KernelSource, index: int) -> int:
+    """Return where the comments between the token at ``index`` and the one before it start."""
+    previous = source.tokens[index - 1].end if index else 0
+    token = source.tokens[index].start
+    starts = [start for start, _ in source.comments if previous <= start < token]
+    return min(starts, default=token)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

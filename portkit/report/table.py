@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 _HEADER: Final = ("Rule", "Construct", "to do", "ported", "review", "manual", "kept")
 
 
-def table(report: Report, terminal: Terminal, *, everything: bool = False) -> str:
+def table(
+    report: Report, terminal: Terminal, *, everything: bool = False, source: bool = True
+) -> str:
     """Return the table.
 
     Args:
         report: what to show.
         terminal: where it is read.
         everything: list the places that are mechanical or kept as well.
+        source: show the lines that hold unaccounted mentions.
     """
     lines = [terminal.bold(_headline(report)), ""]
     lines += _counts(report, terminal)
@@ -30,7 +33,7 @@ def table(report: Report, terminal: Terminal, *, everything: bool = False) -> st
     for title, sites in _sections(listed):
         heading = f"{title} ({_places(len(sites))})"
         lines += ["", terminal.notable(heading), *_listed(sites, terminal)]
-    lines += _unaccounted(report, terminal)
+    lines += _unaccounted(report, terminal, source=source)
     lines += ["", *_next(report, terminal)]
     return "\n".join(lines) + "\n"
 
@@ -107,12 +110,12 @@ def _listed(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
     for (code, construct, message), found in sorted(grouped.items()):
         yield from wrapped(f"  {code} {construct}: {message}", terminal.width, "      ")
-        rows = [["   ", site.position, site.symbol] for site in found]
-        for line in columns(rows, numbers=0, width=terminal.width):
+        rows = [[site.position, site.symbol] for site in found]
+        for line in columns(rows, width=terminal.width, indent="      "):
             yield terminal.dim(line)
 
 
-def _unaccounted(report: Report, terminal: Terminal) -> Iterator[str]:
+def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterator[str]:
     if not report.unaccounted:
         return
     number = len(report.unaccounted)
@@ -120,7 +123,8 @@ def _unaccounted(report: Report, terminal: Terminal) -> Iterator[str]:
     yield ""
     yield terminal.loud(f"UNACCOUNTED: {mentions} that no rule explains")
     for mention in report.unaccounted:
-        yield shortened(f"    {mention.path}:{mention.line}  {mention.text}", terminal.width)
+        text = f"  {mention.text}" if source else ""
+        yield shortened(f"    {mention.path}:{mention.line}{text}", terminal.width)
 
 
 def _next(report: Report, terminal: Terminal) -> list[str]:

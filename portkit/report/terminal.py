@@ -72,19 +72,24 @@ def shortened(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Return a text as lines that fit the width, each after the first with an indent."""
-    lines: list[str] = []
-    line = ""
-    for word in text.split():
-        if line.strip() and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = indent + word
+    """Return a text as lines that fit the width, each after the first with an indent.
+
+    What the text begins with before its first word stays; a word that is wider than the line
+    stands alone.
+    """
+    first, *words = text.split() or [""]
+    lines = [text[: text.find(first)] + first]
+    for word in words:
+        if len(lines[-1]) + 1 + len(word) > width:
+            lines.append(indent + word)
         else:
-            line = f"{line} {word}" if line.strip() else line + word
-    return [*lines, line]
+            lines[-1] += f" {word}"
+    return lines
 
 
-def columns(rows: Sequence[Sequence[str]], *, numbers: int, width: int) -> list[str]:
+def columns(
+    rows: Sequence[Sequence[str]], *, width: int, numbers: int = 0, indent: str = ""
+) -> list[str]:
     """Return rows as aligned lines.
 
     The columns before the numbers are set left; the last of them gives way where the line would
@@ -92,14 +97,15 @@ def columns(rows: Sequence[Sequence[str]], *, numbers: int, width: int) -> list[
 
     Args:
         rows: cells without escape sequences; all rows have equally many.
-        numbers: how many of the last columns hold numbers, which are set right.
         width: of the terminal, in columns.
+        numbers: how many of the last columns hold numbers, which are set right.
+        indent: what each line begins with.
     """
     if not rows:
         return []
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     elastic = len(widths) - numbers - 1
-    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    excess = sum(widths) + 2 * (len(widths) - 1) + len(indent) - width
     widths[elastic] = max(widths[elastic] - max(excess, 0), 8)
     lines = []
     for row in rows:
@@ -107,5 +113,5 @@ def columns(rows: Sequence[Sequence[str]], *, numbers: int, width: int) -> list[
             shortened(cell, wide).ljust(wide) if i <= elastic else cell.rjust(wide)
             for i, (cell, wide) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append("  ".join(cells).rstrip())
+        lines.append(indent + "  ".join(cells).rstrip())
     return lines

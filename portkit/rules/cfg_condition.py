@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
+from portkit.cfg import widen
 from portkit.finding import Applicability, Edit, Finding, Span
 from portkit.port import Gating
 from portkit.rules import Rule
@@ -36,23 +37,18 @@ def check(place: Place) -> Iterator[Finding]:
         if source not in cfg.features() or cfg.requires(source):
             continue
         text = node_text(attribute)
-        option, added = f'feature = "{source}"', f'feature = "{vendor}"'
         stands_in = cfg.forbids(source) and port.renames_code(place.code)
         if stands_in and not port.names_peer(text):
             yield from _copied(place)
             return
-        if f"not({option})" in text:
-            new = text.replace(f"not({option})", f"not(any({option}, {added}))")
-        else:
-            new = text.replace(option, f"{option}, {added}", 1)
         yield emit.finding(
             place,
             CODE,
             "cfg condition",
             "the condition names the GPU backends: ROCm is one of them",
             symbol=place.symbol(place.name),
-            status=emit.Status.PORTED if added in text else emit.Status.TODO,
-            edits=(Edit(attribute.start_byte, attribute.end_byte, new),),
+            status=emit.Status.PORTED if vendor in cfg.features() else emit.Status.TODO,
+            edits=(Edit(attribute.start_byte, attribute.end_byte, widen(text, source, vendor)),),
             claims=(Span(attribute.start_byte, attribute.end_byte),),
         )
 

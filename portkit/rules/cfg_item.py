@@ -17,10 +17,14 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.analog import copy_place
+from portkit.analog import copy_place, overridden
+from portkit.cfg import widen
 from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.fingerprint import fingerprint
+from portkit.port import conditions_of
 from portkit.rules import Rule
 from portkit.source import field_text, node_text
+from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.port import Place
+    from portkit.profile import Override
 
 CODE = "PK501"
 
@@ -57,6 +62,10 @@ def check(place: Place) -> Iterator[Finding]:
         return
     construct = _WORDS.get(place.kind, "cfg item")
     symbol = place.symbol(place.name)
+    override = overridden(port, place.source, place.symbol(f"{{{source}}}"))
+    if override is not None and place.code.startswith("{"):
+        yield from _overridden(place, override)
+        return
     copy = copy_place(place)
     if not port.renames_code(place.code) and f'"{source}"' not in place.code:
         yield from _widened(place, construct, symbol)
@@ -82,14 +91,41 @@ def check(place: Place) -> Iterator[Finding]:
     )
 
 
+def _overridden(place: Place, override: Override) -> Iterator[Finding]:
+    text = render(override.template, port=place.port).strip().replace("\n", f"\n{place.indent}")
+    status, claims = emit.ported(place, _block_of(place))
+    known = fingerprint(place.code) in override.fingerprints.values()
+    yield emit.finding(
+        place,
+        CODE,
+        "cfg block",
+        override.reason
+        if known
+        else f"{override.reason}; the CUDA block is not one that the template was written against "
+        f"(now {fingerprint(place.code)}): see whether the template must follow",
+        symbol=place.symbol(f"{{{place.port.vendor.source}}}"),
+        applicability=Applicability.SAFE if known else Applicability.REVIEW,
+        status=status,
+        edits=(emit.insertion(place, text),),
+        claims=claims,
+    )
+
+
+def _block_of(place: Place) -> Span | None:
+    """Return the span of a sibling block under the written vendor's feature."""
+    for node, attributes in emit.peers_of(place):
+        if any(c.requires(place.port.vendor.name) for _, c in conditions_of(attributes)):
+            return Span(attributes[0].start_byte, node.end_byte)
+    return None
+
+
 def _widened(place: Place, construct: str, symbol: str) -> Iterator[Finding]:
     port = place.port
     attribute = emit.positive_condition(place, port.vendor.source)
     if attribute is None:
         return
-    old = f'feature = "{port.vendor.source}"'
-    new = f'any({old}, feature = "{port.vendor.name}")'
     text = node_text(attribute)
+    new = widen(text, port.vendor.source, port.vendor.name)
     yield emit.finding(
         place,
         CODE,
@@ -100,7 +136,7 @@ def _widened(place: Place, construct: str, symbol: str) -> Iterator[Finding]:
         status=emit.Status.PORTED
         if f'feature = "{port.vendor.name}"' in text
         else emit.Status.TODO,
-        edits=(Edit(attribute.start_byte, attribute.end_byte, text.replace(old, new)),),
+        edits=(Edit(attribute.start_byte, attribute.end_byte, new),),
     )
 
 

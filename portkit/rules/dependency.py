@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.finding import Applicability, Edit, Finding
 from portkit.rules import Rule
-from portkit.rules.feature import key_of, table_of, written_crate
+from portkit.rules.feature import key_of, table_of, value_of, written_crate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.port import Place
 
@@ -29,9 +31,9 @@ def check(place: Place) -> Iterator[Finding]:
     table = table_of(place.node)
     if not table.endswith("dependencies"):
         return
-    name = key_of(place.node)
+    name = _crate_of(place.node)
     crate = written_crate(port, name)
-    if not crate or not _asked_for(place, name):
+    if not crate or not _asked_for(place, name) or not _is_first(place, name):
         yield emit.finding(
             place,
             CODE,
@@ -41,16 +43,16 @@ def check(place: Place) -> Iterator[Finding]:
             applicability=Applicability.KEEP,
         )
         return
-    standing = any(key_of(n) == crate for n, _ in emit.peers_of(place))
+    standing = any(_crate_of(n) == crate for n, _ in emit.peers_of(place))
     value = place.source.text(
-        place.node.named_children[0].end_byte, place.node.end_byte
+        place.node.start_byte + len(name.encode()), value_of(place.node).end_byte
     )
     if table == "workspace.dependencies" or "workspace" not in value:
         value = f' = {{ path = "{_path(place, crate)}", version = "{_version(place)}"'
         value += ", optional = true }" if "optional" in place.code else " }"
     else:
         value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
-    end = place.source.line_tail(place.node.end_byte)
+    end = place.node.end_byte
     yield emit.finding(
         place,
         CODE,
@@ -60,6 +62,17 @@ def check(place: Place) -> Iterator[Finding]:
         status=emit.Status.PORTED if standing else emit.Status.TODO,
         edits=(Edit(end, end, f"\n{crate}{value}"),),
     )
+
+
+def _crate_of(pair: Node) -> str:
+    """Return the crate that a pair is about; its key may be dotted, as in `cudarc.workspace`."""
+    return key_of(pair).partition(".")[0]
+
+
+def _is_first(place: Place, name: str) -> bool:
+    """Whether a pair is the first about a crate; dotted keys may spread one over several."""
+    pairs = (n for n, _ in place.siblings if n.type == place.kind and _crate_of(n) == name)
+    return next(pairs).id == place.node.id
 
 
 def _asked_for(place: Place, name: str) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
+from portkit.cfg import widen
 from portkit.finding import Applicability, Edit, Finding, Span
 from portkit.names import normal
 from portkit.rules import Rule
@@ -63,10 +64,7 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
     renamed = port.rename(text)
     stands = normal(renamed) in normal(around)
     if text.startswith("cfg!"):
-        feature = port.vendor.source
-        new = text.replace(
-            f'feature = "{feature}"', f'any(feature = "{feature}", feature = "{port.vendor.name}")'
-        )
+        new = widen(text, port.vendor.source, port.vendor.name)
         stands = f'feature="{port.vendor.name}"' in normal(text)
     else:
         new = f"{text} || {renamed}"

@@ -29,7 +29,7 @@ def check(place: Place) -> Iterator[Finding]:
     port = place.port
     if table_of(place.node) != "features":
         return
-    name, value = key_of(place.node), place.node.named_children[-1]
+    name, value = key_of(place.node), value_of(place.node)
     if name != port.vendor.source:
         if name in port.vendor.unported:
             yield emit.finding(
@@ -109,6 +109,11 @@ def written_crate(port: Port, crate: str) -> str:
 def key_of(pair: Node) -> str:
     """Return the key of a pair in a manifest."""
     return node_text(pair.named_children[0]) if pair.named_children else ""
+
+
+def value_of(pair: Node) -> Node:
+    """Return the value of a pair; a comment behind it belongs to the pair as well."""
+    return pair.named_children[1]
 
 
 def table_of(pair: Node) -> str:

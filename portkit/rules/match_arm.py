@@ -39,7 +39,7 @@ def check(place: Place) -> Iterator[Finding]:
         return
     members = pattern_members(pattern)
     named = [m for m in members if names_vendor(place, node_text(m))]
-    if not named or len(named) < len(members):
+    if not named or len(named) < len(members) or mixed_lists(place, pattern):
         return
     if emit.unported_feature(place):
         return
@@ -71,6 +71,27 @@ def names_vendor(place: Place, text: str) -> bool:
     return port.renames_code(text) or f'"{port.vendor.source}"' in text
 
 
+def mixed_lists(place: Place, pattern: Node) -> list[list[Node]]:
+    """Return the members of each or-pattern in which the source vendor stands beside others.
+
+    There are none where the rest of the pattern names the vendor too: then the arm is about its
+    values alone, and is copied as a whole.
+    """
+    found: list[list[Node]] = []
+    rest = place.source.text(pattern.start_byte, pattern.end_byte)
+    pending = [pattern]
+    while pending:
+        node = pending.pop()
+        if node.type != "or_pattern":
+            pending += node.named_children
+            continue
+        members = pattern_members(node)
+        if len({names_vendor(place, node_text(m)) for m in members}) == 2:
+            found.append(members)
+            rest = rest.replace(node_text(node), "_")
+    return [] if names_vendor(place, rest) else found
+
+
 def enum_of(place: Place, pattern: Node) -> str:
     """Return the enum that a pattern is about, or a tuple of them, or ``string``."""
     text = code_only(node_text(pattern))
@@ -92,9 +113,12 @@ def pattern_key(text: str) -> tuple[str, ...]:
 def _counterpart(place: Place, pattern: Node) -> Span | None:
     wanted = pattern_key(place.port.rename(node_text(pattern)))
     forbidden = _forbids(place.node, place.port.vendor.source)
+    guarded = pattern.child_by_field_name("condition") is not None
     for arm, _ in emit.peers_of(place):
         other = arm.child_by_field_name("pattern")
         if other is None or _forbids(arm, place.port.vendor.name) != forbidden:
+            continue
+        if (other.child_by_field_name("condition") is not None) != guarded:
             continue
         if any(pattern_key(node_text(m)) == wanted for m in (other, *pattern_members(other))):
             return Span(arm.start_byte, arm.end_byte)

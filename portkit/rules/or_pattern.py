@@ -5,7 +5,8 @@
 under the feature, and a member of a pattern cannot carry an attribute, so an arm of its own is
 written instead.
 
-Not handled: or-patterns nested inside another pattern, which rustc reports where they matter.
+An or-pattern inside a tuple is treated the same, unless the rest of the pattern names CUDA too:
+then the whole arm is copied (PK301).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from portkit.analog import pattern_members
 from portkit.finding import Applicability, Edit, Finding, Span
 from portkit.port import Gating, Place
 from portkit.rules import Rule
-from portkit.rules.match_arm import enum_of, names_vendor, pattern_key
+from portkit.rules.match_arm import enum_of, mixed_lists, names_vendor, pattern_key
 from portkit.source import node_text
 
 if TYPE_CHECKING:
@@ -28,41 +29,63 @@ CODE = "PK302"
 
 def check(place: Place) -> Iterator[Finding]:
     """Find an or-pattern with a member of the source vendor."""
+    port = place.port
     pattern = place.node.child_by_field_name("pattern")
     if pattern is None or place.scope.vendor:
         return
-    members = pattern_members(pattern)
-    named = [m for m in members if names_vendor(place, node_text(m))]
-    if not named or len(named) == len(members):
+    lists = mixed_lists(place, pattern)
+    if not lists:
         return
-    wanted = {pattern_key(place.port.rename(node_text(m))) for m in named}
-    standing = {
-        pattern_key(node_text(m))
-        for arm, _ in (*emit.peers_of(place), (place.node, ()))
-        if (other := arm.child_by_field_name("pattern")) is not None
-        for m in pattern_members(other)
-    }
-    if place.port.gating is Gating.CFG:
-        renamed = " | ".join(place.port.rename(node_text(m)) for m in named)
+    named = [m for members in lists for m in members if names_vendor(place, node_text(m))]
+    alone = _alone(place, pattern, lists)
+    if port.gating is Gating.CFG:
         value = place.source.text(pattern.end_byte, place.node.end_byte)
-        edits: tuple[Edit, ...] = (emit.insertion(place, emit.gated(place, renamed + value)),)
+        edits: tuple[Edit, ...] = (emit.insertion(place, emit.gated(place, alone + value)),)
     else:
         edits = tuple(
-            Edit(m.end_byte, m.end_byte, " | " + place.port.rename(node_text(m))) for m in named
+            Edit(m.end_byte, m.end_byte, " | " + port.rename(node_text(m))) for m in named
         )
     yield emit.finding(
         place,
         CODE,
         f"match arm: {enum_of(place, pattern)}",
-        f"{place.port.vendor.variant} joins the or-pattern",
+        f"{port.vendor.variant} joins the or-pattern",
         applicability=Applicability.SAFE,
-        status=emit.Status.PORTED if wanted <= standing else emit.Status.TODO,
+        status=emit.Status.PORTED if _stands(place, lists, alone) else emit.Status.TODO,
         edits=edits,
         claims=tuple(
             Span(m.start_byte, m.end_byte)
+            for members in lists
             for m in members
-            if m in named or place.port.names_peer(node_text(m))
+            if m in named or port.names_peer(node_text(m))
         ),
+    )
+
+
+def _alone(place: Place, pattern: Node, lists: list[list[Node]]) -> str:
+    """Return the pattern of an arm on the written vendor's values alone, the guard included."""
+    out, at = [], pattern.start_byte
+    for members in sorted(lists, key=lambda members: members[0].start_byte):
+        renamed = [
+            place.port.rename(node_text(m)) for m in members if names_vendor(place, node_text(m))
+        ]
+        out += [place.source.text(at, members[0].start_byte), " | ".join(renamed)]
+        at = members[-1].end_byte
+    return "".join([*out, place.source.text(at, pattern.end_byte)])
+
+
+def _stands(place: Place, lists: list[list[Node]], alone: str) -> bool:
+    """Whether the value has joined each list, or has an arm of its own."""
+    joined = all(
+        {pattern_key(place.port.rename(node_text(m))) for m in members}
+        <= {pattern_key(node_text(m)) for m in members}
+        for members in lists
+    )
+    return joined or any(
+        pattern_key(node_text(m)) == pattern_key(alone)
+        for arm, _ in emit.peers_of(place)
+        if (other := arm.child_by_field_name("pattern")) is not None
+        for m in (other, *pattern_members(other))
     )
 
 

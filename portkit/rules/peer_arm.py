@@ -51,7 +51,8 @@ def check(place: Place) -> Iterator[Finding]:
         member = swap(node_text(peers[0]))
         edit = Edit(peers[0].end_byte, peers[0].end_byte, f" | {member}")
     else:
-        value = place.source.text(pattern.end_byte, place.node.end_byte)
+        # What follows the value itself: a guard, if there is one, and the answer.
+        value = place.source.text(pattern.named_children[0].end_byte, place.node.end_byte)
         arm_text = swap(node_text(peers[0])) + swap(value)
         edit = emit.insertion(place, emit.gated(place, arm_text))
     yield emit.finding(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.finding import Applicability, Edit, Finding
 from portkit.rules import Rule
-from portkit.rules.feature import key_of, strings
+from portkit.rules.feature import key_of, strings, value_of
 from portkit.source import node_text
 
 if TYPE_CHECKING:
@@ -42,14 +42,27 @@ def check(place: Place) -> Iterator[Finding]:
             applicability=Applicability.KEEP,
         )
         return
-    copy = port.rename(place.code.rstrip())
-    standing = any(target_name(n) == port.rename(name) for n, _ in emit.peers_of(place))
-    end = place.node.start_byte + len(place.code.rstrip().encode())
+    renamed = port.vendor.names.word(name)
+    if renamed == name:
+        yield emit.finding(
+            place,
+            CODE,
+            "target in Cargo.toml",
+            f"cargo cannot ask for one of two features: drop required-features from {name}, and "
+            "let its code say which backends it runs on",
+            symbol=name,
+            applicability=Applicability.MANUAL,
+        )
+        return
+    # A comment above the next table is the last child of this one.
+    end = [c for c in place.node.named_children if c.type == "pair"][-1].end_byte
+    copy = port.vendor.names.text(place.source.text(place.node.start_byte, end))
+    standing = any(target_name(n) == renamed for n, _ in emit.peers_of(place))
     yield emit.finding(
         place,
         CODE,
         "target in Cargo.toml",
-        f"{port.rename(name)} is its copy",
+        f"{renamed} is its copy",
         symbol=name,
         status=emit.Status.PORTED if standing else emit.Status.TODO,
         edits=(Edit(end, end, f"\n\n{copy}"),),
@@ -60,7 +73,7 @@ def required_features(element: Node) -> list[str]:
     """Return the features that a target asks for."""
     for pair in element.named_children:
         if pair.type == "pair" and key_of(pair) == "required-features":
-            return strings(pair.named_children[-1])
+            return strings(value_of(pair))
     return []
 
 
@@ -68,7 +81,7 @@ def target_name(element: Node) -> str:
     """Return the name of a target."""
     for pair in element.named_children:
         if pair.type == "pair" and key_of(pair) == "name":
-            return node_text(pair.named_children[-1])[1:-1]
+            return node_text(value_of(pair))[1:-1]
     return ""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.finding import Applicability, Edit, Finding
 from portkit.rules import Rule
-from portkit.rules.feature import key_of, strings, table_of
+from portkit.rules.feature import key_of, strings, table_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def check(place: Place) -> Iterator[Finding]:
     port = place.port
     if table_of(place.node) != "workspace" or key_of(place.node) not in ("members", "exclude"):
         return
-    array = place.node.named_children[-1]
+    array = value_of(place.node)
     if array.type != "array":
         return
     listed = strings(array)
@@ -46,12 +46,13 @@ def check(place: Place) -> Iterator[Finding]:
         )
         return
     elements = [c for c in array.named_children if c.type == "string"]
-    edits: tuple[Edit, ...] = ()
+    added = [f'"{m}"' for m in missing]
+    edits = (Edit(array.start_byte + 1, array.start_byte + 1, ", ".join(added)),)
     if elements:
         end = elements[-1].end_byte
         multiline = place.source.data.rfind(b"\n", array.start_byte, end) > 0
         gap = f",\n{place.source.indent(elements[-1].start_byte)}" if multiline else ", "
-        edits = (Edit(end, end, "".join(f'{gap}"{m}"' for m in missing)),)
+        edits = (Edit(end, end, "".join(gap + m for m in added)),)
     yield emit.finding(
         place,
         CODE,

@@ -44,8 +44,6 @@
 #endif
 
 #if !defined(__HIPCC_RTC__)
-#include <stdlib.h>
-
 // ggml's number for the current device: 0x1000000 and the digits of its gfx name, read as
 // hexadecimal. The caller's number (major and minor version) does not tell gfx90a from gfx900. When
 // the device cannot be asked, the caller's number is all there is.
@@ -59,9 +57,13 @@ static inline int ggml_amd_cc(int from_caller) {
   if (known[device] == 0) {
     hipDeviceProp_t properties;
     if (hipGetDeviceProperties(&properties, device) != hipSuccess) return from_caller;
-    const char *digits = properties.gcnArchName;
-    while (*digits != '\0' && (*digits < '0' || *digits > '9')) ++digits;
-    known[device] = 0x1000000 + (int)strtol(digits, nullptr, 16);
+    int digits = 0;
+    for (const char *c = properties.gcnArchName; *c != '\0' && *c != ':'; ++c) {
+      const bool decimal = *c >= '0' && *c <= '9';
+      if (!decimal && (digits == 0 || *c < 'a' || *c > 'f')) continue;
+      digits = digits * 16 + (decimal ? *c - '0' : *c - 'a' + 10);
+    }
+    known[device] = 0x1000000 + digits;
   }
   return known[device];
 }

@@ -1,0 +1,133 @@
+"""The Markdown of ``portkit scan``: figures, decisions and what is left to a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Status
+from portkit.report.model import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from portkit.report.model import Report, Site
+
+
+def markdown(report: Report, *, source: bool = True) -> str:
+    """Return the report, with a newline at its end.
+
+    Args:
+        report: what to write.
+        source: whether lines of the tree's own text are part of it.
+    """
+    return "\n".join(_lines(report, source=source)) + "\n"
+
+
+def _lines(report: Report, *, source: bool) -> Iterator[str]:
+    yield f"# {report.title}: the port to {report.vendor}"
+    yield ""
+    yield (
+        f"{len(report.sites)} places in {report.files} files, with gating `{report.gating}`."
+        f" {len(report.unaccounted)} backend mentions are unaccounted for."
+    )
+    yield from _figures(report)
+    yield from _by_rule(report)
+    yield from _by_crate(report)
+    titles = {
+        Applicability.MANUAL: "For a person to write",
+        Applicability.REVIEW: "For a person to look at",
+    }
+    for applicability, title in titles.items():
+        sites = [site for site in report.sites if site.applicability is applicability]
+        if sites:
+            yield from ("", f"## {title}", "")
+            yield from _listed(sites)
+    yield from _decisions(report)
+    if report.unaccounted:
+        yield from ("", "## Unaccounted", "")
+        for mention in report.unaccounted:
+            text = f": `{_code(mention.text)}`" if source else ""
+            yield f"- {mention.path}:{mention.line}{text}"
+
+
+def _figures(report: Report) -> Iterator[str]:
+    states = ("todo", "ported", "none")
+    yield from ("", "## Figures", "")
+    rows = []
+    for applicability in Applicability:
+        sites = [site for site in report.sites if site.applicability is applicability]
+        by_status = counted(sites, lambda site: site.status.value)
+        rows.append([applicability.value, *(by_status.get(s, 0) for s in states), len(sites)])
+    rows.append(["all", *(report.count(status=Status(s)) for s in states), len(report.sites)])
+    yield from _table(("", "to do", "ported", "nothing to write", "all"), rows)
+
+
+def _by_rule(report: Report) -> Iterator[str]:
+    yield from ("", "## By construct", "")
+    constructs = counted(report.sites, lambda site: f"{site.code}\0{site.construct}")
+    rows = []
+    for key, number in constructs.items():
+        code, construct = key.split("\0")
+        rows.append([code, _cell(construct), number])
+    yield from _table(("rule", "construct", "places"), rows)
+
+
+def _by_crate(report: Report) -> Iterator[str]:
+    yield from ("", "## By crate", "")
+    rows = []
+    for path, sites in report.by_crate().items():
+        by_status = counted(sites, lambda site: site.status.value)
+        counts = [by_status.get(status, 0) for status in ("todo", "ported", "none")]
+        rows.append([_cell(path), *counts, len(sites)])
+    yield from _table(("crate", "to do", "ported", "nothing to write", "all"), rows)
+
+
+def _decisions(report: Report) -> Iterator[str]:
+    """Yield why places are left alone, each reason once."""
+    kept = [site for site in report.sites if site.applicability is Applicability.KEEP]
+    if not kept:
+        return
+    yield from ("", "## Left alone on purpose", "")
+    reasons = counted(kept, lambda site: f"{site.code}\0{_reason(site)}")
+    rows = [[*map(_cell, key.split("\0")), number] for key, number in reasons.items()]
+    yield from _table(("rule", "reason", "places"), rows)
+
+
+def _reason(site: Site) -> str:
+    """Return a reason without the count of mentions that a whole file's ends with."""
+    reason, opening, count = site.message.rpartition(" (")
+    return reason if opening and count.endswith(" mentions)") else site.message
+
+
+def _listed(sites: Iterable[Site]) -> Iterator[str]:
+    grouped: dict[tuple[str, str, str], list[Site]] = {}
+    for site in sites:
+        grouped.setdefault((site.code, site.construct, site.message), []).append(site)
+    for (code, construct, message), found in sorted(grouped.items()):
+        yield f"- **{code}** {_escaped(construct)}: {_escaped(message)}"
+        for site in found:
+            yield f"  - {site.position} `{_code(site.symbol)}`"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    found = list(rows)
+    numbers = [all(isinstance(row[i], int) for row in found) for i in range(len(header))]
+    yield f"| {' | '.join(header)} |"
+    yield f"| {' | '.join('---:' if number else '---' for number in numbers)} |"
+    for row in found:
+        yield f"| {' | '.join(map(str, row))} |"
+
+
+def _cell(text: str) -> str:
+    return _escaped(text).replace("|", "\\|")
+
+
+def _escaped(text: str) -> str:
+    """Escape what Markdown would take for a tag or emphasis."""
+    for character in "\\`*_<":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "'")

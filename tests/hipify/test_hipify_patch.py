@@ -1,0 +1,85 @@
+"""Patches of a profile: matching over tokens, captures, and what happens when they do not fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from portkit.finding import Applicability
+from portkit.hipify.engine import translate
+from portkit.hipify.errors import KernelPatchError, KernelProfileError
+from portkit.hipify.patch import Patch
+from portkit.hipify.profile import KernelProfile, load_profile
+
+
+def profile(match: str, replace: str, hits: int = 1, **more: object) -> KernelProfile:
+    patch = Patch("PH399", ("*.cu",), match, replace, "a reason", hits, **more)  # type: ignore[arg-type]
+    return KernelProfile("test", patches=(patch,))
+
+
+def translated(code: str, known: KernelProfile) -> str:
+    return translate("x.cu", code.encode(), known).content.decode().removeprefix('#include "hipx.h"\n')
+
+
+def test_blanks_and_comments_do_not_matter() -> None:
+    known = profile("f(a, $b);", "g($b);")
+    assert translated("x; f( a /* first */,\n  h(1, 2) ); y;", known) == "x; g(h(1, 2)); y;"
+
+
+def test_a_capture_stays_inside_its_brackets() -> None:
+    known = profile("f($a) ;", "g($a);")
+    assert translated("f((1), [2]);", known) == "g((1), [2]);"
+
+
+def test_rules_see_the_patched_text() -> None:
+    known = profile("old();", "cudaFree(p);")
+    assert translated("old();", known) == "hipFree(p);"
+
+
+def test_directives_are_tokens_of_a_pattern() -> None:
+    known = profile("#if $c\n#define X", "#if !defined(A) && $c\n#define X")
+    assert translated("#if B\n#define Y\n#endif\n#if C > 1\n#define X\n#endif", known) == (
+        "#if B\n#define Y\n#endif\n#if !defined(A) && C > 1\n#define X\n#endif"
+    )
+
+
+def test_nothing_found_is_an_error_that_names_file_and_patch() -> None:
+    with pytest.raises(KernelPatchError, match=r"x\.cu: PH399 finds nothing"):
+        translate("x.cu", b"int a;", profile("f();", "g();"))
+
+
+def test_other_hits_are_a_finding() -> None:
+    findings = translate("x.cu", b"f(); f();", profile("f();", "g();")).findings
+    assert [f.message for f in findings if f.applicability is Applicability.REVIEW] == [
+        "the patch applies 2 times, the profile expects 1"
+    ]
+
+
+def test_findings_of_rules_have_spans_of_the_original() -> None:
+    code = b"f(); cudaFree(p);"
+    findings = translate("x.cu", code, profile("f();", "a_longer_name();")).findings
+    spans = {f.code: code[f.span.start : f.span.end] for f in findings}
+    assert spans["PH107"] == b"cudaFree"
+    assert spans["PH399"] == b"f();"
+
+
+def test_comments_before_a_place_can_go_with_it() -> None:
+    known = profile("f();", "g();", with_comments=True)
+    assert translated("a;\n// one\n// two\nf();", known) == "a;\ng();"
+
+
+def test_older_versions_are_spared_newer_patches() -> None:
+    known = profile("f();", "g();", since="0.10.0")
+    assert known.for_version("0.9.2").patches == ()
+    assert known.for_version("0.10.0-alpha.1").patches == known.patches
+
+
+def test_an_unknown_profile_says_which_there_are() -> None:
+    with pytest.raises(KernelProfileError, match="candle"):
+        load_profile("candel")
+
+
+def test_every_patch_of_candle_gives_a_reason_and_matches_something() -> None:
+    for patch in load_profile("candle").patches:
+        assert patch.reason
+        assert patch.pattern
+        assert patch.hits > 0

@@ -1,0 +1,65 @@
+"""Every rule against its fixtures: written by hand, so that the expectation is not our output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from portkit.finding import Applicability
+from portkit.hipify.engine import translate
+from portkit.hipify.rules import RULES
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "hipify"
+CASES = sorted(path.parent for path in FIXTURES.glob("*/*/before.cu"))
+
+
+@pytest.fixture(params=CASES, ids=[f"{case.parent.name}/{case.name}" for case in CASES])
+def case(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
+def test_result_is_exact(case: Path) -> None:
+    result = translate("before.cu", (case / "before.cu").read_bytes())
+    assert result.content.decode() == (case / "after.hip").read_text()
+
+
+def test_a_second_run_changes_nothing(case: Path) -> None:
+    after = (case / "after.hip").read_bytes()
+    assert translate("after.cu", after).content == after
+
+
+def test_refusals_are_the_expected_ones(case: Path) -> None:
+    source = (case / "before.cu").read_bytes()
+    newline = b"\n"
+    found = [
+        f"{finding.code} {source[: finding.span.start].count(newline) + 1}"
+        for finding in translate("before.cu", source).findings
+        if finding.applicability is Applicability.MANUAL
+    ]
+    expected = case / "findings.txt"
+    assert found == (expected.read_text().splitlines() if expected.exists() else [])
+
+
+def test_line_ends_of_other_systems_are_kept(case: Path) -> None:
+    before = (case / "before.cu").read_bytes().replace(b"\n", b"\r\n")
+    lines = translate("before.cu", before).content.split(b"\n")
+    # Only the line that the prelude rule adds is ours.
+    assert all(line.endswith(b"\r") for line in lines[1:-1])
+
+
+def test_every_rule_has_a_fixture_that_it_finds_something_in() -> None:
+    for rule in RULES:
+        cases = [case for case in CASES if case.parent.name == rule.name]
+        codes = {
+            finding.code
+            for case in cases
+            for finding in translate("x.cu", (case / "before.cu").read_bytes()).findings
+        }
+        assert rule.code in codes, f"{rule.name} has no fixture"
+
+
+def test_codes_are_unique_and_rules_are_documented() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+    for rule in RULES:
+        assert "Source:" in rule.doc or "What to do:" in rule.doc, rule.name
