@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from portkit.port import conditions_of, item_symbol
+from portkit.port import WITH_OWN, conditions_of, item_symbol
 from portkit.source import ATTACHED, grouped, node_text
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
         if current.type == "parameter" and text in port.vendor.parameters:
             yield _Piece(current.start_byte, current.end_byte, port.vendor.parameters[text])
         if current.child_count == 0 or not (
-            port.names_unported(text)
+            port.has_unported_condition(text)
             or port.names_peer(text)
             or any(p in text for p in port.vendor.parameters)
             or any(o.symbol.startswith(inner) for o in port.codebase.overrides)
@@ -135,7 +135,7 @@ def _evaluated(
     port: Port, source: Source, node: Node, attached: tuple[Node, ...]
 ) -> _Piece | None:
     """Evaluate a ``cfg`` that names an unported feature with that feature off."""
-    inner = node.children if node.type == "match_arm" else ()
+    inner = node.children if node.type in WITH_OWN else ()
     own = [*attached, *(c for c in inner if c.type == "attribute_item")]
     off = frozenset(port.vendor.unported)
     for attribute, cfg in conditions_of(own):

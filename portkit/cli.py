@@ -277,6 +277,61 @@ def apply(
 
 
 @_command
+def verify(
+    directory: Directory = Path(),
+    until: Annotated[
+        str, typer.Option(metavar="STEP", help="Stop after this step.", show_default=False)
+    ] = "",
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="STEP", help="Take this step alone; repeatable.")
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on after a step that failed.")
+    ] = False,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            metavar="REV",
+            help="The commit to compare with; the one on which apply was run, by default.",
+            show_default=False,
+        ),
+    ] = "",
+    gating: GatingOption = Gating.DUMMY,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a document instead of lines.")
+    ] = False,
+) -> int:
+    """Prove what a port claims, step by step.
+
+    The steps: format (rustfmt leaves the tree as it is), check (it type-checks, without the feature
+    and with it), regress (the CPU tests give the results that they gave before), coverage (every
+    mention of a backend is accounted for). What cargo writes goes to standard error.
+    """
+    from portkit.errors import VerificationError
+    from portkit.report.verified import step_lines, verify_json
+    from portkit.verify import STEPS, Tree, Verdict, climb, part_of
+    from portkit.verify.process import interruptible
+
+    try:
+        steps = part_of(STEPS, only=only or (), until=until)
+    except KeyError as error:
+        names = ", ".join(step.name for step in STEPS)
+        raise typer.BadParameter(f"there is no step {error}; the steps are {names}") from None
+    tree = Tree(directory.resolve(), gating, baseline, _progress)
+    results = []
+    with interruptible():
+        for result in climb(steps, tree, keep_going=keep_going):
+            results.append(result)
+            if not json:
+                print("\n".join(step_lines(result, _terminal())), flush=True)
+    if json:
+        print(verify_json(directory.as_posix(), baseline, results), end="")
+    if any(result.verdict is Verdict.FAILED for result in results):
+        return VerificationError.exit_code
+    return 0
+
+
+@_command
 def explain(
     codes: Annotated[list[str], typer.Argument(metavar="CODE...", help="Such as PK301.")],
 ) -> None:
@@ -334,6 +389,10 @@ def _deliver(text: str, output: Path | None) -> None:
         raise DiskError(
             f"the report could not be written to {output} ({error.strerror}): name another file"
         ) from None
+
+
+def _progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _terminal() -> Terminal:

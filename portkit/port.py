@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from portkit.workspace import Crate, Workspace
 
 
+WITH_OWN = frozenset({"field_initializer", "match_arm", "shorthand_field_initializer"})
+"""Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
+
+
 class Gating(StrEnum):
     """How a tree without the feature is kept compiling."""
 
@@ -86,9 +90,13 @@ class Port:
         return re.compile("|".join(self.vendor.peer_vocabulary), re.IGNORECASE)
 
     @cached_property
-    def _unported_code(self) -> re.Pattern[str]:
-        words = (w.replace("-", "[_-]") for w in self.vendor.unported)
-        return re.compile("|".join(words), re.IGNORECASE)
+    def unported_words(self) -> tuple[str, ...]:
+        """The unported features that are words of the platform's own, sorted."""
+        return tuple(sorted(f for f in self.vendor.unported if f in self.vendor.vocabulary))
+
+    @cached_property
+    def _unported_condition(self) -> re.Pattern[str]:
+        return re.compile(rf'feature\s*=\s*"(?:{"|".join(self.vendor.unported)})"')
 
     @cached_property
     def _gated(self) -> re.Pattern[str]:
@@ -108,7 +116,11 @@ class Port:
 
     def names_unported(self, text: str) -> bool:
         """Whether text names a library without a counterpart."""
-        return bool(self._unported_code.search(text))
+        return any(word in text for word in self.unported_words)
+
+    def has_unported_condition(self, text: str) -> bool:
+        """Whether a condition in the text names a feature without a counterpart."""
+        return bool(self._unported_condition.search(text))
 
     def names_gated(self, text: str) -> bool:
         """Whether renamed code names something that exists only with the feature on."""
@@ -217,9 +229,9 @@ class Place:
 
     @property
     def own_attributes(self) -> Iterable[Node]:
-        """The attributes of the place: before it, or inside it for a match arm."""
+        """The attributes of the place: before it, or inside it for the kinds in `WITH_OWN`."""
         yield from self.attributes
-        if self.node.type == "match_arm":
+        if self.node.type in WITH_OWN:
             yield from (c for c in self.node.children if c.type == "attribute_item")
 
     def requires(self, feature: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -168,6 +168,23 @@ class Arms:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """A statement at the beginning of a function that is not ported.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: the function.
+        template: below ``portkit/templates``.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    template: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Section:
     """A section of a page of documentation.
 
@@ -215,6 +232,8 @@ class CodebaseProfile:
         templates: files to add: path in the tree to template.
         arms: arms that no arm of the source vendor gives.
         sections: sections to add to pages of documentation.
+        unported: its own features without a counterpart, with the reason.
+        guards: statements at the beginning of functions that are not ported.
     """
 
     name: str
@@ -230,6 +249,8 @@ class CodebaseProfile:
     templates: Mapping[str, str]
     arms: tuple[Arms, ...] = ()
     sections: tuple[Section, ...] = ()
+    unported: Mapping[str, str] = field(default_factory=dict)
+    guards: tuple[Guard, ...] = ()
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -264,7 +285,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
                 kept_strings=data["names"]["kept_strings"],
             ),
             parameters=data["names"]["parameters"],
-            unported=data["unported"],
+            unported={**data["unported"], **(codebase.unported if codebase else {})},
             dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
             facade=facade,
         )
@@ -302,6 +323,8 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             templates=data.get("templates", {}),
             arms=tuple(Arms(**a) for a in data.get("arms", ())),
             sections=tuple(Section(**s) for s in data.get("section", ())),
+            unported=data.get("unported", {}),
+            guards=tuple(Guard(**g) for g in data.get("guard", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")

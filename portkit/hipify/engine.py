@@ -57,12 +57,27 @@ def translate(path: str, content: bytes, profile: KernelProfile = NO_PROFILE) ->
     original = KernelSource(path, content.decode("latin-1"))
     patches = list(_patch(original, profile))
     patched, back = apply_edits(original.text, _edits(patches), path)
-    source = KernelSource(path, patched, profile.undefined)
-    found = [finding for rule in RULES for finding in rule.find(source)]
+    found = _find(path, patched, profile)
     text, _ = apply_edits(patched, _edits(found), path)
     findings = [*patches, *(_moved(finding, back) for finding in found)]
     findings.sort(key=lambda finding: (finding.span, finding.code))
     return Translation(path, hip_path(path), text.encode("latin-1"), tuple(findings))
+
+
+def patch_source(path: str, content: bytes, profile: KernelProfile) -> bytes:
+    """Return a source with the profile's patches and nothing else."""
+    source = KernelSource(path, content.decode("latin-1"))
+    return apply_edits(source.text, _edits(_patch(source, profile)), path)[0].encode("latin-1")
+
+
+def apply_rules(path: str, text: str, profile: KernelProfile = NO_PROFILE) -> str:
+    """Apply the rules, and no patches, to a text; the arguments are those of ``translate``."""
+    return apply_edits(text, _edits(_find(path, text, profile)), path)[0]
+
+
+def _find(path: str, text: str, profile: KernelProfile) -> list[Finding]:
+    source = KernelSource(path, text, profile.undefined)
+    return [finding for rule in RULES for finding in rule.find(source)]
 
 
 def apply_edits(text: str, edits: Iterable[Edit], path: str) -> tuple[str, Callable[[int], int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability, Status
@@ -47,7 +48,7 @@ def _lines(report: Report, *, source: bool) -> Iterator[str]:
         yield from ("", "## Unaccounted", "")
         for mention in report.unaccounted:
             text = f": `{_code(mention.text)}`" if source else ""
-            yield f"- {mention.path}:{mention.line}{text}"
+            yield f"- `{mention.path}:{mention.line}`{text}"
 
 
 def _figures(report: Report) -> Iterator[str]:
@@ -106,7 +107,7 @@ def _listed(sites: Iterable[Site]) -> Iterator[str]:
     for (code, construct, message), found in sorted(grouped.items()):
         yield f"- **{code}** {_escaped(construct)}: {_escaped(message)}"
         for site in found:
-            yield f"  - {site.position} `{_code(site.symbol)}`"
+            yield f"  - `{site.position}` `{_code(site.symbol)}`"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -123,10 +124,8 @@ def _cell(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what Markdown would take for a tag or emphasis."""
-    for character in "\\`*_<":
-        text = text.replace(character, f"\\{character}")
-    return text
+    r"""Escape what Markdown would take for a tag or emphasis; ``_`` inside a word is neither."""
+    return re.sub(r"[\\`*<]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
 def _code(text: str) -> str:

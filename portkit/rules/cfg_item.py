@@ -54,7 +54,7 @@ def check(place: Place) -> Iterator[Finding]:
     """Find what exists only with the source vendor's feature on."""
     port = place.port
     source = port.vendor.source
-    if not place.attributes or place.kind == "match_arm" or place.scope.vendor:
+    if place.kind == "match_arm" or place.scope.vendor:
         return
     if not place.requires(source) or emit.unported_feature(place):
         return

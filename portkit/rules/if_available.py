@@ -39,7 +39,8 @@ def check(place: Place) -> Iterator[Finding]:
     )
     # The call stands as the value of a match whose CPU arm asks for ROCm.
     parent = place.node.parent
-    standing = parent is not None and normal(port.rename(text)) in normal(node_text(parent))
+    asked = normal(port.rename(node_text(call)))
+    standing = parent is not None and asked in normal(node_text(parent))
     yield emit.finding(
         place,
         CODE,

@@ -1,23 +1,31 @@
 """A ``matches!`` on a value of the CUDA backend.
 
-``matches!(device, Device::Cuda(_) | Device::Metal(_))`` asks for several backends at once. ROCm
-joins the list. The arguments of a macro are tokens, not syntax, so the members are read from them.
+``matches!(device, Device::Cuda(_) | Device::Metal(_))`` asks for one or several backends. ROCm joins
+the list; that the same holds on AMD is for a person to review. The arguments of a macro are tokens,
+not syntax, so the alternatives are read from them.
 
-Inside a function that is itself copied, such as ``is_cuda``, nothing is written here.
+With ``--gating cfg`` the variant exists only under the feature, and an alternative cannot stand under
+one: the macro becomes the ``match`` that it is short for, with an arm for ROCm.
+
+Inside a function that is itself copied, such as ``is_cuda``, nothing is written here. Not handled: a
+``matches!`` among the arguments of another macro, which is listed as unaccounted.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Span, Status
+from portkit.port import Gating
 from portkit.rules import Rule
+from portkit.rules.match_arm import names_vendor
 from portkit.source import field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.port import Place
 
@@ -29,21 +37,73 @@ def check(place: Place) -> Iterator[Finding]:
     port = place.port
     if place.scope.vendor or field_text(place.node, "macro").rsplit("::", 1)[-1] != "matches":
         return
-    text = place.code
-    variant = port.vendor.source.capitalize()
-    member = re.search(rf"(?:\w+::)+{variant}\b\s*(?:\([^()]*\)|\{{[^{{}}]*\}})?", text)
-    if member is None:
+    value, alternatives, guard = _arguments(place)
+    named = [a for a in alternatives if names_vendor(place, place.source.slice(a))]
+    if not named:
         return
-    renamed = port.rename(member.group().rstrip())
-    end = place.node.start_byte + len(text[: member.start() + len(member.group().rstrip())].encode())
+    texts = {place.source.slice(a) for a in alternatives}
+    renamed = [port.rename(place.source.slice(a)) for a in named]
+    if port.gating is Gating.CFG and not place.scope.gated:
+        edits: tuple[Edit, ...] = (
+            Edit(
+                place.node.start_byte,
+                place.node.end_byte,
+                _match(place, value, (*alternatives, guard), " | ".join(renamed)),
+            ),
+        )
+    else:
+        edits = tuple(
+            Edit(a.end, a.end, f" | {new}") for a, new in zip(named, renamed, strict=True)
+        )
     yield emit.finding(
         place,
         CODE,
         "matches! on a device",
         f"{port.vendor.variant} joins the pattern: see that the same holds on AMD",
         applicability=Applicability.REVIEW,
-        status=emit.Status.PORTED if renamed in text else emit.Status.TODO,
-        edits=(Edit(end, end, f" | {renamed}"),),
+        status=Status.PORTED if texts.issuperset(renamed) else Status.TODO,
+        edits=edits,
+    )
+
+
+def _arguments(place: Place) -> tuple[Span, list[Span], Span]:
+    """Return the value, the alternatives of the pattern, and the guard, which may be empty.
+
+    Source: the documentation of ``core::matches``, ``matches!(expression, pattern if guard)``.
+    """
+    tree = next((c for c in place.node.named_children if c.type == "token_tree"), None)
+    tokens = tree.children[1:-1] if tree is not None else []
+    groups: list[list[Node]] = [[]]
+    in_guard = False
+    for token in tokens:
+        if len(groups) == 1 and token.type == ",":
+            groups.append([])
+        elif len(groups) > 1 and token.type == "|" and not in_guard:
+            groups.append([])
+        elif len(groups) > 1 and (token.text or b"") == b"if" and not in_guard:
+            groups.append([token])
+            in_guard = True
+        elif token.type != ",":
+            groups[-1].append(token)
+    spans = [Span(g[0].start_byte, g[-1].end_byte) for g in groups if g]
+    if not spans:
+        nothing = Span(place.node.end_byte, place.node.end_byte)
+        return nothing, [], nothing
+    end = spans[-1].end
+    guard = spans.pop() if in_guard else Span(end, end)
+    return spans[0], spans[1:], guard
+
+
+def _match(place: Place, value: Span, pattern: tuple[Span, ...], renamed: str) -> str:
+    """Return the ``match`` that a ``matches!`` is short for, with an arm under the feature."""
+    source, inner = place.source, place.indent + "    "
+    guard = source.slice(pattern[-1])
+    return (
+        f"match {source.slice(value)} {{\n"
+        f"{inner}{source.text(pattern[0].start, pattern[-1].end)} => true,\n"
+        f"{inner}{emit.feature_attribute(place.port)}\n"
+        f"{inner}{renamed}{' ' + guard if guard else ''} => true,\n"
+        f"{inner}_ => false,\n{place.indent}}}"
     )
 
 

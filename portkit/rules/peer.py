@@ -44,26 +44,39 @@ _NAMES = frozenset(
 
 
 def check(place: Place) -> Iterator[Finding]:
-    """Find an item of a peer's, or a single name of one."""
+    """Find an item of a peer's, a single name of one, or a condition on one."""
     port = place.port
     if place.scope.vendor == port.vendor.source:
         return
-    whole = place.kind in _WHOLE
-    if whole:
-        if port.names_source(place.text) or not _about_peer(place):
-            return
-    elif place.kind not in _NAMES or not port.names_peer(place.code) or port.names_source(place.code):
-        return
-    if not whole and place.node.parent is not None and "string" in place.node.parent.type:
-        return
-    yield emit.finding(
+    if place.kind in _WHOLE and not port.names_source(place.text) and _about_peer(place):
+        yield _kept(place, place.kind.removesuffix("_item").replace("_", " "), place.span)
+    elif place.kind in _NAMES and _is_peers_name(place):
+        yield _kept(place, place.kind.replace("_", " "), place.span)
+    else:
+        for attribute, cfg in place.conditions:
+            if cfg.features() & {*port.vendor.peers} and port.vendor.source not in cfg.features():
+                yield _kept(place, "condition", Span(attribute.start_byte, attribute.end_byte))
+
+
+def _kept(place: Place, construct: str, claim: Span) -> Finding:
+    peer = place.port.vendor.peers[0]
+    return emit.finding(
         place,
         CODE,
-        f"{port.vendor.peers[0]}: {place.kind.removesuffix('_item').replace('_', ' ')}",
-        f"it belongs to {port.vendor.peers[0].capitalize()}; ROCm follows CUDA",
+        f"{peer}: {construct}",
+        f"it belongs to {peer.capitalize()}; ROCm follows CUDA",
         symbol=place.symbol(place.name),
         applicability=Applicability.KEEP,
-        claims=(Span(place.start, place.node.end_byte),),
+        claims=(claim,),
+    )
+
+
+def _is_peers_name(place: Place) -> bool:
+    parent = place.node.parent
+    return (
+        place.port.names_peer(place.code)
+        and not place.port.names_source(place.code)
+        and (parent is None or "string" not in parent.type)
     )
 
 
@@ -92,4 +105,4 @@ def _about_peer(place: Place) -> bool:
     return port.names_peer(place.name)
 
 
-RULE = Rule(CODE, "peer", _WHOLE | _NAMES, check)
+RULE = Rule(CODE, "peer", frozenset({"*"}), check)

@@ -22,7 +22,16 @@ def test_a_line_comment_goes_on_after_a_backslash() -> None:
 
 
 def test_strings_hide_what_looks_like_code() -> None:
-    assert texts('f("/* \\" //", \'"\', L"x")') == ["f", "(", '"/* \\" //"', ",", "'\"'", ",", 'L"x"', ")"]
+    assert texts('f("/* \\" //", \'"\', L"x")') == [
+        "f",
+        "(",
+        '"/* \\" //"',
+        ",",
+        "'\"'",
+        ",",
+        'L"x"',
+        ")",
+    ]
 
 
 def test_raw_strings_end_at_their_delimiter() -> None:

@@ -17,7 +17,9 @@ def profile(match: str, replace: str, hits: int = 1, **more: object) -> KernelPr
 
 
 def translated(code: str, known: KernelProfile) -> str:
-    return translate("x.cu", code.encode(), known).content.decode().removeprefix('#include "hipx.h"\n')
+    return (
+        translate("x.cu", code.encode(), known).content.decode().removeprefix('#include "hipx.h"\n')
+    )
 
 
 def test_blanks_and_comments_do_not_matter() -> None:

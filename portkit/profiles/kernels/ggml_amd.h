@@ -43,7 +43,7 @@
 #define GGML_AMD_WAVE 32
 #endif
 
-#if !defined(__HIPCC_RTC__)
+#if defined(__HIPCC__)
 // ggml's number for the current device: 0x1000000 and the digits of its gfx name, read as
 // hexadecimal. The caller's number (major and minor version) does not tell gfx90a from gfx900. When
 // the device cannot be asked, the caller's number is all there is.

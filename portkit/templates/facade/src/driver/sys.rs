@@ -181,7 +181,6 @@ c_enum! {
         hipDeviceAttributePageableMemoryAccessUsesHostPageTables = 66,
         hipDeviceAttributePciBusId = 67,
         hipDeviceAttributePciDeviceId = 68,
-        hipDeviceAttributePciDomainID = 69,
         hipDeviceAttributePersistingL2CacheMaxSize = 70,
         hipDeviceAttributeMaxRegistersPerBlock = 71,
         hipDeviceAttributeMaxRegistersPerMultiprocessor = 72,
@@ -199,7 +198,6 @@ c_enum! {
         hipDeviceAttributeMemoryPoolsSupported = 88,
         hipDeviceAttributeVirtualMemoryManagementSupported = 89,
         hipDeviceAttributeHostRegisterSupported = 90,
-        hipDeviceAttributeMemoryPoolSupportedHandleTypes = 91,
     }
 }
 

@@ -1,0 +1,85 @@
+# make demo      port candle 0.11.1 from an empty machine with Rust and Python, and report on it
+# make test      what CI runs: lint, types, fast tests, tests on the real candle
+# make test-fast the same without the real candle, in about a minute
+# make test-all  every test, those included that are too long for CI
+# make reports   write reports/ anew, for each version that is reported on
+# make lock      write requirements-dev.txt anew
+# make clean     remove what the other targets have made here
+
+# The first Python that is new enough; name another with `make PYTHON=...`.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$python && break; done)
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+STEP := ci/step
+PORTKIT := $(CURDIR)/$(BIN)/portkit
+
+VERSION := 0.11.1
+REPORTED := 0.9.2 0.10.2 0.11.1
+TREE := build/candle-$(VERSION)
+
+.PHONY: demo test test-fast test-all lint reports lock clean
+
+demo: $(INSTALLED)
+	@rm -rf $(TREE)
+	@$(STEP) fetch $(PORTKIT) fetch candle@$(VERSION) $(TREE)
+	@$(STEP) scan $(PORTKIT) scan $(TREE)
+	@$(STEP) report $(MAKE) --no-print-directory report TREE=$(TREE) VERSION=$(VERSION)
+	@$(STEP) apply $(PORTKIT) apply $(TREE)
+	@$(STEP) verify $(PORTKIT) verify $(TREE) --until check
+	@printf '\nThe ported tree is %s, the report reports/candle-%s.md.\n' $(TREE) $(VERSION)
+
+test: lint
+	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
+	@$(STEP) "tests on the real candle" $(BIN)/pytest -m "real and not slow" --durations=10
+
+test-fast: lint
+	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
+
+test-all: lint
+	@$(STEP) "every test" $(BIN)/pytest --durations=20
+
+lint: $(INSTALLED)
+	@$(STEP) ruff $(BIN)/ruff check .
+	@$(STEP) format $(BIN)/ruff format --check .
+	@$(STEP) mypy $(BIN)/mypy
+
+reports: $(INSTALLED)
+	@for version in $(REPORTED); do \
+		tree=build/pristine/candle-$$version; \
+		test -d $$tree || $(PORTKIT) fetch candle@$$version $$tree || exit; \
+		$(MAKE) --no-print-directory report TREE=$$tree VERSION=$$version || exit; \
+	done
+
+# From inside the tree, so that the reports do not say where it stands.
+.PHONY: report
+report:
+	@mkdir -p reports
+	@cd $(TREE) && for form in markdown:md json:json; do \
+		$(PORTKIT) scan --no-source --format $${form%:*} \
+			--output $(CURDIR)/reports/candle-$(VERSION).$${form#*:} || exit; \
+	done
+
+$(INSTALLED): requirements-dev.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "portkit needs Python 3.11 or newer: install it, or run" \
+		"\`make PYTHON=/path/to/python\`"; exit 1; }
+	@$(STEP) "virtual environment" $(PYTHON) -m venv --clear .venv
+	@$(STEP) "pinned packages" $(BIN)/pip install --quiet --disable-pip-version-check \
+		--require-hashes -r requirements-dev.txt
+	@$(STEP) portkit $(BIN)/pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation --editable .
+	@touch $@
+
+lock:
+	@$(PYTHON) -m venv --clear build/lock
+	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools
+	@{ sed -n '/^[^#]/q;p' requirements-dev.txt; build/lock/bin/pip-compile --quiet --extra dev \
+		--all-build-deps --generate-hashes --strip-extras --allow-unsafe --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file - pyproject.toml; } \
+		> build/requirements-dev.txt
+	@mv build/requirements-dev.txt requirements-dev.txt
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,112 @@
+"""The tree before the port: which commit it is, and a copy of it outside the user's tree."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portkit.cache import cached_folder
+from portkit.errors import ToolError, VerificationError
+from portkit.fetch.tool import run_tool
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+def default_revision(root: Path, added: str) -> str:
+    """Return the commit on which ``portkit apply`` was run.
+
+    It is ``HEAD`` while the port is not committed. Once it is, it is the parent of the commit that
+    brought the port in: the last on the way to ``HEAD`` that added a file which every port has and
+    no tree before one.
+
+    Args:
+        root: the workspace root, in a git work tree.
+        added: that file, relative to the root, with ``/``.
+
+    Raises:
+        VerificationError: there is no such commit.
+        ToolError: git is missing.
+    """
+    head = resolve(root, "HEAD")
+    if not _git(root, "ls-tree", head, "--", added):
+        return head
+    history = ("log", "--first-parent", "--diff-filter=A", "--format=%H", "--max-count=1")
+    bringer = _git(root, *history, head, "--", added)
+    parent = _commit(root, f"{bringer}^")
+    if parent is None:
+        raise VerificationError(
+            f"there is no baseline to compare with, since the first commit of {root} holds the port"
+            " already: name a commit of a tree before it with --baseline"
+        )
+    return parent
+
+
+def resolve(root: Path, revision: str) -> str:
+    """Return the hash of the commit that a revision names.
+
+    Raises:
+        VerificationError: it names none, or the root is in no git work tree.
+        ToolError: git is missing.
+    """
+    commit = _commit(root, revision)
+    if commit is None:
+        raise VerificationError(
+            f"there is no baseline to compare with, since git knows no commit {revision} in {root}:"
+            " name the commit before the port with --baseline"
+        )
+    return commit
+
+
+def tree_of(root: Path, commit: str) -> str:
+    """Return the hash of the files that a commit has under the workspace root."""
+    return _git(root, "rev-parse", "--verify", f"{commit}:./")
+
+
+def checked_out(root: Path, tree: str) -> Path:
+    """Return a folder in the user's cache with the files of a tree, as git would check them out.
+
+    The user's work tree and index are not touched. Submodules are left out.
+
+    Raises:
+        ToolError: git is missing or failed.
+        DiskError: the cache cannot be written.
+    """
+
+    def fill(folder: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
+            index = Path(scratch) / "index"
+            top = Path(_git(root, "rev-parse", "--show-toplevel"))
+            _git(top, "read-tree", tree, index=index)
+            _git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+
+    return cached_folder("baseline", tree, fill)
+
+
+def _commit(root: Path, revision: str) -> str | None:
+    done = _run(
+        root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _git(folder: Path, *arguments: str, index: Path | None = None) -> str:
+    """Run git and return what it prints."""
+    done = _run(folder, *arguments, index=index)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["no message"])[0]
+        raise ToolError(f"`git {arguments[0]}` failed in {folder} ({said}): mend the repository")
+    return done.stdout.strip()
+
+
+def _run(
+    folder: Path, *arguments: str, index: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run git on the repository around a folder, with an index of our own where one is given."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    if index is not None:
+        environment["GIT_INDEX_FILE"] = str(index)
+    return run_tool("git", *arguments, folder=folder, environment=environment)

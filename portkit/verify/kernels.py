@@ -1,0 +1,197 @@
+"""The kernels step of the ladder: every source for every architecture, and what kernels use.
+
+A budget is what each kernel used when a person last looked; a kernel that uses more is reported.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from portkit.errors import VerificationError
+from portkit.hipify.code_object import KernelUse, kernels
+from portkit.hipify.hipcc import Compiled, compile_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+ARCHS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
+"""Architectures that the port promises."""
+
+GENERIC_ARCHS = ("gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic")
+"""LLVM's targets for families (LLVM, "User Guide for AMDGPU Backend", "Generic processors")."""
+
+BUDGET_COLUMNS = ("source", "kernel", *(each.name for each in fields(KernelUse)[1:]))
+
+Budget = dict[tuple[str, str], KernelUse]
+"""What each kernel of each source may use on one architecture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One source on one architecture.
+
+    Attributes:
+        compiled: what the compiler did.
+        uses: its kernels; empty when it did not compile.
+    """
+
+    compiled: Compiled
+    uses: tuple[KernelUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worse:
+    """A kernel that uses more than its budget, in one sentence."""
+
+    arch: str
+    source: str
+    kernel: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsVerification:
+    """The matrix and what it shows.
+
+    Attributes:
+        cells: by source and architecture.
+        worse: kernels over their budget.
+    """
+
+    cells: tuple[Cell, ...]
+    worse: tuple[Worse, ...]
+
+    @property
+    def failures(self) -> tuple[Compiled, ...]:
+        """What did not compile."""
+        return tuple(cell.compiled for cell in self.cells if cell.compiled.output is None)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything compiled and no kernel got worse."""
+        return not self.failures and not self.worse
+
+
+def verify_kernels(
+    crate: Path,
+    archs: Sequence[str] = ARCHS,
+    *,
+    budgets: Mapping[str, Budget] | None = None,
+    jobs: int | None = None,
+    only: Sequence[str] | None = None,
+) -> KernelsVerification:
+    """Compile the HIP sources of a kernels crate for every architecture.
+
+    Args:
+        crate: the emitted crate's folder.
+        archs: architectures.
+        budgets: architecture to budget; architectures without one are not judged.
+        jobs: how many compilers at once; the number of processors by default.
+        only: sources, such as ``affine.hip``; all by default.
+
+    Returns:
+        The matrix.
+
+    Raises:
+        VerificationError: the crate has no HIP sources.
+        HipToolError: there is no compiler.
+    """
+    folder = crate / "src"
+    sources = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.hip"))
+    if only is not None:
+        sources = [source for source in sources if source in only]
+    if not sources:
+        raise VerificationError(f"{folder} has no HIP sources: run portkit apply first")
+    cells = []
+    worse = []
+    for compiled in compile_matrix(folder, sources, archs, jobs=jobs):
+        uses = kernels(compiled.output.read_bytes()) if compiled.output else ()
+        cells.append(Cell(compiled, uses))
+        budget = (budgets or {}).get(compiled.arch)
+        if budget is not None:
+            worse += _over_budget(compiled, uses, budget)
+    return KernelsVerification(tuple(cells), tuple(worse))
+
+
+def _over_budget(compiled: Compiled, uses: Sequence[KernelUse], budget: Budget) -> list[Worse]:
+    worse = []
+    for use in uses:
+        allowed = budget.get((compiled.source, use.name))
+        if allowed is None:
+            continue
+        more = [
+            f"{column} {getattr(allowed, column)} to {getattr(use, column)}"
+            for column in ("vgpr_spills", "sgpr_spills", "scratch", "lds")
+            if getattr(use, column) > getattr(allowed, column)
+        ]
+        # Registers vary a little with every compiler; a tenth more can cost a wavefront.
+        if use.vgpr > allowed.vgpr * 1.1 + 1:
+            more.append(f"vgpr {allowed.vgpr} to {use.vgpr}")
+        if more:
+            worse.append(Worse(compiled.arch, compiled.source, use.name, ", ".join(more)))
+    return worse
+
+
+def write_budget(cells: Sequence[Cell], arch: str) -> str:
+    """Return the budget of one architecture as CSV, sorted."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(BUDGET_COLUMNS)
+    for cell in sorted(cells, key=lambda cell: cell.compiled.source):
+        if cell.compiled.arch == arch:
+            for use in cell.uses:
+                columns = [getattr(use, column) for column in BUDGET_COLUMNS[2:]]
+                writer.writerow([cell.compiled.source, use.name, *columns])
+    return out.getvalue()
+
+
+def read_budget(text: str) -> Budget:
+    """Return a budget from its CSV.
+
+    Raises:
+        VerificationError: the text is no such table.
+    """
+    rows = csv.DictReader(io.StringIO(text))
+    try:
+        return {
+            (row["source"], row["kernel"]): KernelUse(
+                row["kernel"], *(int(row[column]) for column in BUDGET_COLUMNS[2:])
+            )
+            for row in rows
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise VerificationError(f"the budget of kernels is malformed: {error!r}") from error
+
+
+def matrix_table(verification: KernelsVerification) -> str:
+    """Return the matrix as Markdown: seconds where it compiled, the number of spilling kernels."""
+    archs = list(dict.fromkeys(cell.compiled.arch for cell in verification.cells))
+    sources = list(dict.fromkeys(cell.compiled.source for cell in verification.cells))
+    by_place = {(cell.compiled.source, cell.compiled.arch): cell for cell in verification.cells}
+    lines = [
+        "| source | " + " | ".join(archs) + " |",
+        "| --- |" + " --- |" * len(archs),
+        *(
+            f"| {source} | " + " | ".join(_shown(by_place[source, arch]) for arch in archs) + " |"
+            for source in sources
+        ),
+    ]
+    total = Counter(
+        cell.compiled.arch for cell in verification.cells if cell.compiled.output is not None
+    )
+    lines.append(
+        "| compiled | " + " | ".join(f"{total[arch]} of {len(sources)}" for arch in archs) + " |"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _shown(cell: Cell) -> str:
+    if cell.compiled.output is None:
+        return "**fails**"
+    spilling = sum(1 for use in cell.uses if use.vgpr_spills or use.sgpr_spills)
+    return f"{len(cell.uses)} kernels" + (f", {spilling} spill" if spilling else "")

@@ -1,0 +1,60 @@
+"""What the tests of the emitted bindings crate share: rendering it, and running cargo on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from portkit.templates import folder, render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+# The dependencies that candle 0.9.2 to 0.11.1 share between their crates and the bindings use.
+SHARED = {
+    "half": 'half = { version = "2.5.0", features = ["num-traits", "use-intrinsics"] }',
+    "float8": 'float8 = { version = "0.7.0", features = ["num-traits"] }',
+}
+
+
+def render_facade(dependencies: frozenset[str]) -> dict[str, str]:
+    """Return the files of the crate for a workspace that shares the given dependencies."""
+    values = {
+        "facade": SimpleNamespace(name="candle-hip", module="candle_hip"),
+        "workspace": SimpleNamespace(
+            version="0.11.1", edition="2021", repository="", dependencies=dependencies
+        ),
+    }
+    return {f.removesuffix(".j2"): render(f"facade/{f}", **values) for f in folder("facade")}
+
+
+def write_workspace(root: Path, dependencies: frozenset[str]) -> Path:
+    """Write a workspace with the crate as its only member; return the folder of the crate."""
+    crate = root / "candle-hip"
+    for path, text in render_facade(dependencies).items():
+        place = crate / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    lines = ["[workspace]", 'members = ["candle-hip"]', 'resolver = "2"', ""]
+    lines += ["[workspace.dependencies]", *(SHARED[name] for name in sorted(dependencies)), ""]
+    (root / "Cargo.toml").write_text("\n".join(lines))
+    return crate
+
+
+def cargo(
+    crate: Path, target: Path, *args: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run cargo in a crate, with its messages in what it returns."""
+    return subprocess.run(
+        ["cargo", *args],
+        cwd=crate,
+        env={**os.environ, "CARGO_TARGET_DIR": str(target), "CARGO_TERM_COLOR": "never"}
+        | dict(env or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,166 @@
+"""The C declarations of the emitted bindings agree with the headers of an installed ROCm.
+
+The headers are looked for in the folders of ``ROCM_INCLUDE`` (separated like ``PATH``), then
+below ``ROCM_PATH`` and ``/opt/rocm``; without any the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from facade_support import render_facade
+
+pytestmark = pytest.mark.real
+
+HEADERS = {
+    "driver": "hip/hip_runtime_api.h",
+    "hiprtc": "hip/hiprtc.h",
+    "rocblas": "rocblas/rocblas.h",
+    "hiprand": "hiprand/hiprand.h",
+}
+# A function that a `sys` module declares; an argument may be a function itself.
+DECLARATION = re.compile(
+    r"^ {4}fn (\w+)\(([^)]*(?:\([^)]*\)[^)]*)*)\) -> ([\w* ]+);$", re.MULTILINE
+)
+# Rust types whose names are not C's.
+SCALARS = {
+    "c_char": "char",
+    "c_uchar": "unsigned char",
+    "c_int": "int",
+    "c_uint": "unsigned int",
+    "c_ulonglong": "unsigned long long",
+    "c_void": "void",
+    "usize": "size_t",
+    "i32": "int32_t",
+    "u32": "uint32_t",
+    "i64": "int64_t",
+    "f32": "float",
+    "f64": "double",
+    # Flags are macros in the header, and integers in the signatures.
+    "hipEventFlags": "unsigned int",
+    "hipStreamFlags": "unsigned int",
+    "hipDeviceFlags": "unsigned int",
+    "hipOccupancyFlags": "unsigned int",
+    "hipLimit_t": "enum hipLimit_t",
+}
+# Include guards of headers that hiprand.h asks for.
+HIPRAND_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H", "HIPRAND_ROCM_H_"]
+# Enumerations that another library or the crate itself has.
+OWN_VALUES = {"NOT_LOADED"}
+# hipFuncSetAttribute takes hipFuncAttribute, which numbers the two attributes in the same way.
+OTHER_TYPES = {("hipFuncSetAttribute", 1): "hipFuncAttribute"}
+# Pointers that gained a const from one release to another.
+GAINED_CONST = {
+    ("hipMemcpyHtoD", 1),
+    ("hipMemcpyHtoDAsync", 1),
+    ("hiprtcCreateProgram", 4),
+    ("hiprtcCreateProgram", 5),
+    ("hiprtcCompileProgram", 2),
+}
+
+
+def include_folders() -> list[Path]:
+    named = [Path(p) for p in os.environ.get("ROCM_INCLUDE", "").split(os.pathsep) if p]
+    roots = [os.environ.get("ROCM_PATH"), "/opt/rocm"]
+    return named or [Path(r) / "include" for r in roots if r and (Path(r) / "include").is_dir()]
+
+
+def c_type(rust: str) -> str:
+    if rust == "unsafe extern \"C\" fn(*mut c_void)":
+        return "hipHostFn_t"
+    if pointer := re.fullmatch(r"\*(mut|const) (.+)", rust):
+        target = c_type(pointer[2])
+        return f"{target} const *" if pointer[1] == "const" else f"{target} *"
+    return SCALARS.get(rust, rust)
+
+
+def functions(text: str) -> list[tuple[str, list[str], str]]:
+    """Names, argument types and result types of the functions that a ``sys`` module declares."""
+    found = []
+    for name, arguments, result in DECLARATION.findall(text):
+        parts = re.split(r",\s*(?![^()]*\))", arguments.strip().rstrip(","))
+        types = [part.split(":", 1)[1].strip() for part in parts if part.strip()]
+        found.append((name, types, result.strip()))
+    return found
+
+
+def prototypes(name: str, types: list[str], result: str) -> list[str]:
+    """The C types of a function that are accepted."""
+    choices = []
+    for position, rust in enumerate(types):
+        c = OTHER_TYPES.get((name, position)) or c_type(rust)
+        choice = [c]
+        if (name, position) in GAINED_CONST:
+            bare = c.replace(" const", "")
+            choice = [c, bare, re.sub(r" \*$", " const *", bare), bare.replace(" *", " const *")]
+        choices.append(choice)
+    return [
+        f"{c_type(result)} ({', '.join(arguments) or 'void'})"
+        for arguments in itertools.product(*choices)
+    ]
+
+
+def values(text: str) -> list[tuple[str, int]]:
+    blocks = re.findall(r"c_enum! \{.*?\n\}", text, re.S)
+    pairs = [p for block in blocks for p in re.findall(r"^ {8}(\w+) = (\d+),", block, re.M)]
+    return [(name, int(number)) for name, number in pairs if name not in OWN_VALUES]
+
+
+def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    source = folder / "check.c"
+    source.write_text("\n".join([*lines, ""]))
+    flags = [f"-I{include}" for include in include_folders()]
+    command = ["cc", "-std=gnu11", "-fsyntax-only", "-w", "-D__HIP_PLATFORM_AMD__", *flags]
+    return subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("module", sorted(HEADERS))
+def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> None:
+    header = HEADERS[module]
+    if not any((folder / header).is_file() for folder in include_folders()):
+        pytest.skip(f"no {header}: set ROCM_INCLUDE")
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    text = render_facade(frozenset())[f"src/{module}/sys.rs"]
+    start = ["#include <stddef.h>", "#include <stdint.h>"]
+    if module == "hiprand":
+        # The header asks for rocRAND's and for C++ headers of HIP, of which it uses these types.
+        start += ["#include <hip/hip_runtime_api.h>", "typedef unsigned short __half;"]
+        start += [f"#define {guard}" for guard in HIPRAND_NEEDS]
+        start += ["typedef struct generator hiprandGenerator_st;"]
+        start += ["typedef struct distribution hiprandDiscreteDistribution_st;"]
+        start += ["typedef unsigned int hiprandDirectionVectors32_t[32];"]
+        start += ["typedef unsigned long long hiprandDirectionVectors64_t[64];"]
+    lines = [*start, f"#include <{header}>"]
+    declared = functions(text)
+    assert len(declared) == len(re.findall(r"^ {4}fn \w+\(", text.partition("c_functions!")[2], re.M)), "a declaration was not understood"
+    for name, types, result in declared:
+        accepted = [
+            f"__builtin_types_compatible_p(__typeof__({name}), {p})"
+            for p in prototypes(name, types, result)
+        ]
+        lines.append(f'_Static_assert({" || ".join(accepted)}, "{name}");')
+    for name, number in values(text):
+        lines.append(f'_Static_assert((unsigned){name} == {number}u, "{name}");')
+    if module == "driver":
+        place = "offsetof(hipDeviceProp_tR0600, gcnArchName)"
+        lines.append(f'_Static_assert({place} == 1160, "gcnArchName");')
+        lines.append('_Static_assert(sizeof(hipDeviceProp_tR0600) == 1472, "hipDeviceProp");')
+        lines.append('_Static_assert((size_t)hipStreamPerThread == 2, "hipStreamPerThread");')
+        lines.append('_Static_assert(hipHostMallocWriteCombined == 4, "WriteCombined");')
+    checked = compile_c(lines, tmp_path)
+    assert checked.returncode == 0, checked.stderr[:4000]
+
+
+def test_a_wrong_declaration_is_noticed(tmp_path: Path) -> None:
+    if not any((folder / HEADERS["driver"]).is_file() for folder in include_folders()):
+        pytest.skip("no headers: set ROCM_INCLUDE")
+    wrong = "__builtin_types_compatible_p(__typeof__(hipInit), hipError_t (int *))"
+    lines = [f"#include <{HEADERS['driver']}>", f'_Static_assert({wrong}, "hipInit");']
+    assert "hipInit" in compile_c(lines, tmp_path).stderr

@@ -1,0 +1,241 @@
+"""The emitted bindings at run time, with stand-ins for ROCm's libraries built by ``cc``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from facade_support import SHARED, cargo, write_workspace
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(sys.platform != "linux", reason="the stand-ins are ELF libraries"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+]
+
+FIXTURES = Path(__file__).parent / "fixtures" / "facade"
+# The version that follows `.so` in each release of ROCm: SOVERSION in the libraries' CMake files.
+VERSIONS = {
+    "ROCm 6": {"amdhip64": "6", "rocblas": "4", "hiprand": "1", "hiprtc": "6"},
+    "ROCm 7": {"amdhip64": "7", "rocblas": "5", "hiprand": "1", "hiprtc": "7"},
+}
+LIBRARIES = ["amdhip64", "rocblas", "hiprand", "hiprtc"]
+
+
+def build(stem: str, file: Path, *flags: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    source = FIXTURES / "libraries" / f"{stem}.c"
+    command = ["cc", "-shared", "-fPIC", "-w", "-o", str(file), str(source), *flags]
+    subprocess.run(command, check=True)
+    return file
+
+
+@pytest.fixture(scope="session")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that uses the bindings."""
+    root = tmp_path_factory.mktemp("workspace")
+    crate = write_workspace(root, frozenset(SHARED))
+    (crate / "examples").mkdir()
+    shutil.copyfile(FIXTURES / "probe.rs", crate / "examples" / "probe.rs")
+    built = cargo(crate, root / "target", "build", "--example", "probe")
+    assert built.returncode == 0, built.stdout
+    return root / "target" / "debug" / "examples" / "probe"
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a stand-in for each library, under its plain name."""
+    folder = tmp_path_factory.mktemp("libraries")
+    for stem in LIBRARIES:
+        build(stem, folder / f"lib{stem}.so")
+    return folder
+
+
+def run(probe: Path, action: str, **variables: str) -> str:
+    """Run an action with nothing of ROCm but what the variables name, and return its output."""
+    kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME")}
+    done = subprocess.run(
+        [str(probe), action],
+        env=kept | {"ROCM_PATH": "/nowhere", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def call(probe: Path, libraries: Path, tmp_path: Path):  # noqa: ANN201
+    """Run an action with the stand-ins, and return what they logged."""
+
+    def with_log(action: str, **variables: str) -> list[str]:
+        log = tmp_path / f"{action}.log"
+        run(probe, action, LD_LIBRARY_PATH=str(libraries), STAND_IN_LOG=str(log), **variables)
+        return log.read_text().splitlines() if log.exists() else []
+
+    return with_log
+
+
+# What is found, and what is said where nothing is.
+
+
+@pytest.mark.parametrize("release", sorted(VERSIONS))
+def test_versioned_names_are_enough(probe: Path, tmp_path: Path, release: str) -> None:
+    files = [f"lib{stem}.so.{version}" for stem, version in VERSIONS[release].items()]
+    for stem, file in zip(VERSIONS[release], files, strict=True):
+        build(stem, tmp_path / file)
+    lines = run(probe, "load", LD_LIBRARY_PATH=str(tmp_path)).splitlines()
+    assert lines == [*files, "2 devices"]
+
+
+@pytest.mark.parametrize("variable", ["ROCM_PATH", "HIP_PATH"])
+def test_an_installation_that_the_loader_does_not_know(
+    probe: Path, tmp_path: Path, variable: str
+) -> None:
+    file = build("amdhip64", tmp_path / "rocm" / "lib" / "libamdhip64.so.6")
+    lines = run(probe, "load", **{variable: str(tmp_path / "rocm")}).splitlines()
+    assert lines[0] == str(file)
+    assert lines[-1] == "2 devices"
+
+
+def test_the_plain_name_goes_before_versions(probe: Path, tmp_path: Path) -> None:
+    build("amdhip64", tmp_path / "libamdhip64.so", "-DDEVICES=5")
+    build("amdhip64", tmp_path / "libamdhip64.so.7")
+    lines = run(probe, "load", LD_LIBRARY_PATH=str(tmp_path)).splitlines()
+    assert (lines[0], lines[-1]) == ("libamdhip64.so", "5 devices")
+
+
+def test_nothing_is_said_to_be_missing_with_what_to_do(probe: Path) -> None:
+    if Path("/opt/rocm").exists():
+        pytest.skip("ROCm is installed")
+    lines = run(probe, "load").splitlines()
+    assert len(lines) == 5
+    hip, rocblas, hiprand, hiprtc, devices = lines
+    assert hip == devices == (
+        "the HIP runtime could not be loaded: no libamdhip64.so, libamdhip64.so.7, "
+        "libamdhip64.so.6, libamdhip64.so.5 on the loader's path or in /nowhere/lib or in "
+        "/opt/rocm/lib; install ROCm 6.0 or newer (AMD's package hip-runtime-amd), or set "
+        "LD_LIBRARY_PATH or ROCM_PATH to where it is"
+    )
+    assert "librocblas.so.4" in rocblas and "package rocblas" in rocblas
+    assert "libhiprand.so.1" in hiprand and "package hiprand" in hiprand
+    assert "libhiprtc.so.7" in hiprtc
+
+
+def test_a_library_that_lacks_another_is_not_called_missing(probe: Path, tmp_path: Path) -> None:
+    needed = build("hiprand", tmp_path / "libneeded.so")
+    build("amdhip64", tmp_path / "libamdhip64.so.6", f"-L{tmp_path}", "-Wl,--no-as-needed", "-lneeded")
+    needed.unlink()
+    hip = run(probe, "load", LD_LIBRARY_PATH=str(tmp_path)).splitlines()[0]
+    assert hip.startswith("the HIP runtime could not be loaded: libneeded.so: ")
+
+
+def test_a_missing_function_is_named(probe: Path, tmp_path: Path) -> None:
+    build("amdhip64", tmp_path / "libamdhip64.so", "-DWITHOUT_FUNCTION_ATTRIBUTES")
+    text = run(probe, "attribute", LD_LIBRARY_PATH=str(tmp_path))
+    assert text == (
+        "the HIP runtime (libamdhip64.so) lacks hipFuncGetAttribute: a newer ROCm is needed\n"
+    )
+
+
+# What is called.
+
+
+@pytest.mark.parametrize("pools", ["0", "1"])
+def test_memory_is_freed_once_and_nothing_is_no_call(call, pools: str) -> None:  # noqa: ANN001
+    log = call("memory", STAND_IN_POOLS=pools)
+    allocated = [line for line in log if line.startswith("malloc")]
+    freed = [line for line in log if line.startswith("free")]
+    assert len(allocated) == len(freed) == 5
+    assert all((" on " in line) == (pools == "1") for line in allocated + freed)
+    assert not [line for line in log if " 0 on " in line or "null" in line]
+    created = sum(line.startswith("create event") for line in log)
+    assert created == sum(line.startswith("destroy event") for line in log) > 0
+
+
+def test_views(call) -> None:  # noqa: ANN001
+    call("views")
+
+
+def test_streams_wait_for_each_other(call) -> None:  # noqa: ANN001
+    log = call("order")
+    read, write = (next(i for i, line in enumerate(log) if line == x) for x in ("htod 1 on 1", "dtoh 1 on 2"))
+    again = len(log) - 1 - log[::-1].index("htod 1 on 1")
+    assert read < write < again
+    written = next(line for line in log[read:write] if line.startswith("record event"))
+    event = written.split()[2]
+    assert f"wait 2 for event {event}" in log[read:write]
+    seen = next(line for line in log[write:again] if line.startswith("record event"))
+    assert seen.endswith(" on 2")
+    assert f"wait 1 for event {seen.split()[2]}" in log[write:again]
+
+
+def test_without_tracking_there_are_no_events(call) -> None:  # noqa: ANN001
+    log = call("untracked")
+    assert not [line for line in log if "event" in line]
+    assert [line for line in log if "htod" in line or "dtoh" in line] == [
+        "htod 1 on 1",
+        "dtoh 1 on 2",
+        "htod 1 on 1",
+    ]
+
+
+def test_a_copy_between_devices_waits_and_is_waited_for(call) -> None:  # noqa: ANN001
+    log = call("peer")
+    copy = log.index("peer 2 from 0 to 1 on 2")
+    assert [line for line in log[:copy] if line.startswith("wait 2 for")]
+    assert [line for line in log[copy:] if line.startswith("wait 1 for")]
+
+
+def test_launches(call) -> None:  # noqa: ANN001
+    log = call("launch")
+    assert "launch 1x1x1 of 1024x1x1 with 0 on 1" in log
+    # The image was alive until its module was unloaded.
+    assert [line for line in log if line.startswith("unload")] == [
+        "unload module 2 of 7f 45",
+        "unload module 1 of 7f 45",
+    ]
+
+
+def test_devices(call) -> None:  # noqa: ANN001
+    assert call("device").count("device 1") == 2  # once for each thread
+
+
+def test_graphs(call) -> None:  # noqa: ANN001
+    log = call("graph")
+    kept = [line for line in log if "capture" in line or "graph" in line or "exec" in line]
+    assert kept == ["begin capture 2", "end capture", "launch graph on 1", "destroy exec", "destroy graph"]
+    assert "instantiate 9" in log
+
+
+def test_page_locked_memory(call) -> None:  # noqa: ANN001
+    log = call("pinned")
+    assert log.count("free host") == 2
+    assert "malloc host 4 4" in log  # hipHostMallocWriteCombined
+
+
+def test_products(call) -> None:  # noqa: ANN001
+    products = [line for line in call("gemm") if line.startswith("gemm")]
+    rest = "in place 1 ld 2 2 stride 2 2 count 2 algo 0 solution 0 flags 0"
+    # 150 and 168 are rocBLAS' f16 and bf16, 151 its f32.
+    assert products == [
+        f"gemm 2 1 3 types 150 150 150 150 compute 151 alpha 2 {rest}",
+        f"gemm 2 1 3 types 168 168 168 168 compute 151 alpha 1 {rest}",
+    ]
+
+
+def test_random_numbers(call) -> None:  # noqa: ANN001
+    log = call("random")
+    kept = [line for line in log if "generator" in line or "seed" in line or "offset" in line]
+    assert kept == ["generator 400", "seed 7", "offset 8", "destroy generator"]
+
+
+def test_compilation(call) -> None:  # noqa: ANN001
+    log = call("compile")
+    assert [line for line in log if "option" in line] == ["option --offload-arch=gfx90a"]
+    assert log.count("destroy program") == 2
