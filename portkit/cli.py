@@ -92,8 +92,7 @@ def _command(run: Callable[P, int | None]) -> Callable[P, None]:
 
 def _exit_code(run: Callable[[], int | None]) -> int:
     try:
-        code = run() or 0
-        sys.stdout.flush()
+        return run() or 0
     except (typer.Exit, typer.BadParameter):
         raise
     except PortkitError as error:
@@ -101,8 +100,6 @@ def _exit_code(run: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         return _failed("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Python flushes its streams when it ends, and would complain of the pipe once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except Exception as error:
         if os.environ.get("PORTKIT_TRACEBACK"):
@@ -113,7 +110,6 @@ def _exit_code(run: Callable[[], int | None]) -> int:
             " the environment portkit shows where it happened",
             DEFECT,
         )
-    return code
 
 
 def _failed(sentence: str, code: int) -> int:
@@ -124,15 +120,22 @@ def _failed(sentence: str, code: int) -> int:
     return code
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"portkit {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _portkit(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
     ] = False,
 ) -> None:
-    if version:
-        print(f"portkit {__version__}")
-        raise typer.Exit
+    pass
 
 
 @_command
@@ -151,10 +154,10 @@ def fetch(
     from portkit.fetch import fetch as fetch_workspace
 
     found = fetch_workspace(spec, directory, offline=offline)
-    print(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
+    _print(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
     if found.absent:
-        print(f"Not published in this version: {', '.join(found.absent)}")
-    print(f"Next: `portkit scan {directory}`.")
+        _print(f"Not published in this version: {', '.join(found.absent)}")
+    _print(f"Next: `portkit scan {directory}`.")
 
 
 @_command
@@ -253,7 +256,7 @@ def apply(
     # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.
     recovery = recover(directory) if directory.is_dir() else None
     if recovery is not None:
-        print(recovery, file=sys.stderr)
+        _progress(str(recovery))
     found = chosen(scan_tree(directory, gating=gating, regenerate=regenerate), *wanted)
     check_portable(found)
     planned = plan(found, rustfmt=not no_format)
@@ -269,10 +272,10 @@ def apply(
     if diff:
         from portkit.report.diff import patch
 
-        _print_bytes(patch(planned.changes))
+        _print(patch(planned.changes), end="")
     else:
         text = applied(report(found, directory.as_posix()), planned, _terminal(), written=not dry)
-        print(text, end="")
+        _print(text, end="")
     return FOUND if check and planned.changes else 0
 
 
@@ -323,9 +326,9 @@ def verify(
         for result in climb(steps, tree, keep_going=keep_going):
             results.append(result)
             if not json:
-                print("\n".join(step_lines(result, _terminal())), flush=True)
+                _print("\n".join(step_lines(result, _terminal())))
     if json:
-        print(verify_json(directory.as_posix(), baseline, results), end="")
+        _print(verify_json(directory.as_posix(), baseline, results), end="")
     if any(result.verdict is Verdict.FAILED for result in results):
         return VerificationError.exit_code
     return 0
@@ -347,9 +350,9 @@ def explain(
         page = known.get(code.upper())
         if page is None:
             raise typer.BadParameter(f"there is no code {code!r}; `portkit rules` lists them")
-        print("\n" * (number > 0) + shown.bold(f"{page.code} {page.name}"))
-        text = "\n\n".join(part for part in (page.title, page.text) if part)
-        print(f"\n{text.replace('``', '`')}")
+        text = "\n\n".join(part for part in (page.title, page.text) if part).replace("``", "`")
+        heading = shown.bold(f"{page.code} {page.name}")
+        _print("\n" * (number > 0) + f"{heading}\n\n{text}")
 
 
 @_command
@@ -359,7 +362,7 @@ def rules() -> None:
     from portkit.report.terminal import columns
 
     rows = [(page.code, page.name, page.title) for page in pages()]
-    print("\n".join(columns(rows, width=_terminal().width)))
+    _print("\n".join(columns(rows, width=_terminal().width)))
 
 
 def _codes(given: list[str] | None) -> tuple[str, ...]:
@@ -379,7 +382,7 @@ def _codes(given: list[str] | None) -> tuple[str, ...]:
 
 def _deliver(text: str, output: Path | None) -> None:
     if output is None:
-        print(text, end="")
+        _print(text, end="")
         return
     try:
         output.write_bytes(text.encode(errors="backslashreplace"))
@@ -407,15 +410,28 @@ def _plain() -> Terminal:
     return Terminal()
 
 
-def _print_bytes(text: str) -> None:
-    """Print text with its own line endings, whatever the platform's are."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
+def _print(text: str, end: str = "\n") -> None:
+    """Print text with its own line endings, whatever the platform's are.
+
+    Raises:
+        BrokenPipeError: the reader went away.
+        DiskError: what the output is sent to cannot take it.
+    """
+    try:
+        sys.stdout.buffer.write((text + end).encode(errors="backslashreplace"))
+        sys.stdout.flush()
+    except OSError as error:
+        # Python flushes its streams once more when it ends, and would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        from portkit.errors import DiskError
+
+        raise DiskError(
+            f"the output could not be written ({error.strerror}): send it somewhere else"
+        ) from None
 
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        # A file's name may hold what the terminal's encoding, or any, does not know.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app()

@@ -199,7 +199,7 @@ def _analog(port: Port, source: Source, whole: Span) -> Iterator[Finding]:
         applicability=Applicability.SAFE,
         status=Status.TODO if standing is None else Status.PORTED,
         message=f"{target} is its copy",
-        files=lambda: (NewFile(target, copy_file(port, source)),),
+        files=lambda: (NewFile(target, copy_file(port, source).replace("\n", source.newline)),),
         claims=(whole,),
     )
     if standing is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.files import ADDED, UNREAD
 from portkit.finding import Applicability
-from portkit.profile import CodebaseProfile, codebase_names, load_codebase, load_vendor
+from portkit.profile import codebase_names, load_codebase, load_vendor, parse_codebase
 from portkit.scan import Scan, scan
 from portkit.workspace import load
 
@@ -17,24 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from portkit.profile import CodebaseProfile
     from portkit.workspace import Workspace
 
 VENDOR: Final = "rocm"
 """The vendor that is written; there is one profile so far."""
 
-_ANY: Final = CodebaseProfile(
-    name="",
-    crate="",
-    first_version="0.0.0",
-    words={},
-    dependencies={},
-    keep=(),
-    conditions=(),
-    overrides=(),
-    prose=(),
-    kernels=None,
-    templates={},
-)
+_ANY: Final = {
+    "name": "",
+    "crate": "",
+    "first_version": "0.0.0",
+    "names": {"words": {}},
+    "dependencies": {},
+}
 """Stands for a codebase that portkit has no profile for: it can be scanned."""
 
 
@@ -53,9 +48,8 @@ def scan_tree(directory: Path, *, gating: str, regenerate: bool = False) -> Scan
     """
     workspace = load(directory)
     codebase = _codebase(workspace)
-    # The keyword is given only where it is wanted, so that the default stands in one place.
-    wanted: dict[str, Any] = {"regenerate": True} if regenerate else {}
-    found = scan(workspace, load_vendor(VENDOR, codebase), codebase, gating=gating, **wanted)
+    vendor = load_vendor(VENDOR, codebase)
+    found = scan(workspace, vendor, codebase, gating=gating, regenerate=regenerate)
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
         for f in found.findings
@@ -110,7 +104,7 @@ def check_portable(found: Scan) -> None:
 def _codebase(workspace: Workspace) -> CodebaseProfile:
     names = {crate.name for crate in workspace.crates}
     profiles = (load_codebase(name) for name in codebase_names())
-    return next((p for p in profiles if p.crate in names), _ANY)
+    return next((p for p in profiles if p.crate in names), None) or parse_codebase(_ANY)
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -193,14 +193,13 @@ class Journal:
         return self._place(record, number, "old")
 
     def clear(self, record: Record | None) -> None:
-        """Remove the journal; its record goes last, so that a killed removal is taken up again."""
+        """Remove the journal, after what the record alone tells of: files that lie in the tree."""
         if record is not None:
             for number, entry in enumerate(record.entries):
                 if entry.stage is not None:
                     self.disk.remove(self.staged(record, number))
                     self.disk.remove(self.image(record, number))
-        states = set(State)
-        for place in sorted(self.folder.iterdir(), key=lambda place: place.name in states):
+        for place in sorted(self.folder.iterdir()):
             self.disk.remove(place)
         self.disk.remove_folder(self.folder)
 

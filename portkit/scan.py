@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from portkit import files
 from portkit.additions import additions
 from portkit.finding import Applicability, Finding, Span, Status
+from portkit.guards import guards
 from portkit.port import Place, Port, Scope, conditions_of, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
@@ -106,6 +107,7 @@ def scan(
         walk.run()
         findings += walk.findings
         unaccounted += walk.left()
+    findings += guards(port)
     findings += files.added(port)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(port, tuple(findings), tuple(sorted(unaccounted)))

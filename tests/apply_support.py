@@ -187,6 +187,14 @@ class FailingDisk(CountingDisk):
             raise self.error
 
 
+class LinklessDisk(CountingDisk):
+    """Has no hard links, as FAT or some network file systems."""
+
+    def link(self, source: Path, target: Path) -> None:
+        self.reached("link", source, target)
+        raise OSError(1, "Operation not permitted", str(source), None, str(target))
+
+
 class FullDisk(CountingDisk):
     """Has no room for new content or a new name in a folder from the n-th operation on."""
 

@@ -22,6 +22,7 @@ from apply_support import (
     FailingDisk,
     FullDisk,
     KillingDisk,
+    LinklessDisk,
     expected,
     in_child,
     leftovers,
@@ -34,7 +35,7 @@ from portkit.apply import Change, recover, write
 from portkit.errors import DiskError, PortkitError, TreeChangedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
 
@@ -129,7 +130,10 @@ def test_killed_again_while_recovering(root: Path) -> None:
 
 
 def test_killed_while_taking_back(root: Path) -> None:
-    """The disk fails in the middle of the renames, and the process dies while it undoes them."""
+    """The disk fails in the middle of the renames, and the process dies while it undoes them.
+
+    The user's edit of a file that was taken back is kept, and the rest is taken back as well.
+    """
     before = picture(root)
 
     class Disk(KillingDisk):
@@ -139,27 +143,45 @@ def test_killed_while_taking_back(root: Path) -> None:
                 raise OSError(errno.EIO, "Input/output error", str(source), None, str(target))
             super().rename(source, target)
 
-    died = 0
-    for at in range(1000):
+    counting = CountingDisk()
+    write(root, CHANGES, disk=counting)
+    reset(root)
+    failing = next(n for n, (_, paths) in enumerate(counting.log) if paths[-1].name == "new.rs")
+    edited = 0
+    for at in range(failing + 1, 1000):
         status = in_child(partial(write, root, CHANGES, disk=Disk(at)))
         if status == 1:  # DiskError: the process lived to tell
             break
-        died += 1
-        recover(root)
-        assert picture(root) in (before, expected(before)), f"killed at {at}"
+        now = picture(root)
+        if now["src/lib.rs"] == before["src/lib.rs"] and now["run.sh"] != before["run.sh"]:
+            edited += 1
+            (root / "src/lib.rs").write_bytes(b"edited after it was taken back\n")
+            recover(root)
+            assert (root / "src/lib.rs").read_bytes() == b"edited after it was taken back\n"
+            (root / "src/lib.rs").write_bytes(b"old lib\n")
+            assert picture(root) == before
+        else:
+            recover(root)
+            assert picture(root) in (before, expected(before)), f"killed at {at}"
         assert leftovers(root) == []
         reset(root)
-    assert died > operations_until_error(root)
     assert picture(root) == before
+    assert edited
 
 
-def operations_until_error(root: Path) -> int:
-    """Return the number of operations before the first rename of ``new.rs``."""
-    reset(root)
+def test_what_somebody_did_in_the_same_way_is_left_alone(root: Path) -> None:
+    before = picture(root)
     disk = CountingDisk()
     write(root, CHANGES, disk=disk)
+    commit = next(n for n, (name, _) in enumerate(disk.log) if name == "rename")
     reset(root)
-    return next(n for n, (_, paths) in enumerate(disk.log) if paths[-1].name == "new.rs")
+    in_child(partial(write, root, CHANGES, disk=KillingDisk(commit + 2)))
+    (root / "run.sh").write_bytes(b"")  # as planned
+    number = (root / "run.sh").stat().st_ino
+    recovery = recover(root)
+    assert recovery is not None and recovery.finished
+    assert picture(root) == expected(before)
+    assert (root / "run.sh").stat().st_ino == number
 
 
 def test_an_edit_between_kill_and_recovery_is_never_lost(root: Path) -> None:
@@ -242,6 +264,7 @@ def test_an_operation_that_fails_leaves_the_tree_as_it_was(root: Path, code: int
         try:
             write(root, CHANGES, disk=disk)
         except DiskError as error:
+            assert disk.log[at][0] != "link"
             failed += 1
             assert os.strerror(code) in str(error)
             assert ("free some space" in str(error)) == (code == errno.ENOSPC)
@@ -287,9 +310,16 @@ def test_a_full_disk_leaves_the_tree_as_it_was(root: Path) -> None:
 
 def test_an_interrupt_from_the_keyboard_leaves_all_or_nothing(root: Path) -> None:
     before = picture(root)
-    for at in range(operations(root)):
+    disk = CountingDisk()
+    write(root, CHANGES, disk=disk)
+    commit = next(n for n, (name, _) in enumerate(disk.log) if name == "rename")
+    reset(root)
+    for at in range(disk.count):
         with pytest.raises(KeyboardInterrupt):
             write(root, CHANGES, disk=FailingDisk(at, KeyboardInterrupt()))
+        if at <= commit:
+            assert picture(root) == before
+            assert leftovers(root) == []
         interrupted = {k: v for k, v in picture(root).items() if ".portkit-" not in k}
         assert interrupted in (before, expected(before)), f"interrupted at {at}"
         recover(root)
@@ -298,8 +328,11 @@ def test_an_interrupt_from_the_keyboard_leaves_all_or_nothing(root: Path) -> Non
         reset(root)
 
 
-def test_what_a_step_relies_on_is_durable_before_it(root: Path) -> None:
-    disk = CountingDisk()
+@pytest.mark.parametrize("make_disk", [CountingDisk, LinklessDisk])
+def test_what_a_step_relies_on_is_durable_before_it(
+    root: Path, make_disk: Callable[[], CountingDisk]
+) -> None:
+    disk = make_disk()
     write(root, CHANGES, disk=disk)
     renames = [n for n, (name, _) in enumerate(disk.log) if name == "rename"]
     commit, done = renames[0], renames[-1]
@@ -311,7 +344,8 @@ def test_what_a_step_relies_on_is_durable_before_it(root: Path) -> None:
 
     first = next(n for n, (_, paths) in enumerate(disk.log) if paths[-1].suffix == ".new")
     record = disk.log[commit][1][0]
-    assert synced(record, 0, first) and synced(record.parent, 0, first)
+    for place in (record, record.parent, record.parent.parent):
+        assert synced(place, 0, first)
     for n, (name, paths) in enumerate(disk.log[:commit]):
         if name == "write":
             assert synced(paths[0], n, commit)

@@ -72,7 +72,7 @@ def include_folders() -> list[Path]:
 
 
 def c_type(rust: str) -> str:
-    if rust == "unsafe extern \"C\" fn(*mut c_void)":
+    if rust == 'unsafe extern "C" fn(*mut c_void)':
         return "hipHostFn_t"
     if pointer := re.fullmatch(r"\*(mut|const) (.+)", rust):
         target = c_type(pointer[2])
@@ -139,7 +139,9 @@ def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> No
         start += ["typedef unsigned long long hiprandDirectionVectors64_t[64];"]
     lines = [*start, f"#include <{header}>"]
     declared = functions(text)
-    assert len(declared) == len(re.findall(r"^ {4}fn \w+\(", text.partition("c_functions!")[2], re.M)), "a declaration was not understood"
+    assert len(declared) == len(
+        re.findall(r"^ {4}fn \w+\(", text.partition("c_functions!")[2], re.M)
+    ), "a declaration was not understood"
     for name, types, result in declared:
         accepted = [
             f"__builtin_types_compatible_p(__typeof__({name}), {p})"

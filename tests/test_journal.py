@@ -224,6 +224,25 @@ def test_a_link_in_the_journals_place(root: Path, tmp_path: Path) -> None:
     assert [place.name for place in elsewhere.iterdir()] == ["precious"]
 
 
+def test_a_link_in_the_locks_place(root: Path, tmp_path: Path) -> None:
+    folder = journals(root, Disk())[0].folder
+    folder.parent.mkdir()
+    folder.with_suffix(".lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DiskError, match="symbolic link"):
+        write(root, CHANGES)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_staged_file_never_replaces_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"1")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("file", "link"):
+        with pytest.raises(FileExistsError):
+            Disk().write(tmp_path / name, b"2")
+    assert (tmp_path / "file").read_bytes() == b"1"
+    assert not (tmp_path / "nowhere").exists()
+
+
 def tampered(folder: Path, **values: Any) -> None:
     """Change the record's first entry, or the record."""
     place = folder / "committed.json"

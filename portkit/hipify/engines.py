@@ -179,7 +179,10 @@ def _clang_arguments(external: ExternalEngine, tree: Path) -> list[str]:
         # What nvcc would define; without it sources take paths for old compilers.
         "-D__CUDACC_VER_MAJOR__=12",
         "-D__CUDACC_VER_MINOR__=6",
-        "-D__CUDA_ARCH__=890",
+        "-include",
+        "cassert",
+        # The device pass alone sees what the feature level shows, and it is what we port.
+        "--cuda-device-only",
     ]
 
 

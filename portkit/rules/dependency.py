@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.finding import Applicability, Edit, Finding
 from portkit.rules import Rule
-from portkit.rules.feature import key_of, table_of, value_of, written_crate
+from portkit.rules.feature import end_of, key_of, table_of, value_of, written_crate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def check(place: Place) -> Iterator[Finding]:
         value += ", optional = true }" if "optional" in place.code else " }"
     else:
         value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
-    end = place.node.end_byte
+    end = end_of(place.node)
     yield emit.finding(
         place,
         CODE,

@@ -53,7 +53,7 @@ def check(place: Place) -> Iterator[Finding]:
     members = [m for s in strings(value) if (m := counterpart(place, s))]
     listed = ", ".join(f'"{m}"' for m in members)
     standing = any(key_of(n) == port.vendor.name for n, _ in emit.peers_of(place))
-    end = place.node.end_byte
+    end = end_of(place.node)
     yield emit.finding(
         place,
         CODE,
@@ -114,6 +114,11 @@ def key_of(pair: Node) -> str:
 def value_of(pair: Node) -> Node:
     """Return the value of a pair; a comment behind it belongs to the pair as well."""
     return pair.named_children[1]
+
+
+def end_of(pair: Node) -> int:
+    """Return the end of a pair, a comment behind it included, without a carriage return."""
+    return pair.children[-1].end_byte
 
 
 def table_of(pair: Node) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.finding import Applicability, Edit, Finding
 from portkit.rules import Rule
-from portkit.rules.feature import key_of, strings, value_of
+from portkit.rules.feature import end_of, key_of, strings, value_of
 from portkit.source import node_text
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check(place: Place) -> Iterator[Finding]:
         )
         return
     # A comment above the next table is the last child of this one.
-    end = [c for c in place.node.named_children if c.type == "pair"][-1].end_byte
+    end = end_of([c for c in place.node.named_children if c.type == "pair"][-1])
     copy = port.vendor.names.text(place.source.text(place.node.start_byte, end))
     standing = any(target_name(n) == renamed for n, _ in emit.peers_of(place))
     yield emit.finding(

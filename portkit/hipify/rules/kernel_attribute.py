@@ -30,8 +30,11 @@ KERNEL_ARGUMENT = {
     "cudaFuncSetAttribute": 0,
     "cudaFuncSetCacheConfig": 0,
     "cudaFuncGetAttributes": 1,
+    "hipFuncSetAttribute": 0,
+    "hipFuncSetCacheConfig": 0,
+    "hipFuncGetAttributes": 1,
 }
-"""Functions that take a kernel, and which argument it is."""
+"""Functions that take a kernel, and which argument it is; HIP's too, for text renamed before."""
 
 
 def find(source: KernelSource) -> Iterator[Finding]:

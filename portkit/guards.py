@@ -1,0 +1,74 @@
+"""Statements at the beginning of functions that are not ported themselves.
+
+A function that a ROCm tensor can reach and that has no ROCm path fails deep inside. The profile may
+hold a guard for it: a statement that takes the path that works on every device, or that says at once
+what is missing.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.finding import Applicability, Edit, Finding, Span, Status
+from portkit.names import normal
+from portkit.port import item_symbol
+from portkit.source import node_text
+from portkit.templates import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.port import Port
+    from portkit.profile import Guard
+    from portkit.source import Source
+
+CODE = "PK106"
+
+
+def guards(port: Port) -> Iterator[Finding]:
+    """Yield a finding for each function of the tree that the profile has a guard for."""
+    for guard in port.codebase.guards:
+        for path, source in port.workspace.sources.items():
+            name = guard.symbol.rsplit("::", 1)[-1].encode()
+            if fnmatchcase(path, guard.path) and b"fn " + name + b"(" in source.data:
+                yield from _guarded(source, guard)
+
+
+def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
+    for node in _functions(source.tree.root_node, guard.symbol):
+        body = node.child_by_field_name("body")
+        if body is None:
+            continue
+        indent = source.indent(node.start_byte) + "    "
+        text = render(guard.template).strip()
+        at = body.start_byte + 1
+        standing = normal(text) in normal(node_text(body))
+        yield Finding(
+            code=CODE,
+            path=source.path,
+            span=Span(node.start_byte, node.end_byte),
+            construct="cfg block",
+            symbol=guard.symbol,
+            applicability=Applicability.REVIEW,
+            status=Status.PORTED if standing else Status.TODO,
+            message=guard.reason,
+            edits=()
+            if standing
+            else (Edit(at, at, "\n" + indent + text.replace("\n", f"\n{indent}")),),
+        )
+
+
+def _functions(root: Node, symbol: str) -> Iterator[Node]:
+    pending = [(root, "")]
+    while pending:
+        container, outer = pending.pop()
+        for node in container.named_children:
+            name = "::".join(s for s in (outer, item_symbol(node)) if s)
+            if node.type == "function_item" and name == symbol:
+                yield node
+            body = node.child_by_field_name("body")
+            if body is not None and node.type in ("impl_item", "mod_item", "trait_item"):
+                pending.append((body, name))

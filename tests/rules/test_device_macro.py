@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+import pytest
+from harness import FixtureSuite, runs
+
+
+@pytest.mark.parametrize("run", runs("device_macro"), ids=str)
+class TestFixtures(FixtureSuite): ...

@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+import pytest
+from harness import FixtureSuite, runs
+
+
+@pytest.mark.parametrize("run", runs("named_item"), ids=str)
+class TestFixtures(FixtureSuite): ...

@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+import pytest
+from harness import FixtureSuite, runs
+
+
+@pytest.mark.parametrize("run", runs("peer_operation"), ids=str)
+class TestFixtures(FixtureSuite): ...
