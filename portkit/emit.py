@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
     from portkit.port import Place, Port
 
-SPACED = frozenset({"enum_item", "function_item", "impl_item", "macro_definition", "struct_item"})
+SPACED = frozenset(
+    {
+        "enum_item",
+        "function_item",
+        "impl_item",
+        "macro_definition",
+        "struct_item",
+        "trait_item",
+        "union_item",
+    }
+)
 """Items that a blank line sets off from their neighbours."""
 COMMA_AFTER = frozenset({"enum_variant", "field_declaration", "field_initializer"})
 """Members of lists whose comma is a sibling of theirs."""
@@ -42,7 +52,8 @@ def insertion(place: Place, text: str) -> Edit:
         text += ";" if semicolon else ""
     end = place.source.line_tail(end)
     multiline = place.kind in SPACED or (place.kind == "mod_item" and "{" in place.code)
-    gap = "\n\n" if multiline and not place.code.endswith(";") else "\n"
+    plain = place.code.endswith(";") and not place.attributes
+    gap = "\n\n" if multiline and not plain else "\n"
     return Edit(end, end, f"{gap}{place.indent}{text}")
 
 

@@ -38,7 +38,7 @@ def guards(port: Port) -> Iterator[Finding]:
 
 
 def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
-    for node in _functions(source.tree.root_node, guard.symbol):
+    for node in functions(source, guard.symbol):
         body = node.child_by_field_name("body")
         if body is None:
             continue
@@ -61,8 +61,9 @@ def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
         )
 
 
-def _functions(root: Node, symbol: str) -> Iterator[Node]:
-    pending = [(root, "")]
+def functions(source: Source, symbol: str) -> Iterator[Node]:
+    """Yield the functions of a file that have a symbol."""
+    pending = [(source.tree.root_node, "")]
     while pending:
         container, outer = pending.pop()
         for node in container.named_children:

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.finding import Status
+from portkit.guards import functions, guards
+from portkit.names import normal
 from portkit.port import Gating, conditions_of, item_symbol
 from portkit.source import field_text, grouped, node_text
+from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +86,26 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
             continue
         if port.vendor.name not in crate.features:
             found.append(Unpaired(manifest, 1, port.vendor.source, port.vendor.name))
+    found += _without_arms(port)
+    found += (
+        Unpaired(f.path, 1, f.symbol, "guard") for f in guards(port) if f.status is Status.TODO
+    )
     return tuple(sorted(found))
+
+
+def _without_arms(port: Port) -> Iterator[Unpaired]:
+    """Yield the functions that lack the arms that the profile has for them."""
+    for arms in port.codebase.arms:
+        wanted = normal(render(arms.template, gating=port.gating.value))
+        name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
+        for path in port.mentions:
+            source = port.workspace.sources[path]
+            if not fnmatchcase(path, arms.path) or name not in source.data:
+                continue
+            for node in functions(source, arms.symbol):
+                if wanted not in normal(node_text(node)):
+                    line, _ = source.position(node.start_byte)
+                    yield Unpaired(path, line, arms.symbol, "arms between devices")
 
 
 def _in_container(

@@ -193,15 +193,13 @@ class _Walk:
                 self._push(pending, place.node, _inside(place))
 
     def left(self) -> list[Unaccounted]:
-        """Return the mentions that nothing has claimed."""
-        real = set(self.mentions)
+        """Return what nothing has claimed."""
         found = []
         for offset in self.open:
-            if offset in real:
-                line, _ = self.source.position(offset)
-                start = self.source.line_starts[line - 1]
-                text = self.source.data[start:].split(b"\n", 1)[0].decode(errors="replace").strip()
-                found.append(Unaccounted(self.source.path, offset, line, text))
+            line, _ = self.source.position(offset)
+            start = self.source.line_starts[line - 1]
+            text = self.source.data[start:].split(b"\n", 1)[0].decode(errors="replace").strip()
+            found.append(Unaccounted(self.source.path, offset, line, text))
         return found
 
     def _push(self, pending: list[tuple[Place, Scope]], node: Node, scope: Scope) -> None:

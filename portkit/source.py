@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from portkit.finding import Span
 
-ATTACHED = frozenset({"attribute_item", "line_comment", "block_comment"})
+COMMENTS = frozenset({"line_comment", "block_comment"})
+"""The kinds of comment, doc comments included."""
+ATTACHED = COMMENTS | {"attribute_item"}
 """Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
 
 

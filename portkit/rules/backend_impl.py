@@ -35,7 +35,11 @@ def check(place: Place) -> Iterator[Finding]:
         return
     wanted = normal(port.rename(head))
     counterpart = next(
-        (Span(n.start_byte, n.end_byte) for n, _ in emit.peers_of(place) if normal(_head(n)) == wanted),
+        (
+            Span(n.start_byte, n.end_byte)
+            for n, _ in emit.peers_of(place)
+            if normal(_head(n)) == wanted
+        ),
         None,
     )
     status, claims = emit.ported(place, counterpart)

@@ -147,9 +147,7 @@ def _renamed_function(place: Place, copy: str, symbol: str) -> Iterator[Finding]
     edits = [emit.insertion(place, copy)]
     message = f"copy it as {name}: under its own name it would stand twice with both features on"
     applicability = Applicability.SAFE
-    twin = any(
-        field_text(node, "name") == place.name for node, _ in emit.peers_of(place)
-    )
+    twin = any(field_text(node, "name") == place.name for node, _ in emit.peers_of(place))
     if twin:
         handover = _handover(place, name)
         if handover is None:
@@ -212,9 +210,7 @@ def _without_peer_arms(place: Place, claims: tuple[Span, ...]) -> tuple[Span, ..
     """Leave the peers' arms inside the place to the rule that writes them."""
     from portkit.rules.peer_arm import arms_in
 
-    return tuple(
-        rest for claim in claims for rest in emit.subtract(claim, arms_in(place))
-    )
+    return tuple(rest for claim in claims for rest in emit.subtract(claim, arms_in(place)))
 
 
 RULE = Rule(CODE, "cfg_item", frozenset({"*"}), check)

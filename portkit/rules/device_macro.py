@@ -87,9 +87,7 @@ def _ported_body(place: Place, rule: Node, body: str) -> str:
         r"(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\})",
         re.DOTALL,
     )
-    copied = items.sub(
-        lambda m: f"{m[0]}\n\n{m['indent']}{port.rename(m['item'])}", body
-    )
+    copied = items.sub(lambda m: f"{m[0]}\n\n{m['indent']}{port.rename(m['item'])}", body)
     for macro in port.macros.values():
         nested = re.compile(rf"({macro.name}!\s*\()([^()]*)(\))")
         copied = nested.sub(lambda m, macro=macro: m[1] + _more(port, macro, m[2]) + m[3], copied)

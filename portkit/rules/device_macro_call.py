@@ -7,12 +7,13 @@ position and not by its text: many calls name CUDA's test ``_gpu``.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.finding import Edit, Finding
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
+from portkit.source import COMMENTS, field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +42,9 @@ def check(place: Place) -> Iterator[Finding]:
         new = old.replace("gpu", port.vendor.name)
     if new == old:
         new = f"{old}_{port.vendor.name}"
-    indent = place.source.indent(start)
-    multiline = place.source.data.rfind(b"\n", place.node.start_byte, start) > 0
-    separator = f",\n{indent}" if multiline else ", "
+    edit = Edit(end, end, f", {new}")
+    if place.source.data.rfind(b"\n", place.node.start_byte, start) > 0:
+        edit = _on_a_line_of_its_own(place, end, new)
     yield emit.finding(
         place,
         CODE,
@@ -51,17 +52,28 @@ def check(place: Place) -> Iterator[Finding]:
         f"name the test of {port.vendor.variant}: {new}",
         symbol=node_text(arguments[0][0]),
         status=emit.Status.PORTED if len(arguments) > macro.arity else emit.Status.TODO,
-        edits=(Edit(end, end, separator + new),),
+        edits=(edit,),
     )
 
 
+def _on_a_line_of_its_own(place: Place, end: int, argument: str) -> Edit:
+    """Return the edit that sets an argument below the one that ends at ``end``."""
+    indent = place.source.indent(end)
+    comma = re.compile(rb"\s*,").match(place.source.data, end)
+    if comma is None:
+        return Edit(end, end, f",\n{indent}{argument}")
+    end = place.source.line_tail(comma.end())
+    return Edit(end, end, f"\n{indent}{argument},")
+
+
 def _arguments(node: Node) -> list[list[Node]]:
+    """Return the tokens of each argument of a macro, without comments."""
     tree = next((c for c in node.named_children if c.type == "token_tree"), None)
     groups: list[list[Node]] = [[]]
     for child in tree.children[1:-1] if tree is not None else ():
         if child.type == ",":
             groups.append([])
-        else:
+        elif child.type not in COMMENTS:
             groups[-1].append(child)
     return [g for g in groups if g]
 

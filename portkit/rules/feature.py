@@ -90,8 +90,7 @@ def _in_tree(place: Place, dependency: str) -> bool:
     if place.crate is not None:
         tables.append(place.crate.manifest)
     return any(
-        isinstance(entry := table.get("dependencies", {}).get(dependency), dict)
-        and "path" in entry
+        isinstance(entry := table.get("dependencies", {}).get(dependency), dict) and "path" in entry
         for table in tables
     )
 

@@ -43,6 +43,15 @@ def check(place: Place) -> Iterator[Finding]:
         return
     if emit.unported_feature(place):
         return
+    if re.search(rf"\b{place.port.vendor.variant}\b", node_text(pattern)):
+        yield emit.finding(
+            place,
+            CODE,
+            f"match arm: {enum_of(place, pattern)}",
+            f"the arm is between the two backends, {place.port.vendor.variant} among them",
+            status=emit.Status.PORTED,
+        )
+        return
     if place.port.gating is Gating.CFG and _forbids(place.node, place.port.vendor.source):
         yield emit.finding(
             place,

@@ -58,7 +58,15 @@ RULE = Rule(
     CODE,
     "named_item",
     frozenset(
-        {"const_item", "enum_item", "mod_item", "static_item", "struct_item", "trait_item", "type_item"}
+        {
+            "const_item",
+            "enum_item",
+            "mod_item",
+            "static_item",
+            "struct_item",
+            "trait_item",
+            "type_item",
+        }
     ),
     check,
 )

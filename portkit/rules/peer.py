@@ -46,7 +46,7 @@ _NAMES = frozenset(
 def check(place: Place) -> Iterator[Finding]:
     """Find an item of a peer's, a single name of one, or a condition on one."""
     port = place.port
-    if place.scope.vendor == port.vendor.source:
+    if place.scope.vendor == port.vendor.source or _is_others(place):
         return
     if place.kind in _WHOLE and not port.names_source(place.text) and _about_peer(place):
         yield _kept(place, place.kind.removesuffix("_item").replace("_", " "), place.span)
@@ -78,6 +78,17 @@ def _is_peers_name(place: Place) -> bool:
         and not place.port.names_source(place.code)
         and (parent is None or "string" not in parent.type)
     )
+
+
+def _is_others(place: Place) -> bool:
+    """Whether a place is a matter of PK405 or PK803: a question, or an operation of its own."""
+    for peer in place.port.vendor.peers:
+        if place.code == f"is_{peer}":
+            return True
+        if place.name == f"{peer}_fwd" and place.scope.container == "trait impl":
+            source = f"{place.port.vendor.source}_fwd"
+            return emit.named_sibling(place, source) is None
+    return False
 
 
 def _about_peer(place: Place) -> bool:

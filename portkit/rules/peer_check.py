@@ -43,7 +43,11 @@ def check(place: Place) -> Iterator[Finding]:
         return
     around = place.source.text(holder.start_byte, holder.end_byte)
     decision = next(
-        (c for c in port.codebase.conditions if c.verdict == "peer" and c.applies(place.source.path, around)),
+        (
+            c
+            for c in port.codebase.conditions
+            if c.verdict == "peer" and c.applies(place.source.path, around)
+        ),
         None,
     )
     yield emit.finding(

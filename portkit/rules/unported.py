@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Finding
+from portkit.finding import Applicability, Finding, Span
 from portkit.rules import Rule
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 CODE = "PK801"
 
-_NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
+_NAMES = frozenset(
+    {"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"}
+)
 
 
 def check(place: Place) -> Iterator[Finding]:
@@ -32,6 +34,7 @@ def check(place: Place) -> Iterator[Finding]:
         words = place.code.lower().replace("_", "-")
         feature = next((f for f in port.unported_words if f in words), "")
     if not feature:
+        yield from _condition(place)
         return
     yield emit.finding(
         place,
@@ -41,6 +44,23 @@ def check(place: Place) -> Iterator[Finding]:
         symbol=place.symbol(place.name),
         applicability=Applicability.KEEP,
     )
+
+
+def _condition(place: Place) -> Iterator[Finding]:
+    """Find a condition that names an unported feature without requiring it."""
+    port = place.port
+    for attribute, cfg in place.conditions:
+        named = sorted(cfg.features() & set(port.vendor.unported))
+        if named and port.vendor.source not in cfg.features():
+            yield emit.finding(
+                place,
+                CODE,
+                f"condition on {named[0]}",
+                port.vendor.unported[named[0]],
+                symbol=place.symbol(place.name),
+                applicability=Applicability.KEEP,
+                claims=(Span(attribute.start_byte, attribute.end_byte),),
+            )
 
 
 RULE = Rule(CODE, "unported", frozenset({"*"}), check)

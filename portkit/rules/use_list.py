@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding, Span
 from portkit.names import normal
 from portkit.port import Gating
 from portkit.rules import Rule
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.port import Place, Port
 
 CODE = "PK509"
 
@@ -37,10 +37,22 @@ def check(place: Place) -> Iterator[Finding]:
         return
     if port.renames_code(node_text(argument).split("{", 1)[0]):
         copy = copy_place(place)
-        if port.names_gated(copy):
+        if _is_gated(port, port.rename(node_text(argument))):
             copy = emit.gated(place, copy)
         status, claims = emit.ported(place, emit.equal_sibling(place, copy_place(place)))
         edits: tuple[Edit, ...] = (emit.insertion(place, copy),)
+        clash = next((n for n in brought_in(argument) if port.rename(n) == n), "")
+        if clash and status is emit.Status.TODO:
+            yield emit.finding(
+                place,
+                CODE,
+                "import/re-export",
+                f"a copy would bring in {clash} a second time: import {port.vendor.variant}'s "
+                "under a name of its own",
+                symbol=place.symbol(field_text(place.node, "argument").split("{")[0].strip()),
+                applicability=Applicability.MANUAL,
+            )
+            return
     else:
         members = list(_members(place, argument))
         if not members:
@@ -49,17 +61,16 @@ def check(place: Place) -> Iterator[Finding]:
         missing = [m for _, m, path in members if normal(path) not in standing]
         status = emit.Status.TODO if missing else emit.Status.PORTED
         claims = (place.span,)
-        if port.gating is Gating.CFG and any(port.names_gated(path) for _, _, path in members):
+        alone = [m for m in members if port.gating is Gating.CFG and _is_gated(port, m[2])]
+        edits = tuple(
+            Edit(node.end_byte, node.end_byte, f", {name}")
+            for node, name, path in members
+            if (node, name, path) not in alone
+        )
+        if alone:
             head = place.source.text(place.node.start_byte, argument.start_byte)
-            lines = [
-                emit.gated(place, f"{head}{path};") if port.names_gated(path) else f"{head}{path};"
-                for _, _, path in members
-            ]
-            edits = (emit.insertion(place, f"\n{place.indent}".join(lines)),)
-        else:
-            edits = tuple(
-                Edit(n.end_byte, n.end_byte, f", {name}") for n, name, _ in members
-            )
+            lines = [emit.gated(place, f"{head}{path};") for _, _, path in alone]
+            edits += (emit.insertion(place, f"\n{place.indent}".join(lines)),)
     yield emit.finding(
         place,
         CODE,
@@ -70,6 +81,25 @@ def check(place: Place) -> Iterator[Finding]:
         edits=edits,
         claims=claims,
     )
+
+
+def brought_in(argument: Node) -> Iterator[str]:
+    """Yield each name that an import brings into scope; a glob brings in none that could clash."""
+    pending = [argument]
+    while pending:
+        node = pending.pop()
+        if node.type in ("scoped_use_list", "use_list"):
+            inner = node.child_by_field_name("list") or node
+            pending += inner.named_children
+        elif node.type == "use_as_clause":
+            yield field_text(node, "alias")
+        elif node.type not in ("self", "use_wildcard"):
+            yield node_text(node).rsplit("::", 1)[-1]
+
+
+def _is_gated(port: Port, path: str) -> bool:
+    """Whether an imported path exists only with the feature on; its last name may be a module."""
+    return port.names_gated(f"{path}::")
 
 
 def _members(place: Place, node: Node, prefix: str = "") -> Iterator[tuple[Node, str, str]]:

@@ -1,0 +1,91 @@
+"""Warp functions, 16-bit atomics and matrix fragments on a wavefront of host threads.
+
+Expected values follow CUDA's definitions for a warp of 32 lanes, also where the wavefront has 64
+(CUDA C++ Programming Guide, "Warp Shuffle Functions", "Warp Vote Functions", "Warp Reduce
+Functions").
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import reduce
+from operator import and_, or_, xor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from host_support import HOST, build, run
+
+from portkit.hipify.hipcc import find_hipcc
+from portkit.hipify.prelude import FOLDER as PRELUDE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXPECTED: dict[str, Callable[[int, list[int]], int]] = {
+    # Of a lane, and of the lanes of its warp.
+    "shfl": lambda _, warp: warp[3],
+    "shfl8": lambda lane, _: lane // 8 * 8 + 3,
+    "shfl_xor": lambda lane, _: lane ^ 16,
+    "shfl_up": lambda lane, _: lane - 1 if lane % 32 else lane,
+    "shfl_down": lambda lane, _: lane + 2 if lane % 32 < 30 else lane,
+    "shfl_half": lambda lane, _: lane ^ 1,
+    "shfl_double": lambda lane, _: lane ^ 1,
+    "ballot": lambda _, warp: sum((lane % 3 == 0) << (lane % 32) for lane in warp),
+    "activemask": lambda *_: 0xFFFFFFFF,
+    "any": lambda _, warp: int(40 in warp),
+    "all": lambda _, warp: int(max(warp) < 32),
+    "reduce_add": lambda _, warp: sum(warp),
+    "reduce_max": lambda _, warp: max(lane * 7 % 64 for lane in warp),
+    "reduce_min": lambda _, warp: min(lane * 7 % 64 + 1 for lane in warp),
+    "reduce_and": lambda _, warp: reduce(and_, (lane | 64 for lane in warp)),
+    "reduce_or": lambda _, warp: reduce(or_, warp),
+    "reduce_xor": lambda _, warp: reduce(xor, (1 << (lane % 32) for lane in warp)),
+}
+
+
+@pytest.mark.parametrize("wave", [32, 64])
+def test_warps_have_32_lanes_on_any_wavefront(tmp_path: Path, wave: int) -> None:
+    lines = [line.split() for line in run(build("warp", tmp_path, f"-DWAVE={wave}"))]
+    got = {name: [float(each) for each in rest] for name, *rest in lines}
+    for name, expected in EXPECTED.items():
+        warps = [[lane // 32 * 32 + i for i in range(32)] for lane in range(wave)]
+        assert got[name] == [expected(lane, warps[lane]) for lane in range(wave)], name
+    # Every lane's addition counts, and the neighbouring half of the word stays.
+    assert got["words"] == [100, 7 + sum(range(wave))]
+    assert got["halves"] == [0.5, wave]
+
+
+@pytest.mark.parametrize("wave", [32, 64])
+def test_tiles_multiply_without_matrix_cores(tmp_path: Path, wave: int) -> None:
+    assert run(build("wmma", tmp_path, f"-DWAVE={wave}")) == ["0"]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("macro", "wave"), [("__GFX11__", 32), ("__GFX12__", 32), ("__gfx90a__", 64)]
+)
+def test_tiles_multiply_in_the_layouts_that_amd_publishes(
+    tmp_path: Path, macro: str, wave: int
+) -> None:
+    # hipcc's clang, since other compilers lack its vector types; its programs run where it does.
+    enter = Path(os.path.realpath(find_hipcc())).parent.parent / "enter"
+    inside = [str(enter)] if enter.exists() else []
+    program = tmp_path / "wmma"
+    subprocess.run(
+        [
+            str(find_hipcc()),
+            "-x",
+            "c++",
+            "-D__HIP_PLATFORM_AMD__",
+            "-std=c++20",
+            "-O1",
+            "-Wno-psabi",
+        ]
+        + [f"-DWAVE={wave}", f"-D{macro}", f"-I{PRELUDE}", str(HOST / "wmma.cpp"), "-pthread"]
+        + ["-o", str(program)],
+        check=True,
+    )
+    output = subprocess.run([*inside, str(program)], capture_output=True, text=True, check=True)
+    assert output.stdout.split() == ["0"]

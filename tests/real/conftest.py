@@ -1,0 +1,71 @@
+"""The real candle, rebuilt from its crates, and ports of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from portkit.apply import write
+from portkit.fetch import fetch
+from portkit.plan import plan
+from portkit.profile import load_codebase, load_vendor
+from portkit.scan import Scan, scan
+from portkit.workspace import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
+
+
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Give the folder of a pristine candle of a version; not to be written to."""
+    folder = tmp_path_factory.mktemp("candle")
+
+    def get(version: str) -> Path:
+        place = folder / version
+        if not place.exists():
+            fetch(f"candle@{version}", place)
+        return place
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def scanned(pristine: Callable[[str], Path]) -> Callable[[str, str], Scan]:
+    """Give the scan of a pristine candle, by version and gating."""
+    known: dict[tuple[str, str], Scan] = {}
+
+    def get(version: str, gating: str = "dummy") -> Scan:
+        if (version, gating) not in known:
+            known[version, gating] = scan_tree(pristine(version), gating)
+        return known[version, gating]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def ported(
+    pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], Path]:
+    """Give the folder of a ported candle, by version and gating; not to be written to."""
+    folder = tmp_path_factory.mktemp("ported")
+
+    def get(version: str, gating: str = "dummy") -> Path:
+        place = folder / f"{version}-{gating}"
+        if not place.exists():
+            shutil.copytree(pristine(version), place)
+            write(place, plan(scan_tree(place, gating)).changes)
+        return place
+
+    return get
+
+
+def scan_tree(root: Path, gating: str = "dummy") -> Scan:
+    """Scan a candle tree with candle's profile."""
+    codebase = load_codebase("candle")
+    return scan(load(root), load_vendor("rocm", codebase), codebase, gating=gating)

@@ -1,0 +1,104 @@
+"""What holds for the rules together."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from harness import FIXTURES, Case, Run, cases, runs
+
+from portkit.rules import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EVERY = [rule.name for rule in rules()]
+# Rules that only say what is left alone.
+WRITES_NOTHING = {"peer", "peer_check", "peer_operation", "unported"}
+CASES = list(chain.from_iterable(cases(name) for name in EVERY))
+
+
+@pytest.mark.parametrize("rule", EVERY)
+def test_it_has_a_test_file(rule: str) -> None:
+    assert Path(__file__).with_name(f"test_{rule}.py").is_file()
+
+
+@pytest.mark.parametrize("rule", EVERY)
+def test_it_has_a_case_that_changes_and_one_that_must_not(rule: str) -> None:
+    changing = [run for run in runs(rule) if run.changes]
+    assert changing or rule in WRITES_NOTHING
+    assert len(changing) < len(runs(rule))
+
+
+def test_no_folder_of_fixtures_is_forgotten() -> None:
+    assert {p.name for p in FIXTURES.iterdir() if p.is_dir()} == {*EVERY}
+
+
+@pytest.mark.parametrize("rule", EVERY)
+def test_names_of_cases_say_whether_they_change(rule: str) -> None:
+    for run in runs(rule):
+        if run.case.name.startswith("unchanged_"):
+            assert not run.changes, run.case.name
+        elif rule not in WRITES_NOTHING:
+            assert run.case.has("after"), run.case.name
+
+
+def test_rustfmt_leaves_every_tree_alone() -> None:
+    trees = ("before", "after", "after_cfg", "by_hand", "by_hand_dummy")
+    files = [
+        str(path) for case in CASES for tree in trees for path in (case.folder / tree).rglob("*.rs")
+    ]
+    done = subprocess.run(
+        ["rustfmt", "--edition", "2021", "--check", *files], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout.decode()) == (0, "")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule}-{case.name}")
+def test_rustc_accepts_the_trees(case: Case, tmp_path: Path) -> None:
+    if "rustc" in case.settings or not (case.folder / "before/src/lib.rs").exists():
+        pytest.skip(case.settings.get("rustc", "there is no Rust in it"))
+    trees = [("before", ["cuda"], [], Run(case, "dummy").before)]
+    for gating in ("dummy", "cfg"):
+        trees.append((gating, ["cuda", "rocm"], ["ported"], Run(case, gating).after))
+    for name, features, cfgs, files in trees:
+        root = tmp_path / name
+        for path, data in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(data)
+        for on in [[], *([f] for f in features), features]:
+            types = cfgs and ["rocm_types"] if name == "dummy" or "rocm" in on else []
+            flags = [*cfgs, *types, *(f'feature="{f}"' for f in on)]
+            assert _errors(root / "src/lib.rs", tuple(flags)) == "", (name, on)
+
+
+def _errors(source: Path, cfgs: Sequence[str]) -> str:
+    """Return what rustc has to say against a crate."""
+    gpu = _gpu(tuple(cfgs))
+    return _rustc(source, source.with_suffix(".rmeta"), cfgs, ["--extern", f"gpu={gpu}"])
+
+
+@cache
+def _gpu(cfgs: tuple[str, ...]) -> Path:
+    """Compile the crate that the fixtures import."""
+    import tempfile
+
+    out = Path(tempfile.mkdtemp()) / "libgpu.rmeta"
+    assert _rustc(FIXTURES / "gpu.rs", out, cfgs, []) == ""
+    return out
+
+
+def _rustc(source: Path, out: Path, cfgs: Sequence[str], more: Sequence[str]) -> str:
+    flags = [flag for cfg in cfgs for flag in ("--cfg", cfg)]
+    command = ["rustc", "--edition", "2021", "--crate-type", "lib", "--emit", "metadata"]
+    done = subprocess.run(
+        [*command, "--cap-lints", "allow", *flags, *more, "-o", str(out), str(source)],
+        capture_output=True,
+        check=False,
+    )
+    return "" if done.returncode == 0 else done.stderr.decode()

@@ -1,0 +1,427 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from apply_support import git, picture
+from cli_support import EDITED, LIB, MATMUL, Done, add_file, commit, invoke, make_candle
+
+from portkit import __version__, workspace
+from portkit.apply import Recovery
+from portkit.explain import pages
+from portkit.fetch import FetchedWorkspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from portkit.workspace import Workspace
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    return make_candle(tmp_path / "candle")
+
+
+def document(*arguments: object) -> dict[str, object]:
+    done = invoke("scan", "--format", "json", *arguments)
+    assert done.code == 0, done.err
+    found: dict[str, object] = json.loads(done.out)
+    return found
+
+
+def codes(*arguments: object) -> Counter[str]:
+    sites = document(*arguments)["sites"]
+    assert isinstance(sites, list)
+    return Counter(site["code"] for site in sites)
+
+
+def apply(candle: Path, *options: str) -> Done:
+    """Apply without what takes long: rustfmt and the crates that the port adds."""
+    return invoke("apply", candle, "--no-format", "--skip", "PK103", *options)
+
+
+def line_of(file: Path, text: str) -> int:
+    return 1 + next(i for i, line in enumerate(file.read_text().splitlines()) if text in line)
+
+
+def run(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "portkit", *arguments],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# --- scan --------------------------------------------------------------------------------------
+
+
+def test_scan_finds_each_place_once(candle: Path) -> None:
+    found = codes(candle)
+    assert {code: found[code] for code in found if code != "PK103"} == dict.fromkeys(EDITED, 1)
+
+
+def test_scan_writes_nothing(candle: Path) -> None:
+    before = picture(candle)
+    invoke("scan", candle)
+    assert picture(candle) == before
+
+
+def test_scan_looks_at_the_current_folder(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(candle)
+    assert document()["root"] == "."
+    done = invoke("scan", "--skip", "PK103")
+    assert f"`portkit apply` writes what {len(EDITED)} places lack" in done.out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (["--select", "PK301"], {"PK301"}),
+        (["--select", "PK5,pk301"], {"PK301", "PK503", "PK505"}),
+        (["--select", "PK5", "--select", "PK2"], {"PK503", "PK505", "PK201", "PK203"}),
+        (["--select", "PK5", "--skip", "PK505"], {"PK503"}),
+        (["--skip", "PK1,PK2,PK4,PK5"], {"PK301"}),
+    ],
+)
+def test_codes_are_chosen_by_prefixes(candle: Path, options: list[str], wanted: set[str]) -> None:
+    assert set(codes(candle, *options)) == wanted
+
+
+def test_what_a_skipped_rule_accounts_for_stays_accounted_for(candle: Path) -> None:
+    assert document(candle, "--skip", "PK3,PK4,PK5")["unaccounted"] == []
+
+
+def test_a_report_goes_to_a_file(candle: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    done = invoke("scan", candle, "--format", "json", "--output", file)
+    assert (done.code, done.out) == (0, "")
+    assert json.loads(file.read_bytes())["schema"] == 1
+
+
+def test_check_fails_while_a_place_is_to_do(candle: Path) -> None:
+    assert invoke("scan", candle).code == 0
+    assert invoke("scan", candle, "--check").code == 1
+    apply(candle)
+    assert invoke("scan", candle, "--check", "--skip", "PK103").code == 0
+
+
+def test_check_is_about_the_chosen_codes(candle: Path) -> None:
+    apply(candle, "--skip", "PK301")
+    assert invoke("scan", candle, "--check", "--select", "PK3,PK5").code == 1
+    assert invoke("scan", candle, "--check", "--select", "PK5").code == 0
+
+
+def test_strict_fails_on_what_is_left_to_a_person(candle: Path) -> None:
+    apply(candle)
+    add_file(candle, "candle-core/src/broken.rs", b"fn cuda( {\n")
+    assert invoke("scan", candle, "--check", "--select", "PK9").code == 0
+    assert invoke("scan", candle, "--check", "--select", "PK9", "--strict").code == 1
+
+
+# --- apply -------------------------------------------------------------------------------------
+
+
+def test_apply_writes_the_port(candle: Path) -> None:
+    done = invoke("apply", candle)
+    assert done.code == 0
+    lib = (candle / LIB).read_text()
+    assert "    Cuda(usize),\n    Rocm(usize),\n" in lib
+    assert '            Self::Rocm(_) => "rocm",\n' in lib
+    assert "pub fn is_rocm(&self) -> bool {\n        matches!(self, Self::Rocm(_))" in lib
+    assert "device.is_cuda() || device.is_rocm()" in (candle / MATMUL).read_text()
+    assert "rocm = []" in (candle / "candle-core/Cargo.toml").read_text()
+
+
+def test_apply_names_what_a_person_should_read_where_it_stands_now(candle: Path) -> None:
+    text = (candle / MATMUL).read_text()
+    # The port copies the function, which pushes the condition below it down.
+    function = '#[cfg(feature = "cuda")]\npub fn cuda_piece() {}\n'
+    (candle / MATMUL).write_text(
+        text.replace("use crate::Device;\n", f"{function}use crate::Device;\n")
+    )
+    before = line_of(candle / MATMUL, "device.is_cuda()")
+    done = apply(candle, "--allow-dirty")
+    after = line_of(candle / MATMUL, "device.is_cuda()")
+    assert after > before
+    assert f"{MATMUL}:{after}\n" in done.out
+
+
+def test_a_second_apply_writes_nothing(candle: Path) -> None:
+    assert invoke("apply", candle).code == 0
+    before = picture(candle)
+    done = invoke("apply", candle)
+    assert (done.code, picture(candle)) == (0, before)
+    assert done.out == "Nothing to write: candle 0.11.1 is ported to rocm.\n"
+    assert invoke("apply", candle, "--check").code == 0
+    assert invoke("apply", candle, "--diff").out == ""
+
+
+def test_apply_writes_the_chosen_codes_alone(candle: Path) -> None:
+    invoke("apply", candle, "--select", "PK505")
+    assert git(candle, "status", "--porcelain") == f" M {LIB}\n"
+    assert git(candle, "diff", "--unified=0", "--no-color").count("\n+ ") == 1
+
+
+def test_the_gating_is_chosen(candle: Path) -> None:
+    apply(candle, "--gating", "cfg")
+    assert '    #[cfg(feature = "rocm")]\n    Rocm(usize),\n' in (candle / LIB).read_text()
+
+
+@pytest.mark.parametrize("option", ["--diff", "--check"])
+def test_diff_and_check_write_nothing(candle: Path, option: str) -> None:
+    add_file(candle, "notes.txt", b"this tree is dirty\n")
+    before = picture(candle)
+    done = apply(candle, option)
+    assert (done.code, picture(candle)) == (int(option == "--check"), before)
+
+
+def test_the_diff_is_a_patch_that_git_takes(tmp_path: Path) -> None:
+    patched, ported = (make_candle(tmp_path / name) for name in ("patched", "ported"))
+    for tree in (patched, ported):
+        # Carriage returns, and no newline at the end.
+        matmul = tree / MATMUL
+        matmul.write_bytes(matmul.read_bytes().replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
+        commit(tree)
+    patch = subprocess.run(
+        [sys.executable, "-m", "portkit", "apply", "--diff", "--no-format"],
+        cwd=patched,
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert b"\\ No newline at end of file" in patch
+    subprocess.run(["git", "apply", "-"], cwd=patched, input=patch, check=True)
+    assert invoke("apply", ported, "--no-format").code == 0
+    assert picture(patched) == picture(ported)
+
+
+def test_without_formatting_rustfmt_is_not_run(
+    candle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", os.defpath)
+    done = invoke("apply", candle, "--check")
+    assert (done.code, "rustfmt is missing" in done.err) == (19, True)
+    assert invoke("apply", candle, "--check", "--no-format").code == 1
+
+
+@pytest.mark.parametrize(
+    ("prepare", "refused", "allowed"),
+    [
+        ("dirty", "--allow-staged", "--allow-dirty"),
+        ("staged", "--allow-no-vcs", "--allow-staged"),
+        ("no vcs", "--allow-dirty", "--allow-no-vcs"),
+    ],
+)
+def test_a_tree_that_git_cannot_bring_back_is_refused(
+    tmp_path: Path, prepare: str, refused: str, allowed: str
+) -> None:
+    candle = make_candle(tmp_path / "candle", repository=prepare != "no vcs")
+    if prepare != "no vcs":
+        add_file(candle, "notes.txt", b"new\n")
+    if prepare == "staged":
+        git(candle, "add", "notes.txt")
+    before = picture(candle)
+    for options in ([], [refused]):
+        done = apply(candle, *options)
+        assert (done.code, picture(candle)) == (13, before)
+        assert allowed in done.err
+    assert apply(candle, allowed).code == 0
+
+
+def test_an_apply_with_nothing_to_write_takes_a_dirty_tree(candle: Path) -> None:
+    apply(candle)
+    assert git(candle, "status", "--porcelain") != ""
+    assert apply(candle).code == 0
+
+
+def test_a_killed_run_is_ended_before_the_tree_is_read(
+    candle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+
+    def recover(root: Path) -> Recovery:
+        events.append("recover")
+        return Recovery(True, ("a.rs",))
+
+    def load(root: Path) -> Workspace:
+        events.append("load")
+        return workspace.load(root)
+
+    monkeypatch.setattr("portkit.apply.recover", recover)
+    monkeypatch.setattr("portkit.job.load", load)
+    done = apply(candle, "--check")
+    assert (done.code, events) == (1, ["recover", "load"])
+    assert done.err == "a run of portkit had been killed and was finished now: it wrote 1 file\n"
+
+
+# --- fetch, explain, rules, the program itself -------------------------------------------------
+
+
+def test_fetch_says_what_it_has_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, Path, bool]] = []
+
+    def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWorkspace:
+        asked.append((spec, destination, offline))
+        return FetchedWorkspace(
+            "candle",
+            "0.11.1",
+            destination,
+            "c0ffee",
+            ("candle-core", "candle-nn"),
+            ("candle-ug",),
+            (),
+        )
+
+    monkeypatch.setattr("portkit.fetch.fetch", fetch)
+    done = invoke("fetch", "candle@0.11.1", tmp_path / "new", "--offline")
+    assert asked == [("candle@0.11.1", tmp_path / "new", True)]
+    assert done.code == 0
+    for part in ("candle 0.11.1: 2 crates", "Not published in this version: candle-ug"):
+        assert part in done.out
+
+
+def test_every_code_of_a_report_has_a_page(candle: Path) -> None:
+    add_file(candle, "candle-core/src/broken.rs", b"fn cuda( {\n")
+    add_file(candle, "candle-core/src/latin.rs", b"// cuda \xe9\n")
+    found = set(codes(candle))
+    assert {"PK901", "PK902", "PK103", "PK301"} <= found <= {page.code for page in pages()}
+
+
+def test_each_page_says_something() -> None:
+    listed = pages()
+    assert [page.code for page in listed] == sorted({page.code for page in listed})
+    for page in listed:
+        assert page.title.endswith("."), page.code
+        assert page.text, page.code
+        assert page.text != page.title
+
+
+def test_explain_prints_the_rule_s_docstring() -> None:
+    from portkit.rules import match_arm
+
+    done = invoke("explain", "pk301")
+    first, *rest = done.out.splitlines()
+    assert (done.code, first) == (0, "PK301 match_arm")
+    assert match_arm.__doc__ is not None
+    assert "\n".join(rest).strip() == match_arm.__doc__.strip().replace("``", "`")
+
+
+def test_rules_lists_every_code() -> None:
+    done = invoke("rules")
+    assert [line.split()[0] for line in done.out.splitlines()] == [page.code for page in pages()]
+
+
+def test_version() -> None:
+    assert invoke("--version").out == f"portkit {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no-such-command"],
+        ["scan", "--no-such-option"],
+        ["scan", "--format", "xml"],
+        ["scan", "--select", "PK7,XY"],
+        ["apply", "--skip", "PK999"],
+        ["apply", "--gating", "none"],
+        ["explain", "PK000"],
+        ["verify", "--until", "heaven"],
+        ["verify", "--only", "format", "--only", "heaven"],
+        ["fetch"],
+    ],
+)
+def test_wrong_usage_has_its_own_exit_code(candle: Path, arguments: list[str]) -> None:
+    done = invoke(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Error" in done.err
+
+
+def test_help_of_each_command_fits_the_screen() -> None:
+    for command in ("fetch", "scan", "apply", "verify", "explain", "rules"):
+        done = invoke(command, "--help")
+        assert done.code == 0
+        assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scan(*_: object, **__: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("portkit.job.scan", scan)
+    done = invoke("scan", candle)
+    assert (done.code, done.out, done.err.count("\n")) == (70, "", 1)
+    assert "defect of portkit, please report it (RuntimeError: two lines)" in done.err
+    assert "PORTKIT_TRACEBACK=1" in done.err
+    monkeypatch.setenv("PORTKIT_TRACEBACK", "1")
+    assert "Traceback (most recent call last)" in invoke("scan", candle).err
+
+
+def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scan(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("portkit.job.scan", scan)
+    done = invoke("scan", candle)
+    assert (done.code, done.err) == (130, "error: interrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "portkit", "scan"],
+        cwd=candle,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert (process.stderr.read(), process.wait()) == (b"", 141)
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+def test_a_full_disk_is_one_sentence(candle: Path) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "portkit", "scan"],
+            cwd=candle,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (21, 1)
+    assert invoke("scan", candle, "--output", "/dev/full").code == 21
+
+
+def test_the_command_runs_as_a_module(candle: Path) -> None:
+    done = run("scan", folder=candle)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == invoke("scan", candle).out.replace(f" {candle}", "")
+
+
+def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
+    # rich and pydantic cost more than the whole scan of a small tree; asyncio and email come with
+    # careless imports. `sys.modules` is asked at the end of a whole run.
+    program = (
+        "import atexit, sys; from portkit.cli import main;"
+        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "scan"],
+        cwd=candle,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(done.stderr.split())
+    assert "portkit.rules.match_arm" in imported
+    slow = {"rich", "asyncio", "email", "http.client", "xml", "unittest", "portkit.fetch"}
+    assert imported & slow == set()
