@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.port import Place, Port
-    from portkit.profile import Override
+    from portkit.profile import Override, Repair
     from portkit.source import Source
 
 ITEMS = frozenset(
@@ -96,6 +96,15 @@ def overridden(port: Port, source: Source, symbol: str) -> Override | None:
     return None
 
 
+def repairs_of(port: Port, source: Source, symbol: str) -> tuple[Repair, ...]:
+    """Return the repairs that apply to the copy of an item."""
+    return tuple(
+        r
+        for r in port.codebase.repairs
+        if r.symbol == symbol and fnmatchcase(source.path, r.path)
+    )
+
+
 def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
     from portkit.templates import render
 
@@ -109,6 +118,15 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
                 start = attached[0].start_byte if attached else current.start_byte
                 text = render(override.template, port=port).strip("\n")
                 yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
+                continue
+            repairs = repairs_of(port, source, inner) if current is not node else ()
+            if repairs:
+                copy = copy_range(
+                    port, source, current.start_byte, current.end_byte, current, outer
+                )
+                for repair in repairs:
+                    copy = re.sub(repair.find, repair.replace, copy)
+                yield _Piece(current.start_byte, current.end_byte, copy)
                 continue
         dropped = _evaluated(port, source, current, attached)
         if dropped is not None:
@@ -124,6 +142,7 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
             port.has_unported_condition(text)
             or port.names_peer(text)
             or any(p in text for p in port.vendor.parameters)
+            or any(r.symbol.startswith(inner) for r in port.codebase.repairs)
             or any(o.symbol.startswith(inner) for o in port.codebase.overrides)
         ):
             continue
@@ -191,7 +210,7 @@ def substitute_peer(port: Port, text: str, vendor: str) -> str:
     """Return text about a peer, such as Metal, as text about ``vendor``."""
     variant, title = {
         port.vendor.source: (port.vendor.source.capitalize(), port.vendor.source),
-        port.vendor.name: (port.vendor.variant, port.vendor.names.prose.get("CUDA", "")),
+        port.vendor.name: (port.vendor.variant, port.vendor.title),
     }[vendor]
     for peer in port.vendor.peers:
         text = re.sub(rf"(?<=::){peer.capitalize()}\b", variant, text)

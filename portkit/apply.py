@@ -112,8 +112,9 @@ def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
         if journal.exists():
             _settle(journal)
         seen = [_verify(root, change) for change in changes]
-        record = _record(journal, changes)
+        record: Record | None = None
         try:
+            record = _record(journal, changes)
             journal.begin(record)
             _stage(journal, record, changes, seen)
             journal.commit()
@@ -243,18 +244,13 @@ def _record(journal: Journal, changes: Sequence[Change]) -> Record:
     folders: set[str] = set()
     entries = []
     for change in changes:
+        folders.update(name for name in _parents(change.path) if not (root / name).is_dir())
+        before = None if change.before is None else sha256(change.before)
+        stage = None
         nearest = _nearest_folder(root, root / change.path)
-        folders.update(p for p in _parents(change.path) if not (root / p).is_dir())
-        entries.append(
-            Entry(
-                change.path,
-                None if change.before is None else sha256(change.before),
-                sha256(change.after),
-                None
-                if _same_file_system(journal.folder.parent, nearest)
-                else nearest.relative_to(root).as_posix().removeprefix("."),
-            )
-        )
+        if not _same_file_system(journal.folder.parent, nearest):
+            stage = "/".join(nearest.relative_to(root).parts)
+        entries.append(Entry(change.path, before, sha256(change.after), stage))
     return Record(str(root), os.urandom(4).hex(), tuple(sorted(folders)), tuple(entries))
 
 
@@ -347,11 +343,10 @@ def _settle(journal: Journal) -> Recovery | None:
         TreeChangedError: somebody edited a file; the run was taken back, or could not be.
         DiskError: the journal is damaged, or the disk failed.
     """
-    loaded = journal.load()
-    if loaded is None or loaded[0] is State.STAGING:
-        _clear(journal, loaded and loaded[1])
+    state, record = journal.load() or (State.STAGING, None)
+    if record is None or state is State.STAGING:
+        _clear(journal, record)
         return None
-    record = loaded[1]
     paths = tuple(entry.path for entry in record.entries)
     targets = _survey(journal, record)
     if all(target.can_finish() for target in targets):

@@ -11,7 +11,7 @@ from portkit.additions import additions
 from portkit.analog import copy_file
 from portkit.cfg import parse_cfg
 from portkit.finding import Applicability, Edit, Finding, NewFile, Span, Status
-from portkit.fingerprint import overrides
+from portkit.fingerprint import overrides, repairs
 from portkit.port import Gating, conditions_of
 from portkit.source import field_text, grouped, node_text
 from portkit.templates import render
@@ -205,6 +205,7 @@ def _analog(port: Port, source: Source, whole: Span) -> Iterator[Finding]:
     if standing is not None:
         yield from _differences(port, ANALOG, target, copy_file(port, source))
     yield from overrides(port, source)
+    yield from repairs(port, source)
 
 
 def _page(port: Port, source: Source, whole: Span, mentions: int) -> Finding:

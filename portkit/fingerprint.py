@@ -1,4 +1,4 @@
-"""Overrides, and whether the CUDA item that each was written against has changed since.
+"""Items whose copy is not the CUDA item under other names: overrides and repairs.
 
 An override replaces one item of a copy because the two platforms' libraries differ there. It was
 written against a certain text of the CUDA item. The profile holds a hash of that text for each
@@ -8,6 +8,7 @@ upstream version that was looked at; no upstream text is stored.
 from __future__ import annotations
 
 import hashlib
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from portkit.port import Port
     from portkit.source import Source
 
-CODE = "PK104"
+OVERRIDE, REPAIR = "PK104", "PK107"
 
 
 def fingerprint(text: str) -> str:
@@ -47,7 +48,7 @@ def overrides(port: Port, source: Source) -> Iterator[Finding]:
         known = current in override.fingerprints.values()
         versions = ", ".join(sorted(override.fingerprints)) or "none"
         yield Finding(
-            code=CODE,
+            code=OVERRIDE,
             path=source.path,
             span=span,
             construct="override",
@@ -59,6 +60,27 @@ def overrides(port: Port, source: Source) -> Iterator[Finding]:
             else f"{override.reason}; the CUDA item has changed since the template was written "
             f"(against {versions}; now {current}): see whether the template must follow",
         )
+
+
+def repairs(port: Port, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each bug of a file of the CUDA side that its copy does not carry on."""
+    wanted = {
+        r.symbol: r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)
+    }
+    standing = port.analogs.get(source.path) in port.workspace.sources
+    for symbol, span in _symbols(source, set(wanted)):
+        repair = wanted[symbol]
+        if re.search(repair.find, port.rename(source.slice(span))):
+            yield Finding(
+                code=REPAIR,
+                path=source.path,
+                span=span,
+                construct="bug upstream",
+                symbol=symbol,
+                applicability=Applicability.REVIEW,
+                status=Status.PORTED if standing else Status.NONE,
+                message=f"{repair.reason}; the copy is right, the original is untouched",
+            )
 
 
 def _symbols(source: Source, wanted: set[str]) -> Iterator[tuple[str, Span]]:

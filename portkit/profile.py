@@ -76,6 +76,11 @@ class VendorProfile:
     dependencies: Mapping[str, str]
     facade: Facade
 
+    @property
+    def title(self) -> str:
+        """The vendor's platform as prose writes it, such as ``ROCm``."""
+        return self.names.prose.get(self.source.upper(), self.variant)
+
 
 @dataclass(frozen=True)
 class Keep:
@@ -133,6 +138,26 @@ class Override:
     template: str
     reason: str
     fingerprints: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A bug of the CUDA side that the copy does not carry on.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        symbol: the item.
+        find: a regular expression over the item's copy; where it does not match, upstream has no
+            such bug.
+        replace: what stands there in the copy.
+        reason: the bug and its evidence, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    find: str
+    replace: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -234,6 +259,7 @@ class CodebaseProfile:
         sections: sections to add to pages of documentation.
         unported: its own features without a counterpart, with the reason.
         guards: statements at the beginning of functions that are not ported.
+        repairs: bugs of the CUDA side that copies do not carry on.
     """
 
     name: str
@@ -251,6 +277,7 @@ class CodebaseProfile:
     sections: tuple[Section, ...] = ()
     unported: Mapping[str, str] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
+    repairs: tuple[Repair, ...] = ()
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -325,6 +352,7 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             sections=tuple(Section(**s) for s in data.get("section", ())),
             unported=data.get("unported", {}),
             guards=tuple(Guard(**g) for g in data.get("guard", ())),
+            repairs=tuple(Repair(**r) for r in data.get("repair", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")

@@ -56,7 +56,7 @@ def commit(root: Path) -> None:
     """Commit all that is in a folder."""
     git(root, "init", "--quiet", "--initial-branch=main")
     git(root, "add", "--all", "--force")
-    git(root, "commit", "--quiet", "--message", "all")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "all")
 
 
 def add_file(root: Path, path: str, content: bytes) -> Path:

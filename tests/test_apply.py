@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apply_support import BEFORE, CHANGES, expected, git, in_child, leftovers, make_tree, picture
 
+from portkit import apply
 from portkit.apply import Change, Recovery, recover, write
 from portkit.errors import DiskError, OutsideTreeError, PlanError, PortkitError, TreeChangedError
 
@@ -93,6 +94,17 @@ def test_a_tree_on_another_file_system_than_the_journal(tmp_path: Path) -> None:
         write(root, CHANGES)
         assert picture(root) == expected(before)
     assert not [place for place in tmp_path.glob("state/portkit/*") if place.suffix != ".lock"]
+
+
+def test_staging_beside_the_target_in_a_hidden_folder(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apply, "_same_file_system", lambda one, other: False)
+    (root / ".github").mkdir()
+    before = picture(root)
+    write(root, [Change(".github/x.yml", None, b"x"), Change(".hidden", None, b"y")])
+    after = {".github/x.yml": (0o644, b"x"), ".hidden": (0o644, b"y")}
+    assert picture(root) == before | after
 
 
 def test_the_owner_stays(root: Path) -> None:

@@ -401,10 +401,11 @@ def test_a_full_disk_is_one_sentence(candle: Path) -> None:
     assert invoke("scan", candle, "--output", "/dev/full").code == 21
 
 
-def test_the_command_runs_as_a_module(candle: Path) -> None:
+def test_the_command_runs_as_a_module(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(candle)
     done = run("scan", folder=candle)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == invoke("scan", candle).out.replace(f" {candle}", "")
+    assert done.stdout == invoke("scan").out
 
 
 def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:

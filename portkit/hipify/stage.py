@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability
 from portkit.hipify.engine import Translation, translate
+from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
@@ -77,6 +78,7 @@ def hipify(
     paths: Sequence[Path],
     out: Path | None = None,
     *,
+    engine: Engine = Engine.PORTKIT,
     profile: str = "",
     skip_unfinished: bool = False,
     overwrite: bool = False,
@@ -86,6 +88,7 @@ def hipify(
     Args:
         paths: files, or folders of which every CUDA source and header is taken.
         out: where to write the translations and the prelude headers; nothing without it.
+        engine: what renames CUDA's names; the rules run in any case.
         profile: the codebase's kernel profile; rules only without it.
         skip_unfinished: leave out files of which findings remain to be done by hand.
         overwrite: write over files that this stage did not write, or that were changed since.
@@ -98,25 +101,25 @@ def hipify(
         KernelOutputError: the output folder cannot be written, or two sources have one target.
         KernelProfileError: there is no such profile.
         KernelPatchError: a patch of the profile finds nothing where it must.
+        HipToolError: the engine is not installed.
     """
+    external = None if engine is Engine.PORTKIT else find_engine(engine)
     known = load_profile(profile) if profile else NO_PROFILE
     sources = list(_sources(paths))
     if not sources:
         places = ", ".join(str(path) for path in paths)
         raise KernelInputError(f"{places}: there is no CUDA source (.cu, .cuh) below")
-    translations = []
+    contents = {}
     refusals = []
     for relative, path in sources:
         try:
-            content = _read(path)
+            contents[relative] = _read(path)
         except KernelInputError as error:
             refusals.append(Refusal(relative, str(error)))
-            continue
-        translation = translate(relative, content, known)
-        if is_cuda(relative) or _has_cuda(translation):
-            translations.append(translation)
-        else:
-            translations.append(Translation(relative, relative, content, ()))
+    translations = [_translate(path, content, known) for path, content in contents.items()]
+    if external is not None:
+        theirs = {each.path: each for each in translate_with(external, contents, known)}
+        translations = [theirs.get(each.path, each) for each in translations]
     findings = tuple(finding for each in translations for finding in each.findings)
     report = HipifyReport(tuple(translations), tuple(refusals), findings=findings)
     if out is None:
@@ -125,6 +128,13 @@ def hipify(
         unfinished = {finding.path for finding in report.remaining}
         translations = [each for each in translations if each.path not in unfinished]
     return _write(report, _files(translations, known), out, overwrite=overwrite)
+
+
+def _translate(path: str, content: bytes, profile: KernelProfile) -> Translation:
+    translation = translate(path, content, profile)
+    if is_cuda(path) or _has_cuda(translation):
+        return translation
+    return Translation(path, path, content, ())
 
 
 def _has_cuda(translation: Translation) -> bool:

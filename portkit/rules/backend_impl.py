@@ -47,7 +47,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "impl",
-        f"copy the implementation for {port.vendor.variant}",
+        f"copy the implementation for {port.vendor.title}",
         symbol=place.symbol(head),
         status=status,
         edits=(emit.insertion(place, emit.gated(place, copy_place(place))),),

@@ -72,7 +72,7 @@ def _copied(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         construct,
-        f"copy what stands in for CUDA, for {port.vendor.variant}",
+        f"copy what stands in for CUDA, for {port.vendor.title}",
         symbol=place.symbol(place.name),
         status=status,
         edits=(emit.insertion(place, copy),),

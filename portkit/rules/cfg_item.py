@@ -83,7 +83,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         construct,
-        f"copy it for {port.vendor.variant}, under the feature {port.vendor.name}",
+        f"copy it for {port.vendor.title}, under the feature {port.vendor.name}",
         symbol=symbol,
         status=status,
         edits=(emit.insertion(place, copy),),

@@ -52,7 +52,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "if chain over devices",
-        f"the chain gains a branch for {place.port.vendor.variant}",
+        f"the chain gains a branch for {place.port.vendor.title}",
         status=emit.Status.TODO if counterpart is None else emit.Status.PORTED,
         edits=(Edit(body.end_byte, body.end_byte, f" else if {copy}"),),
         claims=tuple(claims),

@@ -76,7 +76,7 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
         construct,
         decision.reason
         if decision
-        else f"the condition now holds for {port.vendor.variant} too; no decision in the profile "
+        else f"the condition now holds for {port.vendor.title} too; no decision in the profile "
         "speaks of it, so see whether the same holds on AMD",
         applicability=Applicability.SAFE if decision else Applicability.REVIEW,
         status=emit.Status.PORTED if stands else emit.Status.TODO,

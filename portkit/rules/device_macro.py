@@ -60,7 +60,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "macro definition",
-        f"{macro.name}! takes one more argument, for {port.vendor.variant}; calls with "
+        f"{macro.name}! takes one more argument, for {port.vendor.title}; calls with "
         f"{macro.arity} arguments still work",
         symbol=f"{macro.name}!",
         status=emit.Status.PORTED if standing else emit.Status.TODO,

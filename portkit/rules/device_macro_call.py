@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Edit, Finding
+from portkit.finding import Applicability, Edit, Finding
 from portkit.rules import Rule
 from portkit.source import COMMENTS, field_text, node_text
 
@@ -32,7 +32,16 @@ def check(place: Place) -> Iterator[Finding]:
     if macro is None:
         return
     arguments = _arguments(place.node)
+    symbol = node_text(arguments[0][0]) if arguments else macro.name
     if len(arguments) < macro.arity:
+        yield emit.finding(
+            place,
+            CODE,
+            f"call of {macro.name}!",
+            f"it takes a form of {macro.name}! that has no argument for each backend",
+            symbol=symbol,
+            applicability=Applicability.KEEP,
+        )
         return
     group = arguments[macro.position]
     start, end = group[0].start_byte, group[-1].end_byte
@@ -49,8 +58,8 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         f"call of {macro.name}!",
-        f"name the test of {port.vendor.variant}: {new}",
-        symbol=node_text(arguments[0][0]),
+        f"name the test of {port.vendor.title}: {new}",
+        symbol=symbol,
         status=emit.Status.PORTED if len(arguments) > macro.arity else emit.Status.TODO,
         edits=(edit,),
     )

@@ -45,7 +45,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "choice of a device",
-        f"ask for {port.vendor.variant} before falling back to the CPU",
+        f"ask for {port.vendor.title} before falling back to the CPU",
         status=emit.Status.PORTED if standing else emit.Status.TODO,
         edits=(Edit(place.node.start_byte, place.node.end_byte, new),),
         claims=(Span(place.node.start_byte, place.node.end_byte),),

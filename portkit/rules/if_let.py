@@ -45,12 +45,12 @@ def check(place: Place) -> Iterator[Finding]:
     wanted = pattern_key(renamed)
     has_else = place.node.child_by_field_name("alternative") is not None
     binds = "(_)" not in node_text(pattern).replace(" ", "")
-    applicability, message = Applicability.SAFE, f"a step of its own for {port.vendor.variant}"
+    applicability, message = Applicability.SAFE, f"a step of its own for {port.vendor.title}"
     branch = Span(condition.start_byte, body.end_byte)
     if not binds and not port.renames_code(node_text(body)) and port.gating is Gating.DUMMY:
         standing = set(wanted) <= set(pattern_key(node_text(condition)))
         applicability = Applicability.REVIEW
-        message = f"the step runs for {port.vendor.variant} too: see that it is needed there"
+        message = f"the step runs for {port.vendor.title} too: see that it is needed there"
         branch = Span(condition.start_byte, condition.end_byte)
         edit = Edit(pattern.end_byte, pattern.end_byte, f" | {renamed}")
     elif has_else:

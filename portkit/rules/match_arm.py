@@ -48,7 +48,7 @@ def check(place: Place) -> Iterator[Finding]:
             place,
             CODE,
             f"match arm: {enum_of(place, pattern)}",
-            f"the arm is between the two backends, {place.port.vendor.variant} among them",
+            f"the arm is between the two backends, {place.port.vendor.title} among them",
             status=emit.Status.PORTED,
         )
         return
@@ -67,7 +67,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         f"match arm: {enum_of(place, pattern)}",
-        f"copy the arm for {place.port.vendor.variant}",
+        f"copy the arm for {place.port.vendor.title}",
         status=status,
         edits=(emit.insertion(place, emit.gated(place, copy_place(place))),),
         claims=claims,

@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "matches! on a device",
-        f"{port.vendor.variant} joins the pattern: see that the same holds on AMD",
+        f"{port.vendor.title} joins the pattern: see that the same holds on AMD",
         applicability=Applicability.REVIEW,
         status=Status.PORTED if texts.issuperset(renamed) else Status.TODO,
         edits=edits,

@@ -49,7 +49,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         f"match arm: {enum_of(place, pattern)}",
-        f"{port.vendor.variant} joins the or-pattern",
+        f"{port.vendor.title} joins the or-pattern",
         applicability=Applicability.SAFE,
         status=emit.Status.PORTED if _stands(place, lists, alone) else emit.Status.TODO,
         edits=edits,

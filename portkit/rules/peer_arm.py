@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         f"match arm: {enum_of(place, pattern)}",
-        f"turn {port.vendor.variant} away where {node_text(peers[0])} is",
+        f"turn {port.vendor.title} away where {node_text(peers[0])} is",
         status=emit.Status.PORTED if wanted in standing else emit.Status.TODO,
         edits=(edit,),
         claims=(Span(place.node.start_byte, place.node.end_byte),),

@@ -13,7 +13,7 @@ from portkit import emit
 from portkit.finding import Applicability, Finding, Span
 from portkit.port import item_symbol
 from portkit.rules import Rule
-from portkit.source import field_text
+from portkit.source import field_text, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,8 @@ def check(place: Place) -> Iterator[Finding]:
         method = f"{peer}_fwd"
         if method not in names or f"{port.vendor.source}_fwd" in names:
             continue
-        node = next(c for c in body.named_children if field_text(c, "name") == method)
+        node, attributes = next(g for g in grouped(body) if field_text(g[0], "name") == method)
+        start = attributes[0].start_byte if attributes else node.start_byte
         yield emit.finding(
             place,
             CODE,
@@ -44,7 +45,7 @@ def check(place: Place) -> Iterator[Finding]:
             symbol=f"{item_symbol(place.node)}::{method}",
             applicability=Applicability.REVIEW,
             status=emit.Status.NONE,
-            claims=(Span(node.start_byte, node.end_byte),),
+            claims=(Span(start, node.end_byte),),
         )
 
 

@@ -48,7 +48,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "statement",
-        f"the same call for {port.vendor.variant}",
+        f"the same call for {port.vendor.title}",
         status=status,
         edits=(emit.insertion(place, copy),),
         claims=claims,

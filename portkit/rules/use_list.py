@@ -47,7 +47,7 @@ def check(place: Place) -> Iterator[Finding]:
                 place,
                 CODE,
                 "import/re-export",
-                f"a copy would bring in {clash} a second time: import {port.vendor.variant}'s "
+                f"a copy would bring in {clash} a second time: import {port.vendor.title}'s "
                 "under a name of its own",
                 symbol=place.symbol(field_text(place.node, "argument").split("{")[0].strip()),
                 applicability=Applicability.MANUAL,
@@ -75,7 +75,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         "import/re-export",
-        f"import what {port.vendor.variant} has in its place",
+        f"import what {port.vendor.title} has in its place",
         symbol=place.symbol(field_text(place.node, "argument").split("{")[0].strip()),
         status=status,
         edits=edits,

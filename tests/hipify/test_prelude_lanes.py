@@ -73,19 +73,9 @@ def test_tiles_multiply_in_the_layouts_that_amd_publishes(
     enter = Path(os.path.realpath(find_hipcc())).parent.parent / "enter"
     inside = [str(enter)] if enter.exists() else []
     program = tmp_path / "wmma"
-    subprocess.run(
-        [
-            str(find_hipcc()),
-            "-x",
-            "c++",
-            "-D__HIP_PLATFORM_AMD__",
-            "-std=c++20",
-            "-O1",
-            "-Wno-psabi",
-        ]
-        + [f"-DWAVE={wave}", f"-D{macro}", f"-I{PRELUDE}", str(HOST / "wmma.cpp"), "-pthread"]
-        + ["-o", str(program)],
-        check=True,
-    )
+    compiler = [str(find_hipcc()), "-x", "c++", "-D__HIP_PLATFORM_AMD__"]
+    flags = ["-std=c++20", "-O1", "-Wno-psabi", f"-DWAVE={wave}", f"-D{macro}", f"-I{PRELUDE}"]
+    source = str(HOST / "wmma.cpp")
+    subprocess.run([*compiler, *flags, source, "-pthread", "-o", str(program)], check=True)
     output = subprocess.run([*inside, str(program)], capture_output=True, text=True, check=True)
     assert output.stdout.split() == ["0"]

@@ -6,7 +6,7 @@ HIP's take ``const void *`` only, so the kernel is cast.
 Example: ``cudaFuncSetAttribute(kernel, attribute, value)`` becomes
 ``hipFuncSetAttribute((const void *)(kernel), attribute, value)``; the name is PH107's to change.
 
-Limits: a kernel that is already cast is cast again, which changes nothing.
+Limits: a kernel that is already cast stays as it is, whatever it is cast to.
 
 Source: HIP headers, hip_runtime_api.h; CUDA runtime API reference, "Execution Control".
 """
@@ -50,7 +50,9 @@ def find(source: KernelSource) -> Iterator[Finding]:
             first, last = arguments[place].start, arguments[place].stop - 1
             if place == 0 and len(arguments) > 3:
                 last = arguments[len(arguments) - 3].stop - 1
-            if source.is_token(first, "(") and source.is_token(first + 1, "const"):
+            if source.is_token(first, "reinterpret_cast") or (
+                source.is_token(first, "(") and source.is_token(first + 1, "const")
+            ):
                 continue
             edits = (
                 Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),

@@ -133,6 +133,12 @@ impl Library {
         }
     }
 
+    /// The text of an error that stands for this library or a function of it.
+    pub(crate) fn not_loaded(&self) -> String {
+        self.problem()
+            .unwrap_or_else(|| format!("{} is not loaded", self.names.title))
+    }
+
     /// Looks up a function; remembers its name when there is none.
     ///
     /// # Safety
@@ -238,6 +244,13 @@ fn is_absent(path: &Path, text: &str) -> bool {
     text.contains(&*path.to_string_lossy()) && text.contains("No such file")
 }
 
+/// The variable that the dynamic loader takes its path from.
+const PATH: &str = if cfg!(windows) {
+    "PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
 /// Why a library could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
@@ -252,21 +265,25 @@ impl std::fmt::Display for LoadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} could not be loaded: ", self.title)?;
         if let Some(broken) = &self.broken {
-            return write!(f, "{broken}");
+            return write!(
+                f,
+                "{broken}; reinstall ROCm, or set {PATH} to where its libraries are"
+            );
         }
         write!(f, "no {} on the loader's path", self.files.join(", "))?;
         for folder in &self.folders {
             write!(f, " or in {}", folder.display())?;
         }
         if cfg!(windows) {
-            return write!(f, "; install AMD's HIP SDK, or set HIP_PATH to where it is");
+            write!(f, "; install AMD's HIP SDK")?;
+        } else {
+            write!(
+                f,
+                "; install ROCm 6.0 or newer (AMD's package {})",
+                self.package
+            )?;
         }
-        write!(
-            f,
-            "; install ROCm 6.0 or newer (AMD's package {}), or set LD_LIBRARY_PATH or ROCM_PATH \
-             to where it is",
-            self.package
-        )
+        write!(f, ", or set {PATH} or ROCM_PATH to where it is")
     }
 }
 

@@ -102,11 +102,10 @@ impl HipStream {
         let mut dst = Vec::with_capacity(len);
         self.context().bind_to_thread()?;
         let (src, _guard) = src.device_ptr(self);
-        // SAFETY: memory and stream are alive, the vector has room for `len` values and holds
-        // them once the copy has returned.
+        let room = &mut dst.spare_capacity_mut()[..len];
+        // SAFETY: memory and stream are alive; the vector holds `len` values once this returns.
         unsafe {
-            let room = std::slice::from_raw_parts_mut(dst.as_mut_ptr(), len);
-            result::memcpy_dtoh_async::<T>(room, src, self.hip_stream())?;
+            result::memcpy_dtoh_async(room, src, self.hip_stream())?;
             dst.set_len(len);
         }
         Ok(dst)

@@ -92,8 +92,9 @@ unsafe impl<T> Sync for HipSlice<T> {}
 
 impl<T> Drop for HipSlice<T> {
     fn drop(&mut self) {
-        wait(&self.stream, &self.stream, self.uses.before_write());
         let context = self.stream.context();
+        context.record_err(context.bind_to_thread());
+        wait(&self.stream, &self.stream, self.uses.before_write());
         // SAFETY: the memory was allocated in the same way and is not used again.
         unsafe {
             if context.has_async_alloc() {

@@ -24,13 +24,10 @@ impl hiprandStatus_t {
 
 impl fmt::Display for HiprandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == hiprandStatus_t::NOT_LOADED {
-            return match HIPRAND.problem() {
-                Some(problem) => f.write_str(&problem),
-                None => f.write_str("hipRAND is not loaded"),
-            };
+        match self.0 {
+            hiprandStatus_t::NOT_LOADED => f.write_str(&HIPRAND.not_loaded()),
+            status => write!(f, "hipRAND: {status:?}"),
         }
-        write!(f, "hipRAND: {:?}", self.0)
     }
 }
 

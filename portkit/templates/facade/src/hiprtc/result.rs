@@ -24,13 +24,10 @@ impl hiprtcResult {
 
 impl fmt::Display for HiprtcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == hiprtcResult::NOT_LOADED {
-            return match HIPRTC.problem() {
-                Some(problem) => f.write_str(&problem),
-                None => f.write_str("hipRTC is not loaded"),
-            };
+        match self.0 {
+            hiprtcResult::NOT_LOADED => f.write_str(&HIPRTC.not_loaded()),
+            status => write!(f, "hipRTC: {status:?}"),
         }
-        write!(f, "hipRTC: {:?}", self.0)
     }
 }
 

@@ -6,7 +6,7 @@ use super::sys::{
 };
 use crate::driver::sys::hipStream_t;
 use crate::loader::ROCBLAS;
-use std::ffi::{c_int, c_longlong, c_void, CStr};
+use std::ffi::{c_int, c_longlong, c_void};
 use std::fmt;
 
 /// A status of rocBLAS other than success.
@@ -28,26 +28,10 @@ impl rocblas_status {
 
 impl fmt::Display for RocblasError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == rocblas_status::NOT_LOADED {
-            return match ROCBLAS.problem() {
-                Some(problem) => f.write_str(&problem),
-                None => f.write_str("rocBLAS is not loaded"),
-            };
+        match self.0 {
+            rocblas_status::NOT_LOADED => f.write_str(&ROCBLAS.not_loaded()),
+            status => write!(f, "rocBLAS: {status:?}"),
         }
-        if self.0.name().is_some() {
-            return write!(f, "rocBLAS: {:?}", self.0);
-        }
-        // SAFETY: rocBLAS takes any status.
-        let text = unsafe { sys::rocblas_status_to_string(self.0) };
-        if text.is_null() {
-            return write!(f, "rocBLAS: {:?}", self.0);
-        }
-        // SAFETY: the texts are constants of the library, which is never closed.
-        write!(
-            f,
-            "rocBLAS: {}",
-            unsafe { CStr::from_ptr(text) }.to_string_lossy()
-        )
     }
 }
 

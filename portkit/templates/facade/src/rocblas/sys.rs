@@ -5,7 +5,7 @@
 
 use crate::driver::sys::hipStream_t;
 use crate::loader::ROCBLAS;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// What [`rocblas_handle`] points to.
 #[allow(non_camel_case_types)]
@@ -234,12 +234,4 @@ c_functions! {
         batch_count: rocblas_int, compute_type: rocblas_datatype, algo: rocblas_gemm_algo,
         solution_index: i32, flags: u32,
     ) -> rocblas_status;
-}
-
-c_functions! {
-    library ROCBLAS;
-    otherwise std::ptr::null();
-
-    /// The name of a status; null where rocBLAS is not loaded.
-    fn rocblas_status_to_string(status: rocblas_status) -> *const c_char;
 }

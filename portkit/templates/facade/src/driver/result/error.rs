@@ -59,10 +59,7 @@ impl fmt::Debug for HipError {
 impl fmt::Display for HipError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == hipError_t::NOT_LOADED {
-            return match HIP.problem() {
-                Some(problem) => f.write_str(&problem),
-                None => f.write_str("the HIP runtime is not loaded"),
-            };
+            return f.write_str(&HIP.not_loaded());
         }
         match self.error_string() {
             Ok(text) => write!(f, "{} ({:?})", text.to_string_lossy(), self.0),

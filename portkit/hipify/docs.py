@@ -1,0 +1,130 @@
+"""The pages of ``docs/kernels`` that are made from the code: rules, patches, engines.
+
+Usage: ``python -m portkit.hipify.docs REPOSITORY`` writes them; a test keeps them up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portkit.hipify.profile import load_profile
+from portkit.hipify.rules import RULES
+
+if TYPE_CHECKING:
+    from portkit.hipify.rules import KernelRule
+
+FIXTURES = Path("tests") / "fixtures" / "hipify"
+DOCS = Path("docs") / "kernels"
+
+
+def pages(repository: Path) -> dict[str, str]:
+    """Return every page, path inside the repository to text.
+
+    Args:
+        repository: where the fixtures lie; the first of a rule is its example.
+    """
+    made = {f"{DOCS}/rules/{rule.code}.md": _rule_page(rule, repository) for rule in RULES}
+    made[f"{DOCS}/rules/README.md"] = _index()
+    made[f"{DOCS}/candle.md"] = _profile_page("candle")
+    made[f"{DOCS}/engines.md"] = _engines_page()
+    return made
+
+
+def _rule_page(rule: KernelRule, repository: Path) -> str:
+    title, _, rest = rule.doc.strip().partition("\n")
+    case = min((repository / FIXTURES / rule.name).iterdir())
+    before = (case / "before.cu").read_text(encoding="utf-8")
+    after = (case / "after.hip").read_text(encoding="utf-8")
+    parts = [f"# {rule.code}: {rule.name.replace('_', ' ')}", title, rest.strip(), "## Before"]
+    parts += [f"```cpp\n{before}```", "## After", f"```cpp\n{after}```"]
+    findings = case / "findings.txt"
+    if findings.exists():
+        lines = [line.split() for line in findings.read_text(encoding="utf-8").splitlines()]
+        listed = ", ".join(f"{code} in line {line}" for code, line in lines)
+        parts += ["## Reported", f"{listed}."]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _index() -> str:
+    rows = [
+        f"| [{rule.code}]({rule.code}.md) | {rule.doc.strip().splitlines()[0]} |" for rule in RULES
+    ]
+    return "\n".join(
+        [
+            "# Rules of the kernels stage",
+            "",
+            "PH1nn rewrite, PH2nn report what is left to a person; PH3nn are "
+            "[patches of a profile](../candle.md).",
+            "",
+            "| code | finds |",
+            "| --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _profile_page(name: str) -> str:
+    profile = load_profile(name)
+    lines = [
+        f"# What {name}'s kernels need beyond the rules",
+        "",
+        f"Made from `portkit/profiles/kernels/{name}.toml`. A patch that finds nothing stops the "
+        "run; one that finds another number of places is reported.",
+        "",
+        "| code | file | places | from | why |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for patch in profile.patches:
+        why = ("defect upstream: " if patch.upstream_bug else "") + patch.reason
+        files = ", ".join(f"`{file}`" for file in patch.files)
+        lines.append(f"| {patch.code} | {files} | {patch.hits} | {patch.since or 'all'} | {why} |")
+    lines += ["", "Headers that the profile adds:", ""]
+    for target, text in profile.headers:
+        first = text.partition("\n\n")[0] if text.startswith("//") else ""
+        comment = [line for line in first.splitlines() if line.startswith("//")]
+        lines.append(f"- `{target}`: {' '.join(line.removeprefix('// ') for line in comment)}")
+    return "\n".join(lines) + "\n"
+
+
+def _engines_page() -> str:
+    text = Path(__file__).with_name("crosscheck.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    lines = [
+        "# Other engines, and how they differ from ours",
+        "",
+        "`portkit hipify --engine hipify-clang` and `--engine hipify-perl` let a tool of the "
+        "HIPIFY project rename CUDA's names first; the same rules run over what it writes. So "
+        "every difference between two engines is a name that one of them has wrong or misses. "
+        f"Measured on {table['measured']['sources']} with {table['measured']['tools']}.",
+        "",
+        "| engine | ours | theirs | times | why |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in table.get("difference", []):
+        lines.append(
+            f"| {row['engine']} | `{row['ours']}` | `{row['theirs']}` | {row['times']} "
+            f"| {row['reason']} |"
+        )
+    lines += ["", "Files that an engine cannot do; our rules do them alone:", ""]
+    lines += ["| engine | file | what it says | why |", "| --- | --- | --- | --- |"]
+    for row in table.get("failure", []):
+        lines.append(f"| {row['engine']} | `{row['file']}` | {row['message']} | {row['reason']} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Write the pages into a repository."""
+    repository = Path(sys.argv[1])
+    for path, text in pages(repository).items():
+        target = repository / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

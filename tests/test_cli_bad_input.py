@@ -1,0 +1,315 @@
+"""Each kind of bad input: one sentence, its own exit code, an untouched tree."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apply_support import picture
+from cli_support import LIB, MATMUL, Done, add_file, commit, invoke, make_candle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from apply_support import Picture
+
+    Prepare = Callable[[Path], object]
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    return make_candle(tmp_path / "candle")
+
+
+def apply(candle: Path, *options: str) -> Done:
+    """Apply without what takes long: rustfmt and the crates that the port adds."""
+    return invoke("apply", candle, "--no-format", "--skip", "PK103", *options)
+
+
+def sites(candle: Path) -> list[dict[str, Any]]:
+    done = invoke("scan", candle, "--format", "json", "--skip", "PK103")
+    assert done.code == 0, done.err
+    found: list[dict[str, Any]] = json.loads(done.out)["sites"]
+    return found
+
+
+def check_refused(done: Done, code: int, *parts: str) -> None:
+    """Check that a run ended with one sentence on standard error and nothing else."""
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith("error: ")
+    assert done.err.endswith("\n")
+    assert done.err.count("\n") == 1
+    for part in parts:
+        assert part in done.err
+
+
+def without(found: Picture, *paths: str) -> Picture:
+    return {path: what for path, what in found.items() if path not in paths}
+
+
+# --- trees that are refused as a whole ---------------------------------------------------------
+
+NOT_WORKSPACES: dict[str, tuple[Prepare, str]] = {
+    "no manifest": (lambda root: (root / "Cargo.toml").unlink(), "it has no Cargo.toml"),
+    "broken TOML": (lambda root: (root / "Cargo.toml").write_text("[workspace"), "mend it first"),
+    "not UTF-8": (lambda root: (root / "Cargo.toml").write_bytes(b"# \xe9\n"), "mend it first"),
+    "a folder": (
+        lambda root: ((root / "Cargo.toml").unlink(), (root / "Cargo.toml").mkdir()),
+        "mend it first",
+    ),
+    "another manifest": (
+        lambda root: (root / "Cargo.toml").write_text("[profile.release]\n"),
+        "neither [workspace] nor [package]",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["scan", "apply"])
+@pytest.mark.parametrize("kind", NOT_WORKSPACES)
+def test_not_a_cargo_workspace(candle: Path, command: str, kind: str) -> None:
+    prepare, sentence = NOT_WORKSPACES[kind]
+    prepare(candle)
+    before = picture(candle)
+    check_refused(invoke(command, candle), 10, str(candle), sentence)
+    assert picture(candle) == before
+
+
+@pytest.mark.parametrize("command", ["scan", "apply"])
+def test_a_folder_that_is_not_there(tmp_path: Path, command: str) -> None:
+    check_refused(invoke(command, tmp_path / "none"), 10, str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("command", ["scan", "apply"])
+def test_a_file_in_place_of_a_folder(candle: Path, command: str) -> None:
+    check_refused(invoke(command, candle / "Cargo.toml"), 10, str(candle / "Cargo.toml"))
+
+
+@pytest.mark.parametrize("command", ["scan", "apply"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"pub fn add(a: f32, b: f32) -> f32 {\n    a + b\n}\n",
+        b"// Unlike cuda, this needs no device.\npub fn add() {}\n",
+        b'pub const HELP: &str = "there is no cuda here";\n',
+    ],
+    ids=["no mention", "a comment", "a message"],
+)
+def test_no_backend(tmp_path: Path, command: str, source: bytes) -> None:
+    root = tmp_path / "plain"
+    add_file(root, "Cargo.toml", b'[package]\nname = "plain"\nversion = "1.0.0"\n')
+    add_file(root, "src/lib.rs", source)
+    add_file(root, "README.md", b"Runs where CUDA does not.\n")
+    commit(root)
+    before = picture(root)
+    check_refused(invoke(command, root), 11, str(root))
+    assert picture(root) == before
+
+
+@pytest.mark.parametrize("version", ["0.8.4", "0.3.0-alpha.2"])
+def test_a_version_before_the_first(tmp_path: Path, version: str) -> None:
+    candle = make_candle(tmp_path / "candle", version=version)
+    before = picture(candle)
+    for options in ([], ["--check"], ["--diff"]):
+        check_refused(apply(candle, *options), 12, f"candle {version}", "0.9.0")
+    assert picture(candle) == before
+    assert f"candle {version}: " in invoke("scan", candle).out
+
+
+@pytest.mark.parametrize("version", ["0.9.0-alpha.1", "0.9.0", "0.10.2", "1.0.0"])
+def test_a_version_from_the_first_on(tmp_path: Path, version: str) -> None:
+    assert apply(make_candle(tmp_path / "candle", version=version), "--check").code == 1
+
+
+def test_a_codebase_without_a_profile_can_be_scanned(candle: Path) -> None:
+    manifest = candle / "candle-core" / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("candle-core", "another"))
+    commit(candle)
+    before = picture(candle)
+    check_refused(apply(candle), 16, str(candle), "candle")
+    assert picture(candle) == before
+    assert {"PK301", "PK503", "PK505"} <= {site["code"] for site in sites(candle)}
+
+
+def test_a_read_only_file(candle: Path) -> None:
+    (candle / LIB).chmod(0o444)
+    before = picture(candle)
+    check_refused(apply(candle), 14, LIB, "read-only")
+    assert picture(candle) == before
+
+
+def test_a_read_only_folder(candle: Path) -> None:
+    folder = (candle / LIB).parent
+    folder.chmod(0o555)
+    before = picture(candle)
+    done = apply(candle)
+    folder.chmod(0o755)
+    check_refused(done, 14, str(folder), "read-only")
+    assert without(picture(candle), "candle-core/src") == without(before, "candle-core/src")
+
+
+def test_a_file_that_vanishes(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from portkit import vcs
+
+    def check_clean(*arguments: Any, **options: Any) -> None:
+        vcs.check_clean(*arguments, **options)
+        (candle / LIB).unlink()
+
+    before = picture(candle)
+    monkeypatch.setattr("portkit.apply.check_clean", check_clean)
+    check_refused(apply(candle), 14, LIB, "vanished")
+    assert picture(candle) == without(before, LIB)
+
+
+def test_a_name_that_the_port_needs_leads_out(candle: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (candle / "ROCM.md").symlink_to(outside)
+    commit(candle)
+    before = picture(candle)
+    check_refused(invoke("apply", candle, "--no-format"), 15, "ROCM.md")
+    assert (picture(candle), outside.exists()) == (before, False)
+
+
+# --- files that are reported, while the others are done ----------------------------------------
+
+
+def check_others_are_done(candle: Path, path: str, code: str, message: str) -> None:
+    found = [site for site in sites(candle) if site["path"] == path]
+    assert [(site["code"], site["applicability"]) for site in found] == [(code, "manual")]
+    assert message in found[0]["message"]
+    before = (candle / path).read_bytes()
+    done = apply(candle)
+    assert (done.code, (candle / path).read_bytes()) == (0, before)
+    assert f"{path}:{found[0]['line']}\n" in done.out
+    assert "Rocm(usize)" in (candle / LIB).read_text()
+
+
+def test_a_file_that_is_not_utf_8(candle: Path) -> None:
+    add_file(candle, "candle-core/src/latin.rs", b"// caf\xe9: cuda\n")
+    commit(candle)
+    check_others_are_done(candle, "candle-core/src/latin.rs", "PK902", "not UTF-8 (byte 6)")
+
+
+def test_a_file_that_cannot_be_read(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "candle-core/src/locked.rs"
+    add_file(candle, path, b"// cuda\n")
+    commit(candle)
+    read = Path.read_bytes
+
+    def read_bytes(place: Path) -> bytes:
+        if place == candle / path:
+            # As `open` fails for anybody but root, who may read everything.
+            raise PermissionError(13, "Permission denied", str(place))
+        return read(place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", read_bytes)
+        found = [site for site in sites(candle) if site["path"] == path]
+        done = apply(candle)
+    assert [(site["code"], site["applicability"]) for site in found] == [("PK902", "manual")]
+    assert "Permission denied" in found[0]["message"]
+    assert done.code == 0
+    assert "Rocm(usize)" in (candle / LIB).read_text()
+
+
+def test_a_file_with_a_syntax_error(candle: Path) -> None:
+    broken = b"pub fn one() {}\n\npub fn cuda( {\n"
+    add_file(candle, "candle-core/src/broken.rs", broken)
+    commit(candle)
+    found = [s for s in sites(candle) if s["path"].endswith("broken.rs") and s["code"] == "PK901"]
+    assert [(site["applicability"], site["status"]) for site in found] == [("manual", "none")]
+    done = apply(candle)
+    assert done.code == 0
+    assert "candle-core/src/broken.rs:" in done.out
+    assert "Rocm(usize)" in (candle / LIB).read_text()
+
+
+def test_a_broken_file_gets_what_can_be_done(candle: Path) -> None:
+    text = (candle / LIB).read_text()
+    (candle / LIB).write_text(text + "\npub fn broken( {\n")
+    commit(candle)
+    assert apply(candle).code == 0
+    after = (candle / LIB).read_text()
+    assert "    Cuda(usize),\n    Rocm(usize),\n" in after
+    assert after.endswith("\npub fn broken( {\n")
+
+
+# --- what leads out of the workspace -----------------------------------------------------------
+
+
+def test_symbolic_links_are_not_followed(candle: Path, tmp_path: Path) -> None:
+    file = add_file(tmp_path / "outside", "device.rs", (candle / LIB).read_bytes())
+    (candle / "candle-core/src/linked.rs").symlink_to(file)
+    (candle / "candle-core/linked").symlink_to(file.parent)
+    (candle / "candle-core/loop").symlink_to(candle)
+    commit(candle)
+    before = picture(tmp_path / "outside")
+    assert {site["path"] for site in sites(candle)} == {
+        "Cargo.toml",
+        "candle-core/Cargo.toml",
+        LIB,
+        MATMUL,
+    }
+    assert apply(candle).code == 0
+    assert picture(tmp_path / "outside") == before
+    assert (candle / "candle-core/src/linked.rs").is_symlink()
+
+
+@pytest.mark.parametrize("member", ["../outside", "{outside}", "candle-core/../../outside"])
+def test_members_outside_the_workspace_are_not_looked_at(
+    candle: Path, tmp_path: Path, member: str
+) -> None:
+    outside = tmp_path / "outside"
+    add_file(
+        outside, "Cargo.toml", b'[package]\nname = "o"\nversion = "1.0.0"\n[features]\ncuda=[]'
+    )
+    add_file(outside, "src/lib.rs", (candle / LIB).read_bytes())
+    manifest = candle / "Cargo.toml"
+    listed = member.format(outside=outside.as_posix())
+    manifest.write_text(manifest.read_text().replace('"candle-core"', f'"candle-core", "{listed}"'))
+    commit(candle)
+    before = picture(outside)
+    assert all(not site["path"].startswith(("/", "..")) for site in sites(candle))
+    assert apply(candle).code == 0
+    assert picture(outside) == before
+
+
+# --- bytes that are kept -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("last", [True, False], ids=["final newline", "no final newline"])
+@pytest.mark.parametrize("options", [[], ["--no-format"]], ids=["rustfmt", "as written"])
+def test_line_ends_are_kept(candle: Path, newline: bytes, last: bool, options: list[str]) -> None:
+    for path in (LIB, MATMUL, "Cargo.toml", "candle-core/Cargo.toml"):
+        place = candle / path
+        text = place.read_bytes().replace(b"\n", newline)
+        place.write_bytes(text if last else text.removesuffix(newline))
+    commit(candle)
+    assert invoke("apply", candle, "--skip", "PK103", *options).code == 0
+    for path in (LIB, MATMUL, "Cargo.toml", "candle-core/Cargo.toml"):
+        after = (candle / path).read_bytes()
+        assert b"rocm" in after or b"candle-hip" in after
+        assert after.count(b"\n") == after.count(newline), path
+        assert after.endswith(newline) is last, path
+    assert sites(candle)
+    assert apply(candle, "--check").code == 0
+
+
+@pytest.mark.xfail(
+    strict=True, reason="finding_id encodes the path strictly", raises=AssertionError
+)
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_a_name_that_is_not_utf_8(candle: Path) -> None:
+    name = os.fsdecode(b"candle-core/src/caf\xe9.rs")
+    add_file(candle, name, b"pub fn is_cuda() -> bool {\n    true\n}\n")
+    commit(candle)
+    done = invoke("scan", candle, "--format", "json")
+    assert done.code == 0
+    assert name in {site["path"] for site in json.loads(done.out)["sites"]}
+    assert invoke("scan", candle, "--all").code == 0
+    assert apply(candle, "--diff").code == 0
+    assert apply(candle).code == 0
+    assert b"pub fn is_rocm()" in (candle / name).read_bytes()

@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apply_support import git
+from cli_support import EDITED, LIB, MATMUL, add_file, commit, invoke, make_candle
+from jsonschema import Draft202012Validator
+
+from portkit.apply import Change
+from portkit.finding import Applicability, Status
+from portkit.report.diff import patch
+from portkit.report.markdown import markdown
+from portkit.report.model import Mention, Report, ReportedCrate, Site
+from portkit.report.scan_json import scan_json
+from portkit.report.table import table
+from portkit.report.terminal import Terminal, columns, terminal, wrapped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "let upstream = cuda_text();"
+PLAIN = Terminal()
+# The document of the issue that asked for it, field by field.
+DOCUMENT = {"schema", "root", "version", "crates", "sites", "unaccounted", "summary"}
+SITE = {
+    "path",
+    "line",
+    "column",
+    "end_line",
+    "end_column",
+    "code",
+    "construct",
+    "symbol",
+    "applicability",
+    "status",
+    "message",
+    "id",
+}
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    return make_candle(tmp_path / "candle")
+
+
+def validator(name: str) -> Draft202012Validator:
+    text = (resources.files("portkit") / "report" / f"{name}.schema.json").read_text()
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def document(candle: Path, *options: str) -> dict[str, Any]:
+    done = invoke("scan", candle, "--format", "json", *options)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    validator("scan").validate(found)
+    return found
+
+
+def site(number: int, applicability: Applicability, status: Status, path: str = "a/x.rs") -> Site:
+    return Site(
+        path=path,
+        line=number,
+        column=1,
+        end_line=number,
+        end_column=2,
+        code=f"PK{number:03}",
+        construct="arm: `E|F`",
+        symbol="f",
+        applicability=applicability,
+        status=status,
+        message="see <it>",
+        id=f"PK{number:03}-00000000",
+    )
+
+
+def made(*sites: Site, unaccounted: int = 0) -> Report:
+    return Report(
+        root="tree",
+        version="1.2.3",
+        codebase="candle",
+        vendor="rocm",
+        gating="dummy",
+        crates=(ReportedCrate("a", "a"), ReportedCrate("b", "a/b")),
+        files=4,
+        sites=sites,
+        unaccounted=tuple(Mention("a/x.rs", 7 + i, SECRET) for i in range(unaccounted)),
+    )
+
+
+EVERY_KIND = (
+    site(1, Applicability.SAFE, Status.TODO),
+    site(2, Applicability.SAFE, Status.PORTED),
+    site(3, Applicability.REVIEW, Status.TODO),
+    site(4, Applicability.REVIEW, Status.PORTED, "a/b/y.rs"),
+    site(5, Applicability.REVIEW, Status.NONE, "a/b/y.rs"),
+    site(6, Applicability.MANUAL, Status.NONE, "Cargo.toml"),
+    site(7, Applicability.KEEP, Status.NONE),
+)
+
+
+# --- JSON --------------------------------------------------------------------------------------
+
+
+def test_the_document_has_the_promised_fields(candle: Path) -> None:
+    found = document(candle)
+    assert set(found) == DOCUMENT
+    assert (found["schema"], found["version"]) == (1, "0.11.1")
+    assert found["root"] == candle.as_posix()
+    assert found["crates"] == [{"name": "candle-core", "path": "candle-core"}]
+    assert all(set(site) == SITE for site in found["sites"])
+
+
+def test_the_document_follows_its_schema_in_every_state(candle: Path) -> None:
+    document(candle, "--gating", "cfg")
+    invoke("apply", candle, "--no-format")
+    document(candle)
+    for source in (True, False):
+        validator("scan").validate(
+            json.loads(scan_json(made(*EVERY_KIND, unaccounted=2), source=source))
+        )
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"),
+    [
+        ("line", 0),
+        ("applicability", "certain"),
+        ("status", "done"),
+        ("code", "PK1"),
+        ("id", "PK001"),
+        ("path", "/etc/passwd"),
+    ],
+)
+def test_the_schema_refuses_what_is_wrong(where: str, wrong: object) -> None:
+    found = json.loads(scan_json(made(*EVERY_KIND)))
+    found["sites"][0][where] = wrong
+    assert not validator("scan").is_valid(found)
+
+
+def text_of(candle: Path, site: dict[str, Any]) -> str:
+    """Return the text that a site's lines and columns name."""
+    lines = (candle / site["path"]).read_text().split("\n")[site["line"] - 1 : site["end_line"]]
+    lines[-1] = lines[-1][: site["end_column"] - 1]
+    lines[0] = lines[0][site["column"] - 1 :]
+    return "\n".join(lines)
+
+
+def test_positions_cover_the_construct(candle: Path) -> None:
+    found = {s["code"]: text_of(candle, s) for s in document(candle, "--skip", "PK103")["sites"]}
+    assert found["PK505"] == "Cuda(usize)"
+    assert found["PK301"].rstrip(",") == 'Self::Cuda(_) => "cuda"'
+    assert found["PK503"].startswith("pub fn is_cuda(&self) -> bool {\n")
+    assert found["PK503"].endswith("matches!(self, Self::Cuda(_))\n    }")
+    assert found["PK201"] == "cuda = []"
+    # Behind characters of several bytes.
+    assert found["PK401"].endswith("device.is_cuda()")
+    assert "fits" not in found["PK401"]
+
+
+def test_a_whole_file_ends_on_its_last_line(candle: Path) -> None:
+    path = "candle-core/src/cuda_backend/mod.rs"
+    add_file(candle, path, b"//! CUDA.\n\npub struct CudaDevice;\n")
+    found = [s for s in document(candle)["sites"] if s["path"] == path]
+    assert [(s["code"], s["line"], s["end_line"]) for s in found] == [("PK101", 1, 3)]
+
+
+def test_identities_survive_shifted_lines(candle: Path) -> None:
+    before = document(candle)["sites"]
+    for path in (LIB, MATMUL):
+        place = candle / path
+        first, _, rest = place.read_text().partition("\n\n")
+        place.write_text(f"{first}\n\n// one line\n// and another\n\n{rest}")
+    after = document(candle)["sites"]
+    assert [s["id"] for s in after] == [s["id"] for s in before]
+    assert [s["line"] for s in after] != [s["line"] for s in before]
+    assert len({s["id"] for s in after}) == len(after)
+
+
+def test_equal_constructs_in_one_item_have_identities_of_their_own(candle: Path) -> None:
+    twice = (
+        "pub fn twice(d: &Device) -> bool {\n    let a = d.is_cuda();\n    a || d.is_cuda()\n}\n"
+    )
+    with (candle / MATMUL).open("a") as file:
+        file.write(twice)
+    found = [s for s in document(candle)["sites"] if s["symbol"] == "twice"]
+    assert len({s["id"] for s in found}) == len(found) == 2
+
+
+def test_the_document_is_sorted_and_the_same_each_time(candle: Path) -> None:
+    first, second = (invoke("scan", candle, "--format", "json").out for _ in range(2))
+    assert first == second
+    assert first.endswith("}\n")
+    places = [(s["path"], s["line"], s["column"]) for s in json.loads(first)["sites"]]
+    assert places == sorted(places)
+
+
+def test_the_summary_counts_the_document(candle: Path) -> None:
+    found = document(candle)
+    sites, summary = found["sites"], found["summary"]
+    assert summary["sites"] == len(sites)
+    assert summary["unaccounted"] == len(found["unaccounted"])
+    for key, field in (("applicability",) * 2, ("status",) * 2, ("codes", "code")):
+        assert summary[key] == Counter(s[field] for s in sites)
+    assert sum(crate["sites"] for crate in summary["crates"].values()) == len(sites)
+    assert {code: summary["codes"][code] for code in EDITED} == dict.fromkeys(EDITED, 1)
+    assert summary["files"] == 4
+
+
+def test_a_crate_in_a_crate_has_its_own_figures() -> None:
+    crates = json.loads(scan_json(made(*EVERY_KIND)))["summary"]["crates"]
+    assert crates == {
+        ".": {"sites": 1, "none": 1},
+        "a": {"sites": 4, "none": 1, "ported": 1, "todo": 2},
+        "a/b": {"sites": 2, "none": 1, "ported": 1},
+    }
+
+
+@pytest.mark.parametrize("source", [True, False])
+def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
+    report = made(*EVERY_KIND, unaccounted=1)
+    shown = (scan_json(report, source=source), markdown(report, source=source))
+    for text in (*shown, table(report, PLAIN, source=source)):
+        assert (SECRET in text) is source
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+
+def test_each_site_is_in_one_column_of_the_table() -> None:
+    lines = table(made(*EVERY_KIND), PLAIN).splitlines()
+    header = next(line for line in lines if line.startswith("Rule"))
+    total = next(line for line in lines if line.split()[:1] == ["total"])
+    assert header.split()[2:] == ["to", "do", "ported", "review", "manual", "kept"]
+    assert total.split()[1:] == ["2", "2", "1", "1", "1"]
+    rows = {line.split()[0]: line.split()[-1] for line in lines if line.startswith("PK")}
+    assert rows == {f"PK{n:03}": "1" for n in range(1, 8)}
+
+
+def test_the_table_lists_what_a_person_should_see() -> None:
+    text = table(made(*EVERY_KIND), PLAIN)
+    for listed in ("a/x.rs:3", "a/b/y.rs:4", "a/b/y.rs:5", "Cargo.toml:6"):
+        assert listed in text
+    for unlisted in ("a/x.rs:1", "a/x.rs:2", "a/x.rs:7"):
+        assert unlisted not in text
+        assert unlisted in table(made(*EVERY_KIND), PLAIN, everything=True)
+
+
+def test_unaccounted_mentions_are_loud() -> None:
+    text = table(made(unaccounted=2), Terminal(coloured=True))
+    assert "\x1b[1;31mUNACCOUNTED: 2 backend mentions that no rule explains\x1b[0m\n" in text
+    assert f"a/x.rs:7  {SECRET}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("report", "last"),
+    [
+        (made(*EVERY_KIND), "Next: `portkit apply tree` writes what 2 places lack, 1 of them"),
+        (made(unaccounted=1), "Next: give each mention above a rule"),
+        (made(EVERY_KIND[1]), "Nothing to do: every place has its counterpart."),
+    ],
+)
+def test_the_table_ends_with_what_to_do(report: Report, last: str) -> None:
+    assert table(report, PLAIN).rstrip("\n").split("\n\n")[-1].startswith(last)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_the_table_fits_the_width(candle: Path, width: int, tmp_path: Path) -> None:
+    for text in (
+        table(made(*EVERY_KIND, unaccounted=1), Terminal(width), everything=True),
+        "\n".join(wrapped("a sentence of several words " * 9, width, "    ")),
+    ):
+        assert max(map(len, text.splitlines())) <= width
+
+
+def test_wide_columns_give_way() -> None:
+    rows = [["PK301", "a" * 50, "1"], ["PK302", "b", "1000"]]
+    assert columns(rows, numbers=1, width=30) == [
+        f"PK301  {'a' * 16}…     1",
+        f"PK302  b{' ' * 16}  1000",
+    ]
+
+
+class Stream:
+    """What asks for colours: something that may be a terminal."""
+
+    def __init__(self, *, tty: bool) -> None:
+        self.tty = tty
+
+    def isatty(self) -> bool:
+        return self.tty
+
+
+@pytest.mark.parametrize(
+    ("tty", "environment", "coloured"),
+    [
+        (True, {"TERM": "xterm"}, True),
+        (True, {"TERM": "xterm", "NO_COLOR": ""}, True),  # no-color.org: when not empty
+        (True, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (True, {"TERM": "dumb"}, False),
+        (False, {"TERM": "xterm"}, False),
+    ],
+)
+def test_colours(
+    monkeypatch: pytest.MonkeyPatch, tty: bool, environment: dict[str, str], coloured: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    found = terminal(Stream(tty=tty))  # type: ignore[arg-type]
+    assert found.coloured is coloured
+    assert ("\x1b" in table(made(*EVERY_KIND), found)) is coloured
+
+
+def test_a_pipe_has_the_same_width_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "57")
+    assert terminal(Stream(tty=True)).width == 57  # type: ignore[arg-type]
+    assert terminal(Stream(tty=False)).width == 100  # type: ignore[arg-type]
+
+
+# --- Markdown ----------------------------------------------------------------------------------
+
+
+def test_the_markdown_s_figures_are_the_document_s(candle: Path) -> None:
+    summary = document(candle)["summary"]
+    lines = invoke("scan", candle, "--format", "markdown").out.splitlines()
+    rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines if "|" in line}
+    status = [summary["status"].get(name, 0) for name in ("todo", "ported", "none")]
+    assert [int(cell) for cell in rows["all"]] == [*status, summary["sites"]]
+    for name in ("safe", "review", "manual", "keep"):
+        assert int(rows[name][-1]) == summary["applicability"].get(name, 0)
+    for path, crate in summary["crates"].items():
+        assert int(rows[path][-1]) == crate["sites"]
+
+
+def test_each_row_of_a_markdown_table_has_as_many_cells_as_its_header() -> None:
+    lines = markdown(made(*EVERY_KIND, unaccounted=1)).splitlines()
+    widths: list[set[int]] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        if line.startswith("|"):
+            if not before.startswith("|"):
+                widths.append(set())
+            widths[-1].add(line.replace("\\|", "").count("|"))
+    assert [len(width) for width in widths] == [1, 1, 1, 1]
+
+
+def test_markdown_shows_text_as_it_is() -> None:
+    text = markdown(made(*EVERY_KIND))
+    assert "arm: \\`E\\|F\\`" in text
+    assert "see \\<it>" in text
+
+
+# --- patches -----------------------------------------------------------------------------------
+
+CHANGES = (
+    Change("carriage.rs", b"a\r\nb\r\n", b"a\r\nnew\r\nb\r\n"),
+    Change("form-feed.rs", b"a\x0cb\nc\n", b"a\x0cb\nnew\nc\n"),
+    Change("new/file.rs", None, b"one\ntwo\n"),
+    Change("new/open.rs", None, b"one\ntwo"),
+    Change("open.rs", b"a\nb", b"a\nb\nc"),
+    Change("opened.rs", b"a\nb\n", b"a\nb"),
+    Change("same.rs", b"a\n", b"a\n"),
+    Change("utf-8.rs", "ä\u2028ö\n".encode(), "ä\u2028ö\nü\n".encode()),
+)
+
+
+def test_git_makes_of_a_patch_what_it_says(tmp_path: Path) -> None:
+    for change in CHANGES:
+        if change.before is not None:
+            add_file(tmp_path, change.path, change.before)
+    commit(tmp_path)
+    file = add_file(tmp_path, ".git/changes.patch", patch(CHANGES).encode())
+    git(tmp_path, "apply", "--whitespace=nowarn", str(file))
+    for change in CHANGES:
+        assert (tmp_path / change.path).read_bytes() == change.after, change.path
+    assert "same.rs" not in patch(CHANGES)
