@@ -311,6 +311,7 @@ def verify(
     mention of a backend is accounted for). What cargo writes goes to standard error.
     """
     from portkit.errors import VerificationError
+    from portkit.job import scan_tree
     from portkit.report.verified import step_lines, verify_json
     from portkit.verify import STEPS, Tree, Verdict, climb, part_of
     from portkit.verify.process import interruptible
@@ -320,7 +321,7 @@ def verify(
     except KeyError as error:
         names = ", ".join(step.name for step in STEPS)
         raise typer.BadParameter(f"there is no step {error}; the steps are {names}") from None
-    tree = Tree(directory.resolve(), gating, baseline, _progress)
+    tree = Tree(scan_tree(directory, gating=gating), baseline, _progress)
     results = []
     with interruptible():
         for result in climb(steps, tree, keep_going=keep_going):

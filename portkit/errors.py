@@ -84,3 +84,9 @@ class DiskError(PortkitError):
     """The disk is full or a file could not be written."""
 
     exit_code = 21
+
+
+class BusyTreeError(PortkitError):
+    """Another portkit is writing to the tree."""
+
+    exit_code = 22

@@ -26,7 +26,7 @@ class Page:
     text: str
 
 
-# The codes that stand for no construct inside a file, and so have no rule.
+# The codes that have no rule: they are about whole files, or about what a profile holds.
 _FILES: Final = {
     "PK101": (
         "copied_file",
@@ -50,6 +50,35 @@ _FILES: Final = {
 
         The HIP bindings, the crate of kernels, tests and pages of documentation come from
         templates. A file that stands already is left as it is.""",
+    ),
+    "PK104": (
+        "override",
+        """An item whose copy comes from a template, because the two platforms' libraries differ.
+
+        The codebase's profile names the item and gives the reason, with the fingerprint of each
+        upstream version that the template was written against. Where upstream has changed the item
+        since, the finding is `review`: see whether the template must follow.""",
+    ),
+    "PK105": (
+        "page_section",
+        """A page of documentation that gains a section.
+
+        The codebase's profile holds the section and the heading that it stands before. Other
+        mentions in documentation are left alone and counted (PK102).""",
+    ),
+    "PK106": (
+        "guard",
+        """A statement at the beginning of a function that has no ROCm path but can be reached.
+
+        Without it a ROCm tensor fails deep inside. The codebase's profile holds the statement: it
+        takes the path that works on every device, or says at once what is missing.""",
+    ),
+    "PK107": (
+        "repair",
+        """A bug of the CUDA side that its copy does not carry on.
+
+        The codebase's profile holds the change and the evidence. The CUDA side is left as it is,
+        and the finding is a `review`: upstream should hear of it.""",
     ),
     "PK901": (
         "syntax_error",

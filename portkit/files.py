@@ -56,9 +56,7 @@ def analogs(port: Port) -> Mapping[str, str]:
                 elif cfg.requires(port.vendor.source):
                     found[target] = _renamed_path(port, target, stem=True)
     for path in list(found):
-        if path in dropped or found[path] == path or _unported(port, path):
-            del found[path]
-        elif port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path:
+        if path in dropped or found[path] == path or _unported(port, path) or (port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path):
             del found[path]
     return dict(sorted(found.items()))
 

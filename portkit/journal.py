@@ -31,7 +31,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DiskError, PortkitError
+from portkit.errors import BusyTreeError, DiskError
 from portkit.paths import path_fault
 from portkit.vcs import find_repository
 
@@ -41,12 +41,6 @@ if TYPE_CHECKING:
     from portkit.disk import Disk
 
 FORMAT: Final = 1
-
-
-class BusyTreeError(PortkitError):
-    """Another portkit is writing to the tree."""
-
-    exit_code = 22
 
 
 class State(StrEnum):

@@ -52,16 +52,19 @@ def without(found: Picture, *paths: str) -> Picture:
 
 # --- trees that are refused as a whole ---------------------------------------------------------
 
+
+def make_folder(place: Path) -> None:
+    place.unlink()
+    place.mkdir()
+
+
 NOT_WORKSPACES: dict[str, tuple[Prepare, str]] = {
-    "no manifest": (lambda root: (root / "Cargo.toml").unlink(), "it has no Cargo.toml"),
-    "broken TOML": (lambda root: (root / "Cargo.toml").write_text("[workspace"), "mend it first"),
-    "not UTF-8": (lambda root: (root / "Cargo.toml").write_bytes(b"# \xe9\n"), "mend it first"),
-    "a folder": (
-        lambda root: ((root / "Cargo.toml").unlink(), (root / "Cargo.toml").mkdir()),
-        "mend it first",
-    ),
+    "no manifest": (Path.unlink, "it has no Cargo.toml"),
+    "broken TOML": (lambda place: place.write_text("[workspace"), "mend it first"),
+    "not UTF-8": (lambda place: place.write_bytes(b"# \xe9\n"), "mend it first"),
+    "a folder": (make_folder, "mend it first"),
     "another manifest": (
-        lambda root: (root / "Cargo.toml").write_text("[profile.release]\n"),
+        lambda place: place.write_text("[profile.release]\n"),
         "neither [workspace] nor [package]",
     ),
 }
@@ -71,7 +74,7 @@ NOT_WORKSPACES: dict[str, tuple[Prepare, str]] = {
 @pytest.mark.parametrize("kind", NOT_WORKSPACES)
 def test_not_a_cargo_workspace(candle: Path, command: str, kind: str) -> None:
     prepare, sentence = NOT_WORKSPACES[kind]
-    prepare(candle)
+    prepare(candle / "Cargo.toml")
     before = picture(candle)
     check_refused(invoke(command, candle), 10, str(candle), sentence)
     assert picture(candle) == before

@@ -22,8 +22,6 @@ def test_no_trace_of_the_template(shared: str) -> None:
     for path, text in files.items():
         assert not re.search(r"\{\{ |\{%|portkit", text, re.IGNORECASE), path
         assert text.endswith("\n") and not text.endswith("\n\n"), path
-        long = [line for line in text.splitlines() if len(line) > 100 and "](" not in line]
-        assert path.endswith(".md") or not [line for line in long if "| [`" not in line], path
 
 
 def test_dependencies_that_the_workspace_shares() -> None:

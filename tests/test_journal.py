@@ -23,8 +23,8 @@ from apply_support import (
 
 from portkit.apply import Change, recover, write
 from portkit.disk import Disk
-from portkit.errors import DiskError, OutsideTreeError, PortkitError
-from portkit.journal import BusyTreeError, journals
+from portkit.errors import BusyTreeError, DiskError, OutsideTreeError, PortkitError
+from portkit.journal import journals
 
 
 @pytest.fixture(autouse=True)

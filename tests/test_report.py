@@ -269,8 +269,8 @@ def test_the_table_ends_with_what_to_do(report: Report, last: str) -> None:
     assert table(report, PLAIN).rstrip("\n").split("\n\n")[-1].startswith(last)
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
-def test_the_table_fits_the_width(candle: Path, width: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_the_table_fits_the_width(width: int) -> None:
     for text in (
         table(made(*EVERY_KIND, unaccounted=1), Terminal(width), everything=True),
         "\n".join(wrapped("a sentence of several words " * 9, width, "    ")),
@@ -318,8 +318,8 @@ def test_colours(
 
 
 def test_a_pipe_has_the_same_width_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "57")
-    assert terminal(Stream(tty=True)).width == 57  # type: ignore[arg-type]
+    monkeypatch.setenv("COLUMNS", "73")
+    assert terminal(Stream(tty=True)).width == 73  # type: ignore[arg-type]
     assert terminal(Stream(tty=False)).width == 100  # type: ignore[arg-type]
 
 

@@ -27,7 +27,8 @@ def table(
         everything: list the places that are mechanical or kept as well.
         source: show the lines that hold unaccounted mentions.
     """
-    lines = [terminal.bold(_headline(report)), ""]
+    lines = [terminal.bold(line) for line in wrapped(_headline(report), terminal.width)]
+    lines.append("")
     lines += _counts(report, terminal)
     listed = [s for s in report.sites if everything or _wants_a_person(s)]
     for title, sites in _sections(listed):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Select Graphic Rendition, ECMA-48 section 8.3.117.
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
 _WIDTH: Final = 100
-_NARROWEST: Final = 40
+_NARROWEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True)

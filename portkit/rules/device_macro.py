@@ -15,7 +15,7 @@ from portkit import emit
 from portkit.finding import Edit, Finding
 from portkit.port import DeviceMacro
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
+from portkit.source import field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding
 from portkit.names import normal
 from portkit.port import Gating
 from portkit.rules import Rule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from portkit.verify.ladder import Step, failed, passed
@@ -34,7 +35,7 @@ def take(tree: Tree) -> Outcome:
 def errors(lines: Sequence[str]) -> list[str]:
     """Return the first errors of cargo and rustc, each with its place if it has one."""
     found: list[str] = []
-    for line, following in zip(lines, (*lines[1:], ""), strict=True):
+    for line, following in pairwise((*lines, "")):
         if line.startswith("error"):
             place = following.strip()
             found.append(f"{line} ({place[4:]})" if place.startswith("--> ") else line)

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from portkit.cache import cache_folder
-from portkit.job import VENDOR, scan_tree
 from portkit.verify import baseline, process
 from portkit.verify.settings import load_settings
 
@@ -28,21 +27,19 @@ class Tree:
     """A ported tree.
 
     Attributes:
-        root: the directory of the workspace's root manifest, absolute.
-        gating: how it was ported, ``dummy`` or ``cfg``.
+        scan: the scan of the tree.
         revision: the commit to compare with; empty for the one on which apply was run.
         say: is given each line that cargo writes, and what is being done.
     """
 
-    root: Path
-    gating: str
+    scan: Scan
     revision: str
     say: Callable[[str], None]
 
     @cached_property
-    def scan(self) -> Scan:
-        """The scan of the tree."""
-        return scan_tree(self.root, gating=self.gating)
+    def root(self) -> Path:
+        """The directory of the workspace's root manifest, absolute."""
+        return self.scan.port.workspace.root.resolve()
 
     @cached_property
     def settings(self) -> Settings:
@@ -58,7 +55,7 @@ class Tree:
     @property
     def feature(self) -> str:
         """The Cargo feature of the port."""
-        return VENDOR
+        return self.scan.port.vendor.name
 
     @cached_property
     def commit(self) -> str:

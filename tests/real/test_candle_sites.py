@@ -80,7 +80,7 @@ def matching(scan: Scan, site: dict[str, Any]) -> list[Finding]:
     ]
     by_symbol = [f for f in found if f.symbol == symbol or f.symbol.startswith(f"{symbol}::")]
     # "dtype selection" and "test guard" are descriptions, not symbols.
-    return by_symbol if symbol[0].isupper() and "::" in symbol or by_symbol else found
+    return by_symbol if (symbol[0].isupper() and "::" in symbol) or by_symbol else found
 
 
 def ordinal(site: dict[str, Any]) -> int:

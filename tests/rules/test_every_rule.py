@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 from harness import FIXTURES, Case, Run, cases, runs
 
+from portkit.finding import Applicability
+from portkit.parity import unpaired
 from portkit.rules import rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from portkit.rules import Rule
+    from portkit.scan import Scan
 
 EVERY = [rule.name for rule in rules()]
 # Rules that only say what is left alone.
@@ -45,6 +50,24 @@ def test_names_of_cases_say_whether_they_change(rule: str) -> None:
             assert not run.changes, run.case.name
         elif rule not in WRITES_NOTHING:
             assert run.case.has("after"), run.case.name
+
+
+@pytest.mark.parametrize("left_out", rules(), ids=lambda rule: rule.name)
+def test_leaving_it_out_is_reported(left_out: Rule) -> None:
+    """Without a rule, coverage, parity or a finding for a person shows what it would have done."""
+    rest = [rule for rule in rules() if rule is not left_out]
+    lost = []
+    for run in runs(left_out.name):
+        ported = run.port(run.before, rest)
+        if ported != run.after:
+            lost.append(run)
+            assert _losses(run.scan(ported, rest)) > _losses(run.scan(run.after)), str(run)
+    assert lost or left_out.name in WRITES_NOTHING
+
+
+def _losses(scan: Scan) -> int:
+    manual = [f for f in scan.findings if f.applicability is Applicability.MANUAL]
+    return len(scan.unaccounted) + len(unpaired(scan)) + len(manual)
 
 
 def test_rustfmt_leaves_every_tree_alone() -> None:

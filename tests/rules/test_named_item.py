@@ -11,5 +11,5 @@ class TestFixtures(FixtureSuite): ...
 
 
 def test_it_names_the_kind_of_item() -> None:
-    found = findings("named_item", "types_and_constants")
+    found = findings("named_item", "an_item_of_each_kind")
     assert [f.construct for f in found] == ["type", "const", "struct", "trait", "static"]

@@ -11,7 +11,7 @@ class TestFixtures(FixtureSuite): ...
 
 
 @pytest.mark.parametrize(
-    "case", ["a_pattern_of_several_backends", "a_pattern_nested_in_a_tuple", "a_pattern_of_strings"]
+    "case", ["a_pattern_of_several_backends", "nested_in_a_tuple", "a_pattern_of_strings"]
 )
 def test_it_is_mechanical(case: str) -> None:
     assert [s[:2] for s in said("or_pattern", case)] == [("safe", "todo")]

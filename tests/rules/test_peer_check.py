@@ -16,5 +16,5 @@ def test_it_is_to_be_reviewed_and_writes_nothing() -> None:
 
 
 def test_a_decision_of_the_profile_gives_the_reason() -> None:
-    (found,) = findings("peer_check", "unchanged_where_a_decision_is_in_the_profile")
+    (found,) = findings("peer_check", "unchanged_workaround_that_the_profile_explains")
     assert found.message == "Metal has no half-precision atomics; AMD has"

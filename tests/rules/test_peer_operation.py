@@ -14,4 +14,4 @@ def test_it_is_to_be_reviewed() -> None:
     assert said("peer_operation", "unchanged_operation_that_only_a_peer_has") == [
         ("review", "none", "Operation for Attention::metal_fwd")
     ]
-    assert said("peer_operation", "an_operation_that_both_have") == []
+    assert said("peer_operation", "where_both_have_it") == []

@@ -1,4 +1,4 @@
-//! The functions of [`sys`](super::sys) with [`Result`]s.
+//! The functions of [`sys`] with [`Result`]s.
 //!
 //! Nothing here looks after the life of a handle or the order of work, so most of it is unsafe.
 

@@ -1,0 +1,135 @@
+"""What cargo says of the ported candle: types, lints, layout, CPU tests.
+
+Every command runs with the kernels left out, so that no compiler of AMD's is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from portkit.cache import cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.real
+
+CORE = ("-p", "candle-core", "-p", "candle-nn")
+CORE_ROCM = (*CORE, "--features", "candle-core/rocm,candle-nn/rocm")
+# Lints of the bindings crate count too: it is part of the port.
+LINTED = (*CORE, "-p", "candle-hip")
+
+
+def cargo(root: Path, *arguments: str) -> str:
+    """Run cargo and return what it wrote; products are shared between the trees of a version."""
+    environment = {
+        **os.environ,
+        "CANDLE_ROCM_KERNELS": "none",
+        "CARGO_TARGET_DIR": str(cache_folder() / "target" / "tests"),
+        "CARGO_TERM_COLOR": "never",
+    }
+    done = subprocess.run(
+        ["cargo", *arguments],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout
+
+
+def warnings(output: str) -> Counter[str]:
+    """Return how often each warning occurs, wherever it stands."""
+    found = re.findall(r"^(?:\S+: )?(warning: .*)$", output, re.MULTILINE)
+    return Counter(w for w in found if "generated" not in w)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--workspace",), ("--workspace", "--features", "rocm")],
+    ids=["no feature", "rocm"],
+)
+def test_the_whole_workspace_type_checks(
+    ported: Callable[[str], Path], arguments: tuple[str, ...]
+) -> None:
+    assert not warnings(cargo(ported("0.11.1"), "check", "--all-targets", *arguments))
+
+
+@pytest.mark.parametrize("arguments", [CORE, CORE_ROCM], ids=["no feature", "rocm"])
+@pytest.mark.parametrize(
+    ("version", "gating"),
+    [("0.11.1", "cfg"), ("0.10.2", "dummy"), ("0.10.2", "cfg"), ("0.9.2", "dummy"), ("0.9.2", "cfg")],
+)
+def test_core_and_nn_type_check(
+    pristine: Callable[[str], Path],
+    ported: Callable[[str, str], Path],
+    version: str,
+    gating: str,
+    arguments: tuple[str, ...],
+) -> None:
+    before = warnings(cargo(pristine(version), "check", "--all-targets", *CORE))
+    after = warnings(cargo(ported(version, gating), "check", "--all-targets", *arguments))
+    assert after <= before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [("--workspace",), ("--workspace", "--features", "rocm")],
+    ids=["no feature", "rocm"],
+)
+@pytest.mark.parametrize(
+    ("version", "gating"),
+    [("0.11.1", "cfg"), ("0.10.2", "dummy"), ("0.10.2", "cfg"), ("0.9.2", "dummy"), ("0.9.2", "cfg")],
+)
+def test_the_whole_workspace_of_the_other_versions_type_checks(
+    pristine: Callable[[str], Path],
+    ported: Callable[[str, str], Path],
+    version: str,
+    gating: str,
+    arguments: tuple[str, ...],
+) -> None:
+    before = warnings(cargo(pristine(version), "check", "--all-targets", "--workspace"))
+    after = warnings(cargo(ported(version, gating), "check", "--all-targets", *arguments))
+    assert after <= before
+
+
+@pytest.mark.parametrize("gating", ["dummy", "cfg"])
+@pytest.mark.parametrize("version", ["0.9.2", "0.10.2", "0.11.1"])
+def test_it_is_formatted(
+    ported: Callable[[str, str], Path], version: str, gating: str
+) -> None:
+    cargo(ported(version, gating), "fmt", "--check")
+
+
+@pytest.mark.parametrize(
+    "features", [(), ("--features", "candle-core/rocm,candle-nn/rocm")], ids=["no feature", "rocm"]
+)
+def test_it_has_no_lint_that_the_pristine_tree_lacks(
+    pristine: Callable[[str], Path], ported: Callable[[str], Path], features: tuple[str, ...]
+) -> None:
+    before = warnings(cargo(pristine("0.11.1"), "clippy", "--all-targets", *CORE))
+    after = warnings(cargo(ported("0.11.1"), "clippy", "--all-targets", *LINTED, *features))
+    assert after <= before
+
+
+def test_the_cpu_tests_give_the_results_of_the_pristine_tree(
+    pristine: Callable[[str], Path], ported: Callable[[str], Path]
+) -> None:
+    def results(root: Path) -> list[str]:
+        output = cargo(root, "test", "--no-fail-fast", *CORE)
+        return sorted(re.findall(r"^test (.+? \.\.\. \w+)", re.sub(r" \(line \d+\)", "", output), re.M))
+
+    before = results(pristine("0.11.1"))
+    assert len(before) > 300
+    assert results(ported("0.11.1")) == before

@@ -1,0 +1,42 @@
+"""The pages of `docs/rules`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from portkit import docs
+from portkit.explain import Page, pages
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_pages_are_those_that_would_be_made_now() -> None:
+    """Run `python -m portkit.docs` where this fails."""
+    stored = {p.name: p.read_text() for p in (ROOT / docs.DOCS).glob("*.md")}
+    assert stored == docs.made(ROOT)
+
+
+def test_every_code_has_a_page() -> None:
+    sources = [p.read_text() for p in (ROOT / "portkit").glob("*.py")]
+    sources += [p.read_text() for p in (ROOT / "portkit/rules").glob("*.py")]
+    named = {code for text in sources for code in re.findall(r'"(PK\d{3})"', text)}
+    assert named == {page.code for page in pages()}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.code)
+def test_a_page_begins_with_one_sentence_and_gives_reasons(page: Page) -> None:
+    assert page.title.endswith((".", ":"))
+    assert len(page.title) < 120
+    assert page.text
+
+
+def test_pages_of_codes_that_are_gone_are_taken_away(tmp_path: Path) -> None:
+    stale = tmp_path / docs.DOCS / "PK999-gone.md"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("gone")
+    assert docs.main([str(tmp_path)]) == 0
+    assert not stale.exists()
+    assert (stale.parent / "index.md").exists()
