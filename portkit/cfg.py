@@ -1,7 +1,7 @@
 """Conditions of Rust's conditional compilation, as far as a port needs them.
 
 Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``any(..)``,
-``not(..)`` and options such as ``feature = "cuda"``.
+``not(..)``, ``true``, ``false`` and options such as ``feature = "cuda"``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 _TOKEN = re.compile(r'\s*(all|any|not)\s*\(|\s*(\))|\s*(,)|\s*([A-Za-z_]\w*(?:\s*=\s*"[^"]*")?)')
 _PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
 _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
+# `true` holds as `all()` does, and `false` no more than `any()`.
+_CONSTANTS = {"true": "all", "false": "any"}
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
@@ -91,7 +93,11 @@ def parse_cfg(attribute: str) -> Cfg | None:
             if len(stack) == 1:
                 return None
             name, operands = stack.pop()
+            if name == "not" and len(operands) != 1:
+                return None
             stack[-1][1].append(Cfg(name, tuple(operands)))
+        elif option in _CONSTANTS:
+            stack[-1][1].append(Cfg(_CONSTANTS[option]))
         elif option:
             feature = _FEATURE.match(option)
             stack[-1][1].append(Cfg("", (), feature.group(1) if feature else ""))

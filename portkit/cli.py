@@ -303,12 +303,13 @@ def verify(
     json: Annotated[
         bool, typer.Option("--json", help="Print a document instead of lines.")
     ] = False,
-) -> int:
+) -> None:
     """Prove what a port claims, step by step.
 
     The steps: format (rustfmt leaves the tree as it is), check (it type-checks, without the feature
     and with it), regress (the CPU tests give the results that they gave before), coverage (every
-    mention of a backend is accounted for). What cargo writes goes to standard error.
+    mention of a backend is accounted for), parity (ROCm has what CUDA has). What cargo writes goes
+    to standard error.
     """
     from portkit.errors import VerificationError
     from portkit.job import scan_tree
@@ -330,9 +331,12 @@ def verify(
                 _print("\n".join(step_lines(result, _terminal())))
     if json:
         _print(verify_json(directory.as_posix(), baseline, results), end="")
-    if any(result.verdict is Verdict.FAILED for result in results):
-        return VerificationError.exit_code
-    return 0
+    lost = [result.step for result in results if result.verdict is Verdict.FAILED]
+    if lost:
+        raise VerificationError(
+            f"{directory} does not pass {' and '.join(lost)}: mend what the evidence names and"
+            " verify again"
+        )
 
 
 @_command

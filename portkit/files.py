@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 ANALOG, KEPT, ADDED, PAGE, UNREAD = "PK101", "PK102", "PK103", "PK105", "PK902"
 
 
+_DECLARATION = re.compile(rb"^(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
+
+
 def analogs(port: Port) -> Mapping[str, str]:
     """Return the files that are copied whole, with the path of the copy.
 
@@ -42,7 +46,7 @@ def analogs(port: Port) -> Mapping[str, str]:
         renamed = _renamed_path(port, path)
         if renamed != path:
             found[path] = renamed
-        if b"mod " not in source.data:
+        if not _DECLARATION.search(source.data):
             continue
         for node, attributes in grouped(source.tree.root_node):
             if node.type != "mod_item" or node.child_by_field_name("body") is not None:
@@ -262,7 +266,8 @@ def _unported(port: Port, path: str) -> str:
     for feature in sorted(port.vendor.unported):
         if feature.replace("-", "_") == stem:
             return feature
-    for node in source.tree.root_node.children:
+    attributes = source.tree.root_node.children if b"#![cfg" in source.data else ()
+    for node in attributes:
         if node.type == "inner_attribute_item":
             cfg = parse_cfg(node_text(node))
             for feature in sorted(port.vendor.unported):

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Block comments nest (the Rust reference, chapter "Comments"): two levels are looked into.
+_BLOCK = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/"
+for _level in range(2):
+    _BLOCK = rf"/\*(?:[^*/]|\*(?!/)|/(?!\*)|{_BLOCK})*\*/"
 _TOKEN = re.compile(
-    r"""
-    (?P<comment> //[^\n]* | /\*.*?\*/ )
+    rf"""
+    (?P<comment> //[^\n]* | {_BLOCK} )
   | (?P<string> [bc]?r(?P<hashes>\#*)".*?"(?P=hashes) | [bc]?"(?:[^"\\]|\\.)*" )
   | (?P<char> b?'(?:\\.[^'\n]*|[^'\\\n])' )
   | (?P<word> (?:r\#)?[A-Za-z_]\w* )
@@ -73,7 +77,7 @@ class NameTable:
 
     def _prose_word(self, match: re.Match[str]) -> str:
         word = match.group()
-        if word.startswith("http"):
+        if "://" in word:
             return word
         return self.prose[word] if word in self.prose else self.word(word)
 

@@ -61,6 +61,7 @@ class Port:
         codebase: what is particular to the codebase.
         gating: how a tree without the feature is kept compiling.
         regenerate: whether files that were written before are replaced where they differ.
+        mentions: the offsets of the backend mentions in each file that has any, by path.
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
     """
@@ -70,15 +71,9 @@ class Port:
     codebase: CodebaseProfile
     gating: Gating
     regenerate: bool = False
+    mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def mentions(self) -> Mapping[str, list[int]]:
-        """The offsets of the backend mentions in each file that has any, by path."""
-        words = (*self.vendor.vocabulary, *self.vendor.peer_vocabulary)
-        found = {p: s.offsets(words) for p, s in self.workspace.sources.items()}
-        return {path: offsets for path, offsets in found.items() if offsets}
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:

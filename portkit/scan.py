@@ -81,7 +81,7 @@ def scan(
     """
     from portkit.port import Gating
 
-    port = Port(workspace, vendor, codebase, Gating(gating), regenerate)
+    port = Port(workspace, vendor, codebase, Gating(gating), regenerate, _mentions(workspace, vendor))
     port = replace(port, macros=_device_macros(port))
     port = replace(port, analogs=files.analogs(port))
     by_node: dict[str, list[Rule]] = {}
@@ -113,15 +113,22 @@ def scan(
     return Scan(port, tuple(findings), tuple(sorted(unaccounted)))
 
 
+def _mentions(workspace: Workspace, vendor: VendorProfile) -> Mapping[str, list[int]]:
+    words = (*vendor.vocabulary, *vendor.peer_vocabulary)
+    found = {path: source.offsets(words) for path, source in workspace.sources.items()}
+    return {path: offsets for path, offsets in found.items() if offsets}
+
+
 def _device_macros(port: Port) -> Mapping[str, DeviceMacro]:
     """Return the macros of the tree that take an argument for the source vendor."""
     from portkit.rules.device_macro import describe
 
     found: dict[str, DeviceMacro] = {}
     definition = b"macro_rules!"
+    parameter = re.compile(rf"\$\w*(?:{port.vendor.source})\w*\s*:".encode())
     for path in port.mentions:
         source = port.workspace.sources[path]
-        if not path.endswith(".rs") or definition not in source.data:
+        if not path.endswith(".rs") or not parameter.search(source.data):
             continue
         if port.codebase.kept(path):
             continue

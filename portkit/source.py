@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from portkit.finding import Span
 
+# The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
+_DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")
 COMMENTS = frozenset({"line_comment", "block_comment"})
 """The kinds of comment, doc comments included."""
 ATTACHED = COMMENTS | {"attribute_item"}
@@ -116,7 +118,7 @@ def grouped(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
     attached: list[Node] = []
     for child in node.children:
         if child.type in ATTACHED and (
-            child.type == "attribute_item" or attached or node_text(child).startswith(("///", "/**"))
+            child.type == "attribute_item" or attached or _DOC.match(node_text(child))
         ):
             attached.append(child)
         else:

@@ -15,6 +15,7 @@ from portkit import __version__, workspace
 from portkit.apply import Recovery
 from portkit.explain import pages
 from portkit.fetch import FetchedWorkspace
+from portkit.verify import STEPS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -426,3 +427,9 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     assert "portkit.rules.match_arm" in imported
     slow = {"rich", "asyncio", "email", "http.client", "xml", "unittest", "portkit.fetch"}
     assert imported & slow == set()
+
+
+def test_the_help_of_verify_names_every_step() -> None:
+    said = " ".join(invoke("verify", "--help").out.split())
+    for step in STEPS:
+        assert f"{step.name} ({step.shows})" in said

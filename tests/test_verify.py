@@ -107,7 +107,7 @@ def test_an_error_is_a_failure_of_its_step(tree: Tree) -> None:
 @pytest.mark.parametrize(
     ("only", "until", "wanted"),
     [
-        ((), "", ["format", "check", "regress", "coverage"]),
+        ((), "", ["format", "check", "regress", "coverage", "parity"]),
         ((), "check", ["format", "check"]),
         (("coverage", "format"), "", ["format", "coverage"]),
         (("coverage", "format"), "check", ["format"]),
@@ -360,16 +360,23 @@ def verify(candle: Path, *options: str) -> dict[str, tuple[str, list[str]]]:
 
 def test_every_step_passes_on_a_good_tree(tmp_path: Path, cargo: Path) -> None:
     candle = make_candle(tmp_path / "candle")
+    invoke("apply", candle, "--no-format")
     tested = tmp_path / "tested"
     tested.write_text(CARGO_TEST.replace("FAILED", "ok"))
     script(cargo, f'test "$1" != test || cat {tested}')
-    found = verify(candle, "--gating", "dummy")
+    found = verify(candle)
     assert {step: verdict for step, (verdict, _) in found.items()} == {
-        "format": "passed",
-        "check": "passed",
-        "regress": "passed",
-        "coverage": "passed",
+        step.name: "passed" for step in STEPS
     }
+
+
+def test_a_failure_ends_with_a_sentence(tmp_path: Path, cargo: Path) -> None:
+    candle = make_candle(tmp_path / "candle")
+    script(cargo, "exit 101")
+    done = invoke("verify", candle, "--keep-going")
+    assert done.code == 20
+    last = done.err.splitlines()[-1]
+    assert last.startswith(f"error: {candle} does not pass format and check and regress")
 
 
 def test_cargo_is_run_as_the_profile_says(tmp_path: Path, cargo: Path) -> None:
@@ -554,7 +561,7 @@ def test_the_ladder_with_the_real_cargo(tmp_path: Path, monkeypatch: pytest.Monk
     invoke("apply", candle, "--skip", "PK103,PK203", "--allow-dirty")
     found = verify(candle)
     assert {step: verdict for step, (verdict, _) in found.items()} == dict.fromkeys(
-        ("format", "check", "regress", "coverage"), "passed"
+        ("format", "check", "regress", "coverage", "parity"), "passed"
     )
     assert found["regress"][1][0].startswith("2 tests give the same results as ")
 

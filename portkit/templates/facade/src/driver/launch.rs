@@ -1,4 +1,4 @@
-use super::slice::Region;
+use super::region::Region;
 use super::{
     result, sys, DeviceRepr, HipError, HipEvent, HipFunction, HipSlice, HipStream, HipView,
     HipViewMut,

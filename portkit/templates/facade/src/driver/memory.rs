@@ -1,4 +1,4 @@
-use super::slice::Uses;
+use super::uses::Uses;
 use super::{
     result, DevicePtr, DevicePtrMut, DeviceRepr, HipError, HipSlice, HipStream, HostSlice,
     ValidAsZeroBits,

@@ -13,11 +13,14 @@ mod memory;
 mod module;
 mod pinned;
 mod pointer;
+mod region;
 mod repr;
 pub mod result;
 mod slice;
 mod stream;
 pub mod sys;
+mod uses;
+mod view;
 
 pub use context::HipContext;
 pub use event::HipEvent;
@@ -28,8 +31,9 @@ pub use pinned::PinnedHostSlice;
 pub use pointer::{DevicePtr, DevicePtrMut, DeviceSlice, HostSlice, SyncOnDrop};
 pub use repr::{DeviceRepr, ValidAsZeroBits};
 pub use result::HipError;
-pub use slice::{HipSlice, HipView, HipViewMut};
+pub use slice::HipSlice;
 pub use stream::HipStream;
+pub use view::{HipView, HipViewMut};
 
 /// The types that own their handles.
 pub mod safe {

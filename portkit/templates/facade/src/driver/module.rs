@@ -1,4 +1,4 @@
-use super::slice::UNTRACKED;
+use super::uses::UNTRACKED;
 use super::{result, sys, HipContext, HipError, HipStream, HipViewMut};
 use crate::hiprtc::{Hsaco, HsacoKind};
 use std::ffi::CString;

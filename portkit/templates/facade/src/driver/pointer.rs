@@ -1,4 +1,4 @@
-use super::slice::Region;
+use super::region::Region;
 use super::{sys, HipEvent, HipSlice, HipStream, HipView, HipViewMut};
 use std::sync::Arc;
 

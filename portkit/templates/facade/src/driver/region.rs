@@ -1,0 +1,19 @@
+use super::uses::Uses;
+use super::{sys, HipStream, SyncOnDrop};
+use std::sync::Arc;
+
+/// What slices and views have in common, for the traits and for launches.
+pub(super) trait Region {
+    fn pointer(&self) -> &sys::hipDeviceptr_t;
+    fn len(&self) -> usize;
+    fn uses(&self) -> &Uses;
+    fn stream(&self) -> &Arc<HipStream>;
+
+    fn read_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (*self.pointer(), self.uses().read_on(self.stream(), stream))
+    }
+
+    fn write_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (*self.pointer(), self.uses().write_on(self.stream(), stream))
+    }
+}

@@ -1,0 +1,210 @@
+"""Renaming: token by token, as the Rust reference has tokens."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portkit.names import NameTable, code_only, normal
+from portkit.profile import load_vendor
+
+NAMES = load_vendor("rocm").names
+SMALL = NameTable(
+    words={"CudaStream": "HipStream", "launch": "rocm_launch"},
+    parts=(("CUDA", "ROCM"), ("Cuda", "Rocm"), ("cuda", "rocm")),
+    prose={"CUDA": "ROCm", "Cuda": "ROCm"},
+    kept_strings=r"\w+_cuda",
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # The low-level types carry HIP's names, the high-level ones the backend's.
+        ("CudaStream", "HipStream"),
+        ("CudaDevice", "RocmDevice"),
+        ("QCudaStorage", "QRocmStorage"),
+        ("cuda_backend::CudaError", "rocm_backend::RocmError"),
+        ("NotCompiledWithCudaSupport", "NotCompiledWithRocmSupport"),
+        ("CUDA_DEVICE", "ROCM_DEVICE"),
+        ("cudarc::driver::CudaSlice", "candle_hip::driver::HipSlice"),
+        ("CudaRng::new", "HipRng::new"),
+        ("curand", "hiprand"),
+        ("compile_ptx", "compile_hsaco"),
+        # What is named after no platform stays.
+        ("Barracuda", "Barrarocm"),
+        ("MetalDevice", "MetalDevice"),
+        ("cudnn", "cudnn"),
+    ],
+)
+def test_identifiers(before: str, after: str) -> None:
+    assert NAMES.rust(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"cuda"', '"rocm"'),
+        ('"build with --features cuda"', '"build with --features rocm"'),
+        ('"CUDA error"', '"ROCm error"'),
+        ('"{cuda} of {0}"', '"{rocm} of {0}"'),
+        # An escaped quote does not end a string, an escaped backslash before the quote does.
+        (r'"a \" cuda"', r'"a \" rocm"'),
+        (r'"cuda \\" + cuda_fn()', r'"rocm \\" + rocm_fn()'),
+        # Raw strings end with as many hashes as they began with; byte and C strings are strings.
+        ('r"C:\\cuda\\"', 'r"C:\\rocm\\"'),
+        ('r#"a "cuda" b"#', 'r#"a "rocm" b"#'),
+        ('r##"cuda"#x"##', 'r##"rocm"#x"##'),
+        ('b"cuda"', 'b"rocm"'),
+        ('br#"cuda"#', 'br#"rocm"#'),
+        ('c"cuda"', 'c"rocm"'),
+        # The symbol of a kernel is no prose, however it is quoted.
+        ('"mul_mat_vec_q4_0_q8_1_cuda"', '"mul_mat_vec_q4_0_q8_1_cuda"'),
+        ('"mul_mat_q8_1_cuda2"', '"mul_mat_q8_1_cuda2"'),
+        ('r"quantize_cuda"', 'r"quantize_cuda"'),
+        ('"the cuda kernel"', '"the rocm kernel"'),
+    ],
+)
+def test_strings(before: str, after: str) -> None:
+    assert NAMES.rust(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("// Runs on CUDA.", "// Runs on ROCm."),
+        ("/// See [`CudaDevice`].", "/// See [`RocmDevice`]."),
+        ("// CUDA-capable, cuda's own", "// ROCm-capable, rocm's own"),
+        ("/* CUDA */ cuda", "/* ROCm */ rocm"),
+        # Block comments nest: the identifier is still inside.
+        ("/* a /* b */ CUDA */ CUDA", "/* a /* b */ ROCm */ ROCM"),
+        ("/* a /* b /* c */ */ CUDA */ CUDA", "/* a /* b /* c */ */ ROCm */ ROCM"),
+        # A quote in a comment opens no string, two slashes in a string begin no comment.
+        ("// don't say CUDA\ncuda", "// don't say ROCm\nrocm"),
+        ('"// CUDA" + CUDA', '"// ROCm" + ROCM'),
+        ("// https://docs.example.org/cuda/CUDA.html and cuda", None),
+        ('"http://example.org/cuda" // cuda', None),
+    ],
+)
+def test_comments_and_addresses(before: str, after: str | None) -> None:
+    wanted = before.removesuffix("cuda") + "rocm" if after is None else after
+    assert NAMES.rust(before) == wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("fn f<'cuda>(x: &'cuda str)", "fn f<'rocm>(x: &'rocm str)"),
+        ("impl<'a> F<'a> for Cuda<'a, '_>", "impl<'a> F<'a> for Rocm<'a, '_>"),
+        ("'\"' + cuda + '\"'", "'\"' + rocm + '\"'"),
+        ("'\\'' + cuda", "'\\'' + rocm"),
+        ("b'\"' + cuda", "b'\"' + rocm"),
+        ("'\\u{1F600}' + cuda + 'é'", "'\\u{1F600}' + rocm + 'é'"),
+        ("'outer: loop { cuda() }", "'outer: loop { rocm() }"),
+        ("r#cuda + r#type", "r#rocm + r#type"),
+    ],
+)
+def test_lifetimes_characters_and_raw_identifiers(before: str, after: str) -> None:
+    assert NAMES.rust(before) == after
+
+
+def test_a_word_is_taken_whole() -> None:
+    assert SMALL.rust("launch(relaunch)") == "rocm_launch(relaunch)"
+    assert SMALL.text("launch it on CUDA, not on CUDART") == "rocm_launch it on ROCm, not on ROCMRT"
+
+
+def test_prose_of_a_message_and_of_code_differ() -> None:
+    assert SMALL.rust('CUDA("CUDA") // CUDA') == 'ROCM("ROCm") // ROCm'
+
+
+@pytest.mark.parametrize(
+    ("code", "bare"),
+    [
+        ('cuda("cuda", r#"cuda"#) // cuda', 'cuda("", "")  '),
+        ("a /* cuda /* cuda */ cuda */ b", "a   b"),
+        ("'\"' // cuda", "'\"'  "),
+        ("&'a str", "&'a str"),
+    ],
+)
+def test_code_without_comments_and_strings(code: str, bare: str) -> None:
+    assert code_only(code) == bare
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("f(a, b)", "f(\n    a, // first\n    b,\n)"),
+        ("S { a, b }", "S {\n    a,\n    b,\n}"),
+        ("[1, 2]", "[\n1,\n2,\n]"),
+        ("A => b,", "A => b"),
+        ("let a = b;", "let a = b"),
+        ("a\n/* c /* d */ */ b", "a b"),
+    ],
+)
+def test_layout_does_not_count(one: str, other: str) -> None:
+    assert normal(one) == normal(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a + b", "a - b"), ('"a"', '"b"'), ("f(a)", "f(a, b)"), ("// a\nb", "c")]
+)
+def test_what_it_says_counts(one: str, other: str) -> None:
+    assert normal(one) != normal(other)
+
+
+# Pieces that a text about backends is made of, in any order.
+_PIECES = st.sampled_from(
+    [
+        *("CudaDevice", "cuda", "CUDA", "Cuda::", "CudaStream", "cudarc::driver", "cublas", "ptx"),
+        *(
+            "new_cuda(",
+            "as_cuda_slice",
+            "x",
+            " ",
+            "\n",
+            "(",
+            ")",
+            "<'a>",
+            "'",
+            '"',
+            "\\",
+            "r#",
+            "#",
+        ),
+        *("// ", "/*", "*/", "https://example.org/cuda ", '"q8_cuda"', "b'c'", "é", "Metal", ","),
+    ]
+)
+_TEXTS = st.lists(_PIECES, max_size=30).map("".join)
+
+
+@given(_TEXTS)
+def test_renaming_what_is_renamed_changes_nothing(text: str) -> None:
+    once = NAMES.rust(text)
+    assert NAMES.rust(once) == once
+    assert NAMES.text(NAMES.text(text)) == NAMES.text(text)
+
+
+@given(_TEXTS)
+def test_addresses_are_never_touched(text: str) -> None:
+    address = "https://example.org/CUDA/cuda_toolkit"
+    assert address in NAMES.text(f"{text} {address} {text}")
+
+
+@given(_TEXTS)
+def test_lines_and_layout_are_never_touched(text: str) -> None:
+    assert NAMES.rust(text).count("\n") == text.count("\n")
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_renamed(text: str) -> None:
+    if "c" not in text.lower() and "ptx" not in text.lower() and "nv" not in text.lower():
+        assert NAMES.rust(text) == text
+    code_only(text)
+    normal(text)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "(", ")", "{", "}", "=>", "+"]), max_size=20))
+def test_layout_never_counts(tokens: list[str]) -> None:
+    assert normal(" ".join(tokens)) == normal("\n    ".join(tokens))
+    assert normal(" ".join(tokens)) == normal(" /* c */ ".join(tokens))
