@@ -129,10 +129,9 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
                 yield _Piece(current.start_byte, current.end_byte, copy)
                 continue
         dropped = _evaluated(port, source, current, attached)
-        if dropped is not None:
-            yield dropped
-            if dropped.end >= current.end_byte:
-                continue
+        yield from dropped
+        if dropped and dropped[0].end >= current.end_byte:
+            continue
         if current.type == "match_arm":
             yield from _peer_arm(port, source, current)
         text = source.data[current.start_byte : current.end_byte].decode()
@@ -152,7 +151,7 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
 
 def _evaluated(
     port: Port, source: Source, node: Node, attached: tuple[Node, ...]
-) -> _Piece | None:
+) -> tuple[_Piece, ...]:
     """Evaluate a ``cfg`` that names an unported feature with that feature off."""
     inner = node.children if node.type in WITH_OWN else ()
     own = [*attached, *(c for c in inner if c.type == "attribute_item")]
@@ -161,18 +160,37 @@ def _evaluated(
         value = cfg.without(off)
         if value is None:
             continue
+        if value and _ends_its_block(node) and len(own) == 1:
+            inside = source.data[node.start_byte + 1 : node.end_byte - 1]
+            start = node.start_byte + 1 + len(inside) - len(inside.lstrip())
+            end = node.end_byte - 1 - len(inside) + len(inside.rstrip())
+            braces = _Piece(attribute.start_byte, start, ""), _Piece(end, node.end_byte, "")
+            return braces if start < end else ()
         if value:
             following = re.compile(rb"\s*").match(source.data, attribute.end_byte)
             assert following is not None  # the pattern matches the empty string
-            return _Piece(attribute.start_byte, following.end(), "")
+            return (_Piece(attribute.start_byte, following.end(), ""),)
         start = min(n.start_byte for n in (node, *own))
         end = node.end_byte
         tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
         line = source.data.rfind(b"\n", 0, start) + 1
         if tail is not None and not source.data[line:start].strip():
             start, end = line, tail.end()
-        return _Piece(start, end, "")
-    return None
+        return (_Piece(start, end, ""),)
+    return ()
+
+
+def _ends_its_block(node: Node) -> bool:
+    """Whether a node is a block at the end of another, which needs no braces of its own."""
+    inner = node.named_children[0] if node.type == "expression_statement" else node
+    parent = node.parent
+    return (
+        inner.type == "block"
+        and inner.byte_range == node.byte_range
+        and parent is not None
+        and parent.type == "block"
+        and parent.named_children[-1].id == node.id
+    )
 
 
 def _peer_arm(port: Port, source: Source, arm: Node) -> Iterator[_Piece]:

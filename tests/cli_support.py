@@ -12,7 +12,9 @@ With them come the files that a port adds to any tree (PK103).
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,11 @@ from apply_support import git
 from typer.testing import CliRunner
 
 from portkit.cli import app
+
+ROOT = Path(__file__).parents[1]
+# For a process of its own, also where portkit is not installed.
+PROGRAM = (sys.executable, "-m", "portkit")
+os.environ["PYTHONPATH"] = str(ROOT)
 
 WORKSPACE = Path(__file__).parent / "fixtures" / "cli" / "workspace"
 EDITED = ("PK201", "PK203", "PK301", "PK401", "PK503", "PK505")

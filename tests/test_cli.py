@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git, picture
-from cli_support import EDITED, LIB, MATMUL, Done, add_file, commit, invoke, make_candle
+from cli_support import EDITED, LIB, MATMUL, PROGRAM, Done, add_file, commit, invoke, make_candle
 
 from portkit import __version__, workspace
 from portkit.apply import Recovery
@@ -52,7 +52,7 @@ def line_of(file: Path, text: str) -> int:
 
 def run(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "portkit", *arguments],
+        [*PROGRAM, *arguments],
         cwd=folder,
         env=os.environ | environment,
         capture_output=True,
@@ -192,7 +192,7 @@ def test_the_diff_is_a_patch_that_git_takes(tmp_path: Path) -> None:
         matmul.write_bytes(matmul.read_bytes().replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
         commit(tree)
     patch = subprocess.run(
-        [sys.executable, "-m", "portkit", "apply", "--diff", "--no-format"],
+        [*PROGRAM, "apply", "--diff", "--no-format"],
         cwd=patched,
         capture_output=True,
         check=True,
@@ -375,7 +375,7 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "portkit", "scan"],
+        [*PROGRAM, "scan"],
         cwd=candle,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -391,7 +391,7 @@ def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:
 def test_a_full_disk_is_one_sentence(candle: Path) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         done = subprocess.run(
-            [sys.executable, "-m", "portkit", "scan"],
+            [*PROGRAM, "scan"],
             cwd=candle,
             stdout=full,
             stderr=subprocess.PIPE,

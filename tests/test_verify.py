@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from importlib import resources
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git, picture
-from cli_support import LIB, add_file, commit, invoke, make_candle
+from cli_support import LIB, PROGRAM, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 
 from portkit.errors import ToolError, VerificationError
@@ -183,7 +182,7 @@ def test_a_signal_to_portkit_ends_cargo(
     file = tmp_path / "process"
     script(cargo, f"echo $$ > {file}; exec sleep 60")
     process = subprocess.Popen(
-        [sys.executable, "-m", "portkit", "verify", "--only", "check"],
+        [*PROGRAM, "verify", "--only", "check"],
         cwd=candle,
         stderr=subprocess.PIPE,
         text=True,

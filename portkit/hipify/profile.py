@@ -79,6 +79,8 @@ def _patches(row: dict[str, Any]) -> list[Patch]:
     row = dict(row)
     words = row.pop("each", [None])
     row["files"] = tuple(row["files"])
+    # The place has its own indentation and line end.
+    row["replace"] = row["replace"].strip()
     patches = []
     for word in words:
         texts = {

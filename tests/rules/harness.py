@@ -2,7 +2,7 @@
 
 A case is a folder ``tests/fixtures/rules/<rule>/<case in words>``:
 
-- ``before/``: a tree; without a ``Cargo.toml`` it is the crate of ``MANIFEST``.
+- ``before/``: a tree; without a ``Cargo.toml`` it is a crate named fixture.
 - ``after/``: what the port makes of it, every file. Absent: nothing may change.
 - ``after_cfg/``: the same with ``--gating cfg``. Absent: as ``after/``.
 - ``by_hand/``: the tree as a person ported it, in words of their own: nothing is left to do.
@@ -23,33 +23,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from portkit.files import ADDED
+from tree_support import MANIFEST, Tree, scan_of, workspace_of
+
 from portkit.finding import Status, no_files
 from portkit.plan import conflicts, plan
-from portkit.profile import load_vendor, parse_codebase
 from portkit.rules import rules
-from portkit.scan import Scan, scan
-from portkit.source import Source
-from portkit.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from portkit.finding import Finding
-    from portkit.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
+    from portkit.scan import Scan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "rules"
-MANIFEST = b'[package]\nname = "fixture"\nversion = "0.1.0"\nedition = "2021"\n'
-PROFILE: Mapping[str, Any] = {
-    "name": "fixture",
-    "crate": "fixture",
-    "first_version": "0.1.0",
-    "names": {"words": {}},
-    "dependencies": {},
-}
-
-Tree = dict[str, bytes]
 
 
 @dataclass(frozen=True, order=True)
@@ -107,8 +94,8 @@ class Run:
 
     def scan(self, tree: Tree, chosen: Iterable[Rule] | None = None) -> Scan:
         """Scan a tree with the case's profile; all rules are asked by default."""
-        asked = rules() if chosen is None else tuple(chosen)
-        return _scan(self.case, self.gating, tuple(sorted(tree.items())), asked)
+        profile = self.case.settings.get("profile", {})
+        return scan_of(tree, profile, self.gating, chosen, self.case.folder)
 
     def port(
         self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False
@@ -116,28 +103,6 @@ class Run:
         """Return the tree that the port makes of a tree."""
         changes = plan(self.scan(tree, chosen), rustfmt=rustfmt).changes
         return {**tree, **{change.path: change.after for change in changes}}
-
-
-@cache
-def _scan(
-    case: Case, gating: str, files: tuple[tuple[str, bytes], ...], chosen: tuple[Rule, ...]
-) -> Scan:
-    vendor, codebase = _profiles(case)
-    workspace = workspace_of(dict(files), case.folder)
-    found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
-    return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
-
-
-@cache
-def _profiles(case: Case) -> tuple[VendorProfile, CodebaseProfile]:
-    codebase = parse_codebase({**PROFILE, **case.settings.get("profile", {})})
-    return load_vendor("rocm", codebase), codebase
-
-
-def workspace_of(tree: Tree, root: Path) -> Workspace:
-    """Return a tree that is held in memory as a workspace."""
-    sources = {path: Source(path, data) for path, data in sorted(tree.items())}
-    return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
 
 
 @cache

@@ -17,9 +17,7 @@ def test_a_decision_of_the_profile_makes_it_safe() -> None:
 
 
 def test_without_a_decision_it_is_to_be_reviewed() -> None:
-    assert {s[:2] for s in said("device_check", "in_a_larger_condition")} == {
-        ("review", "todo")
-    }
+    assert {s[:2] for s in said("device_check", "in_a_larger_condition")} == {("review", "todo")}
 
 
 def test_a_decision_to_keep_is_reported_with_its_reason() -> None:

@@ -1,0 +1,69 @@
+"""What the README and the pages beside it say is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_support import invoke
+
+from portkit.explain import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/exit-codes.md")
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Yield each command that the README names, with the options beside it."""
+    for line in README.splitlines():
+        for command in re.findall(r"(?:`|\$ |/)portkit (\w+)", line):
+            yield command, line
+
+
+def test_the_readme_s_commands_and_options_exist() -> None:
+    found = dict.fromkeys(command for command, _ in commands())
+    assert set(found) >= {"fetch", "scan", "apply", "verify", "explain", "rules"}
+    for command, line in commands():
+        said = invoke(command, "--help")
+        assert said.code == 0, command
+        for option in re.findall(r"--[a-z-]+", line):
+            assert option in said.out, f"portkit {command} {option}"
+
+
+def test_the_codes_of_the_readme_exist() -> None:
+    known = {page.code for page in pages()}
+    assert set(re.findall(r"PK\d{3}", README)) <= known
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    place = ROOT / page
+    for link in re.findall(r"\]\(([^)#\s]+)", place.read_text()):
+        assert link.startswith("https://") or (place.parent / link).exists(), link
+
+
+def test_the_targets_of_make_that_are_named_exist() -> None:
+    named = set(
+        re.findall(r"`?make ([a-z.][\w./-]*)", README + (ROOT / "CONTRIBUTING.md").read_text())
+    )
+    assert {"demo", "test", "test-fast"} <= named
+    makefile = (ROOT / "Makefile").read_text().replace("$(INSTALLED):", ".venv/installed:")
+    for target in named:
+        assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), target
+
+
+@pytest.mark.real
+def test_the_readme_shows_what_scan_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke("fetch", "candle@0.11.1", "build/candle-0.11.1").code == 0
+    printed = invoke("scan", "build/candle-0.11.1").out.splitlines()
+    example = README.split("$ portkit scan build/candle-0.11.1\n")[1].split("```")[0]
+    shown = [line for line in example.splitlines() if line not in ("", "...")]
+    assert len(shown) > 10
+    assert [line for line in shown if line not in printed] == []

@@ -1,0 +1,89 @@
+"""Trees that are held in memory, and what a scan says about them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from portkit.files import ADDED
+from portkit.port import Gating, Port
+from portkit.profile import load_vendor, parse_codebase
+from portkit.rules import rules
+from portkit.scan import Scan, scan
+from portkit.source import Source
+from portkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from portkit.profile import CodebaseProfile, VendorProfile
+    from portkit.rules import Rule
+
+Tree = dict[str, bytes]
+
+MANIFEST = b'[package]\nname = "fixture"\nversion = "0.1.0"\nedition = "2021"\n'
+# The least that a codebase profile must hold; it knows nothing of any codebase.
+PROFILE: Mapping[str, Any] = {
+    "name": "fixture",
+    "crate": "fixture",
+    "first_version": "0.1.0",
+    "names": {"words": {}},
+    "dependencies": {},
+}
+
+
+def crate(text: str, **files: str) -> Tree:
+    """Return a crate with this ``src/lib.rs``, and more files of ``src`` by their stems."""
+    sources = {"lib": text, **files}
+    return {
+        "Cargo.toml": MANIFEST,
+        **{f"src/{stem}.rs": text.encode() for stem, text in sources.items()},
+    }
+
+
+def workspace_of(tree: Tree, root: Path = Path()) -> Workspace:
+    """Return a tree as a workspace."""
+    sources = {path: Source(path, data) for path, data in sorted(tree.items())}
+    return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
+
+
+def port_of(tree: Tree, profile: Mapping[str, Any] | None = None, gating: str = "dummy") -> Port:
+    """Return the job of porting a tree."""
+    vendor, codebase = _profiles(json.dumps(profile or {}))
+    return Port(workspace_of(tree), vendor, codebase, Gating(gating))
+
+
+def scan_of(
+    tree: Tree,
+    profile: Mapping[str, Any] | None = None,
+    gating: str = "dummy",
+    chosen: Iterable[Rule] | None = None,
+    root: Path = Path(),
+) -> Scan:
+    """Scan a tree, with all rules by default, without what a port adds to every tree."""
+    asked = rules() if chosen is None else tuple(chosen)
+    return _scan(json.dumps(profile or {}), gating, tuple(sorted(tree.items())), asked, root)
+
+
+@cache
+def _scan(
+    profile: str,
+    gating: str,
+    files: tuple[tuple[str, bytes], ...],
+    chosen: tuple[Rule, ...],
+    root: Path,
+) -> Scan:
+    vendor, codebase = _profiles(profile)
+    workspace = workspace_of(dict(files), root)
+    found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
+    return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
+
+
+@cache
+def _profiles(profile: str) -> tuple[VendorProfile, CodebaseProfile]:
+    codebase = parse_codebase({**PROFILE, **json.loads(profile)})
+    return load_vendor("rocm", codebase), codebase
