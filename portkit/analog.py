@@ -119,18 +119,19 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
                 text = render(override.template, port=port).strip("\n")
                 yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
                 continue
-            repairs = repairs_of(port, source, inner) if current is not node else ()
-            if repairs:
-                copy = copy_range(
-                    port, source, current.start_byte, current.end_byte, current, outer
-                )
-                for repair in repairs:
-                    copy = re.sub(repair.find, repair.replace, copy)
-                yield _Piece(current.start_byte, current.end_byte, copy)
-                continue
         dropped = _evaluated(port, source, current, attached)
         yield from dropped
         if dropped and dropped[0].end >= current.end_byte:
+            continue
+        is_item = current.type in ITEMS
+        repairs = repairs_of(port, source, inner) if is_item and current is not node else ()
+        if repairs:
+            copy = copy_range(
+                port, source, current.start_byte, current.end_byte, current, outer
+            )
+            for repair in repairs:
+                copy = re.sub(repair.find, repair.replace, copy)
+            yield _Piece(current.start_byte, current.end_byte, copy)
             continue
         if current.type == "match_arm":
             yield from _peer_arm(port, source, current)
@@ -140,24 +141,33 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
         if current.child_count == 0 or not (
             port.has_unported_condition(text)
             or port.names_peer(text)
+            or port.names_vendor(text)
             or any(p in text for p in port.vendor.parameters)
             or any(r.symbol.startswith(inner) for r in port.codebase.repairs)
             or any(o.symbol.startswith(inner) for o in port.codebase.overrides)
         ):
             continue
-        is_item = current.type in ITEMS
-        pending += [(c, a, inner if is_item else outer) for c, a in grouped(current)]
+        # The attributes of such a node are its own, not those of the child behind them.
+        own = current.type in WITH_OWN
+        children = ((c, ()) for c in current.children) if own else grouped(current)
+        pending += [(c, a, inner if is_item else outer) for c, a in children]
 
 
 def _evaluated(
     port: Port, source: Source, node: Node, attached: tuple[Node, ...]
 ) -> tuple[_Piece, ...]:
-    """Evaluate a ``cfg`` that names an unported feature with that feature off."""
+    """Evaluate a ``cfg`` that names an unported feature with that feature off.
+
+    What stands under the written vendor's feature is its own and no part of a copy, but for an arm
+    that is turned round.
+    """
     inner = node.children if node.type in WITH_OWN else ()
     own = [*attached, *(c for c in inner if c.type == "attribute_item")]
     off = frozenset(port.vendor.unported)
     for attribute, cfg in conditions_of(own):
         value = cfg.without(off)
+        if cfg.requires(port.vendor.name):
+            value = None if node.type == "match_arm" and _names_vendor(port, node) else False
         if value is None:
             continue
         if value and _ends_its_block(node) and len(own) == 1:
@@ -180,6 +190,10 @@ def _evaluated(
     return ()
 
 
+def _names_vendor(port: Port, arm: Node) -> bool:
+    return port.names_vendor(node_text(arm.child_by_field_name("pattern")))
+
+
 def _ends_its_block(node: Node) -> bool:
     """Whether a node is a block at the end of another, which needs no braces of its own."""
     inner = node.named_children[0] if node.type == "expression_statement" else node
@@ -194,14 +208,23 @@ def _ends_its_block(node: Node) -> bool:
 
 
 def _peer_arm(port: Port, source: Source, arm: Node) -> Iterator[_Piece]:
-    """Give the copy of a source-specific match an arm on the source where a peer has one."""
+    """Give the copy of a source-specific match an arm on the source where a peer has one.
+
+    Where the match has one on the written vendor already, that one is turned round instead.
+    """
     pattern = arm.child_by_field_name("pattern")
-    if pattern is None or not port.names_peer(node_text(pattern)):
+    if pattern is None:
         return
-    for member in pattern_members(pattern):
+    members = pattern_members(pattern)
+    for member in members:
         text = node_text(member)
-        if port.names_peer(text) and not port.names_source(text):
-            if len(pattern_members(pattern)) > 1:
+        if port.names_source(text):
+            continue
+        if port.names_vendor(text):
+            whole = member if len(members) > 1 else arm
+            yield _Piece(whole.start_byte, whole.end_byte, _turned_round(port, source, whole))
+        elif port.names_peer(text) and not _turns_vendor_away(port, arm):
+            if len(members) > 1:
                 new = substitute_peer(port, port.rename(text), port.vendor.source)
                 yield _Piece(member.end_byte, member.end_byte, f" | {new}")
                 continue
@@ -213,6 +236,40 @@ def _peer_arm(port: Port, source: Source, arm: Node) -> Iterator[_Piece]:
                 arm.end_byte,
                 f"{separator}\n{indent}{substitute_peer(port, copy, port.vendor.source)}",
             )
+
+
+def _turns_vendor_away(port: Port, arm: Node) -> bool:
+    """Whether the match of an arm has a member on the written vendor alone."""
+    patterns = (
+        other.child_by_field_name("pattern")
+        for other in (arm.parent.named_children if arm.parent is not None else ())
+        if other.type == "match_arm"
+    )
+    return any(
+        port.names_vendor(node_text(member)) and not port.names_source(node_text(member))
+        for pattern in patterns
+        if pattern is not None
+        for member in pattern_members(pattern)
+    )
+
+
+def _turned_round(port: Port, source: Source, node: Node) -> str:
+    """Return text about the written vendor as the copy has it: about the source vendor.
+
+    The condition that the variant may stand under is the written vendor's, and goes.
+    """
+    vendor = port.vendor
+    back = {vendor.variant: vendor.source.capitalize(), vendor.title: vendor.source}
+    back.setdefault(vendor.name, vendor.source)
+    marks = {word: chr(0xE000 + i) for i, word in enumerate(back)}  # of the private use area
+    start = next((c.start_byte for c in node.children if c.type != "attribute_item"), node.start_byte)
+    text = source.text(start, node.end_byte)
+    for word, mark in marks.items():
+        text = re.sub(rf"\b{word}\b", mark, text)
+    text = port.rename(text)
+    for word, mark in marks.items():
+        text = text.replace(mark, back[word])
+    return text
 
 
 def pattern_members(pattern: Node) -> list[Node]:

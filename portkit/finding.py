@@ -120,4 +120,6 @@ def finding_id(finding: Finding, ordinal: int) -> str:
         The code and eight hexadecimal digits, such as ``PK301-1f0c9a2b``.
     """
     key = "\0".join((finding.code, finding.path, finding.construct, finding.symbol, str(ordinal)))
-    return f"{finding.code}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    # A file's name need not be Unicode.
+    digest = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
+    return f"{finding.code}-{digest[:8]}"

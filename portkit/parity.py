@@ -16,8 +16,8 @@ from portkit.finding import Status
 from portkit.guards import functions, guards
 from portkit.names import normal
 from portkit.port import Gating, conditions_of, item_symbol
+from portkit.rules.added_arms import arms_of
 from portkit.source import field_text, grouped, node_text
-from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
 def _without_arms(port: Port) -> Iterator[Unpaired]:
     """Yield the functions that lack the arms that the profile has for them."""
     for arms in port.codebase.arms:
-        wanted = normal(render(arms.template, gating=port.gating.value))
+        wanted = normal(arms_of(port, arms))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
         for path in port.mentions:
             source = port.workspace.sources[path]

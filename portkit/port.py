@@ -109,6 +109,10 @@ class Port:
         """Whether text names a peer's platform."""
         return bool(self._peer_code.search(text))
 
+    def names_vendor(self, text: str) -> bool:
+        """Whether text names the vendor that is written."""
+        return self.vendor.variant in text or self.vendor.name in text
+
     def names_unported(self, text: str) -> bool:
         """Whether text names a library without a counterpart."""
         return any(word in text for word in self.unported_words)

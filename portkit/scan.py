@@ -301,10 +301,12 @@ def _syntax_error(source: Source, root: Node) -> Finding:
             node = inner or node
             break
         node = inner
+    # What is missing at the end of the file has no bytes of its own.
+    start = min(node.start_byte, len(source.data) - 1)
     return Finding(
         code="PK901",
         path=source.path,
-        span=Span(node.start_byte, max(node.end_byte, node.start_byte + 1)),
+        span=Span(start, max(node.end_byte, start + 1)),
         construct="syntax error",
         symbol=PurePosixPath(source.path).name,
         applicability=Applicability.MANUAL,

@@ -23,10 +23,7 @@ from typer.testing import CliRunner
 
 from portkit.cli import app
 
-ROOT = Path(__file__).parents[1]
-# For a process of its own, also where portkit is not installed.
 PROGRAM = (sys.executable, "-m", "portkit")
-os.environ["PYTHONPATH"] = str(ROOT)
 
 WORKSPACE = Path(__file__).parent / "fixtures" / "cli" / "workspace"
 EDITED = ("PK201", "PK203", "PK301", "PK401", "PK503", "PK505")
@@ -47,6 +44,11 @@ def invoke(*arguments: object) -> Done:
     """Run portkit in this process."""
     done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def environment() -> dict[str, str]:
+    """Return the variables for a process of its own, also where portkit is not installed."""
+    return os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
 
 
 def make_candle(root: Path, *, version: str = "0.11.1", repository: bool = True) -> Path:

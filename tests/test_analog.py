@@ -22,8 +22,7 @@ def copy(text: str, profile: Mapping[str, Any] | None = None) -> str:
 def test_a_copy_is_the_renamed_text() -> None:
     text = '//! CUDA.\nuse cudarc::driver::CudaSlice;\nfn cuda() -> &\'static str { "on CUDA" }\n'
     assert copy(text) == (
-        "//! ROCm.\nuse candle_hip::driver::HipSlice;\n"
-        'fn rocm() -> &\'static str { "on ROCm" }\n'
+        '//! ROCm.\nuse candle_hip::driver::HipSlice;\nfn rocm() -> &\'static str { "on ROCm" }\n'
     )
 
 
@@ -31,11 +30,14 @@ def test_a_copy_is_the_renamed_text() -> None:
     ("text", "wanted"),
     [
         # An item under a feature that is off goes, with its comments and its line.
-        ('fn a() {}\n/// One.\n#[cfg(feature = "cudnn")]\nfn b() {}\nfn c() {}\n', "fn a() {}\nfn c() {}\n"),
+        (
+            'fn a() {}\n/// One.\n#[cfg(feature = "cudnn")]\nfn b() {}\nfn c() {}\n',
+            "fn a() {}\nfn c() {}\n",
+        ),
         # What asks for its absence stays, without the condition.
         ('#[cfg(not(feature = "cudnn"))]\nfn b() {}\n', "fn b() {}\n"),
         # Other conditions decide for themselves.
-        ('#[cfg(unix)]\nfn b() {}\n', "#[cfg(unix)]\nfn b() {}\n"),
+        ("#[cfg(unix)]\nfn b() {}\n", "#[cfg(unix)]\nfn b() {}\n"),
         ('#[cfg(feature = "cuda")]\nfn b() {}\n', '#[cfg(feature = "rocm")]\nfn b() {}\n'),
         # Fields, variants and initializers go with their comma.
         (

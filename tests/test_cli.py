@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git, picture
-from cli_support import EDITED, LIB, MATMUL, PROGRAM, Done, add_file, commit, invoke, make_candle
+from cli_support import (
+    EDITED,
+    LIB,
+    MATMUL,
+    PROGRAM,
+    Done,
+    add_file,
+    commit,
+    environment,
+    invoke,
+    make_candle,
+)
 
 from portkit import __version__, workspace
 from portkit.apply import Recovery
@@ -50,11 +61,11 @@ def line_of(file: Path, text: str) -> int:
     return 1 + next(i for i, line in enumerate(file.read_text().splitlines()) if text in line)
 
 
-def run(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*PROGRAM, *arguments],
         cwd=folder,
-        env=os.environ | environment,
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -194,6 +205,7 @@ def test_the_diff_is_a_patch_that_git_takes(tmp_path: Path) -> None:
     patch = subprocess.run(
         [*PROGRAM, "apply", "--diff", "--no-format"],
         cwd=patched,
+        env=environment(),
         capture_output=True,
         check=True,
     ).stdout
@@ -377,6 +389,7 @@ def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:
     process = subprocess.Popen(
         [*PROGRAM, "scan"],
         cwd=candle,
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -393,6 +406,7 @@ def test_a_full_disk_is_one_sentence(candle: Path) -> None:
         done = subprocess.run(
             [*PROGRAM, "scan"],
             cwd=candle,
+            env=environment(),
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -419,6 +433,7 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, "scan"],
         cwd=candle,
+        env=environment(),
         capture_output=True,
         text=True,
         check=True,

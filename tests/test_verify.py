@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git, picture
-from cli_support import LIB, PROGRAM, add_file, commit, invoke, make_candle
+from cli_support import LIB, PROGRAM, add_file, commit, environment, invoke, make_candle
 from jsonschema import Draft202012Validator
 
 from portkit.errors import ToolError, VerificationError
@@ -131,7 +131,7 @@ def alive(process: int) -> bool:
         return False
 
 
-def wait_until(condition: object, seconds: float = 10) -> None:
+def wait_until(condition: object, seconds: float = 60) -> None:
     assert callable(condition)
     end = time.monotonic() + seconds
     while not condition():
@@ -184,12 +184,13 @@ def test_a_signal_to_portkit_ends_cargo(
     process = subprocess.Popen(
         [*PROGRAM, "verify", "--only", "check"],
         cwd=candle,
+        env=environment(),
         stderr=subprocess.PIPE,
         text=True,
     )
     wait_until(lambda: file.exists() and file.read_text().strip())
     process.send_signal(number)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == code
     assert "Traceback" not in said
     wait_until(lambda: not alive(int(file.read_text())))

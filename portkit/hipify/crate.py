@@ -51,6 +51,11 @@ class KernelModule:
     constant: str
     id: str
 
+    @property
+    def path(self) -> str:
+        """The variant as Rust names it, such as ``Id::Affine``."""
+        return f"Id::{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class KernelsLayout:
@@ -181,6 +186,7 @@ def _render(variables: Mapping[str, object]) -> dict[str, str]:
         autoescape=False,
     )
     environment.filters["rust_array"] = _rust_array
+    environment.filters["rust_string"] = '"{}"'.format
     files = {}
     for name in environment.list_templates():
         if name.endswith(".j2"):
@@ -213,13 +219,13 @@ def _declarations(ffi: str | None) -> str:
     return _CUDA_SOURCE.sub(r"\1.hip", body).rstrip("\n")
 
 
-def _rust_array(names: Iterable[str]) -> str:
-    """Return a Rust array literal of strings, as rustfmt lays it out (array_width 60)."""
-    quoted = [f'"{name}"' for name in names]
-    line = f"[{', '.join(quoted)}]"
+def _rust_array(items: Iterable[str]) -> str:
+    """Return a Rust array literal, as rustfmt lays it out (array_width 60)."""
+    items = list(items)
+    line = f"[{', '.join(items)}]"
     if len(line) <= 60:
         return line
-    return "\n".join(["[", *(f"    {name}," for name in quoted), "]"])
+    return "\n".join(["[", *(f"    {item}," for item in items), "]"])
 
 
 def _text(source: Mapping[str, bytes], path: str) -> str | None:

@@ -7,11 +7,13 @@ as a template for one named function; they are set before its ``_`` arm.
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.finding import Edit, Finding
+from portkit.port import Gating
 from portkit.rules import Rule
 from portkit.rules.match_arm import pattern_key
 from portkit.source import node_text
@@ -20,7 +22,8 @@ from portkit.templates import render
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.port import Place, Port
+    from portkit.profile import Arms
 
 CODE = "PK304"
 
@@ -49,7 +52,7 @@ def check(place: Place) -> Iterator[Finding]:
     indent = place.source.indent(last.start_byte)
     text = ""
     if not standing:
-        text = render(wanted.template, gating=port.gating.value).rstrip()
+        text = arms_of(port, wanted)
         text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
     yield emit.finding(
         place,
@@ -60,6 +63,15 @@ def check(place: Place) -> Iterator[Finding]:
         edits=(Edit(last.start_byte, last.start_byte, text),),
         claims=(),
     )
+
+
+def arms_of(port: Port, arms: Arms) -> str:
+    """Return the arms of a template, each under the feature where the gating asks for it."""
+    text = render(arms.template).rstrip()
+    if port.gating is Gating.CFG:
+        attribute = f"{emit.feature_attribute(port)}\n"
+        text = re.sub(r"^(?=[^\s/})])", lambda _: attribute, text, flags=re.MULTILINE)
+    return text
 
 
 RULE = Rule(CODE, "added_arms", frozenset({"match_block"}), check)

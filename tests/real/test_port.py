@@ -140,6 +140,16 @@ def test_what_is_written_parses(
 
 
 @EACH
+@BOTH
+def test_copies_hold_nothing_of_features_that_are_not_ported(
+    ported: Callable[[str, str], Path], version: str, gating: str
+) -> None:
+    folder = ported(version, gating) / "candle-core" / "src" / "rocm_backend"
+    for file in sorted(folder.glob("*.rs")):
+        assert 'feature = "cudnn"' not in file.read_text(encoding="utf-8"), file
+
+
+@EACH
 def test_the_tool_leaves_no_trace_of_itself(ported: Callable[[str], Path], version: str) -> None:
     root = ported(version)
     for file in sorted(root.rglob("*")):

@@ -45,9 +45,10 @@
 
 #if defined(__HIPCC__)
 // ggml's number for the current device: 0x1000000 and the digits of its gfx name, read as
-// hexadecimal. The caller's number (major and minor version) does not tell gfx90a from gfx900. When
-// the device cannot be asked, the caller's number is all there is.
+// hexadecimal. A caller may know it; major and minor version do not tell gfx90a from gfx900. When the
+// device cannot be asked, the caller's number is all there is.
 static inline int ggml_amd_cc(int from_caller) {
+  if (from_caller > 0x1000000) return from_caller;
   constexpr int known_devices = 64;
   static int known[known_devices];
   int device = 0;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 /// The last uses of memory, for other streams to wait for.
 #[derive(Debug)]
-pub(crate) struct Uses {
+pub(super) struct Uses {
     read: Option<HipEvent>,
     write: Option<HipEvent>,
 }
 
 /// The uses of memory that nothing waits for.
-pub(crate) static UNTRACKED: Uses = Uses {
+pub(super) static UNTRACKED: Uses = Uses {
     read: None,
     write: None,
 };
@@ -51,19 +51,32 @@ impl Uses {
     }
 
     /// Lets `stream` wait where it has to, and gives the guard that ends a read on it.
-    fn read_on<'a>(&'a self, owner: &HipStream, stream: &'a HipStream) -> SyncOnDrop<'a> {
+    pub(super) fn read_on<'a>(
+        &'a self,
+        owner: &HipStream,
+        stream: &'a HipStream,
+    ) -> SyncOnDrop<'a> {
         wait(owner, stream, self.before_read());
         SyncOnDrop::Record(self.after_read().map(|event| (event, stream)))
     }
 
     /// Lets `stream` wait where it has to, and gives the guard that ends a write on it.
-    fn write_on<'a>(&'a self, owner: &HipStream, stream: &'a HipStream) -> SyncOnDrop<'a> {
+    pub(super) fn write_on<'a>(
+        &'a self,
+        owner: &HipStream,
+        stream: &'a HipStream,
+    ) -> SyncOnDrop<'a> {
         wait(owner, stream, self.before_write());
         SyncOnDrop::Record(self.after_write().map(|event| (event, stream)))
     }
 }
 
-fn wait<'a>(owner: &HipStream, stream: &HipStream, events: impl Iterator<Item = &'a HipEvent>) {
+/// Lets `stream` wait for events, if streams of the device of `owner` are kept in order.
+pub(super) fn wait<'a>(
+    owner: &HipStream,
+    stream: &HipStream,
+    events: impl Iterator<Item = &'a HipEvent>,
+) {
     if owner.context().is_managing_stream_synchronization() {
         for event in events {
             stream.context().record_err(stream.wait(event));

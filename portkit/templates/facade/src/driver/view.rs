@@ -236,16 +236,16 @@ impl<'a, T> HipViewMut<'a, T> {
         HipViewMut::new(self.pointer, self.len, self.uses, self.stream)
     }
 
-    fn into_part(self, bounds: impl RangeBounds<usize>) -> Option<Self> {
+    pub(super) fn into_part(self, bounds: impl RangeBounds<usize>) -> Option<Self> {
         range(bounds, self.len).map(|(start, end)| self.part(start, end))
     }
 
-    fn into_type<S>(self, len: usize) -> Option<HipViewMut<'a, S>> {
+    pub(super) fn into_type<S>(self, len: usize) -> Option<HipViewMut<'a, S>> {
         self.holds::<S>(len)
             .then(|| HipViewMut::new(self.pointer, len, self.uses, self.stream))
     }
 
-    fn into_halves(self, mid: usize) -> Option<(Self, Self)> {
+    pub(super) fn into_halves(self, mid: usize) -> Option<(Self, Self)> {
         (mid <= self.len).then(|| (self.part(0, mid), self.part(mid, self.len)))
     }
 }

@@ -1,14 +1,13 @@
 // CUDA, ROCm and Metal have no way between them but the host.
-{% set gate = '#[cfg(feature = "rocm")]\n' if gating == "cfg" else "" -%}
-{{ gate }}(Storage::Cuda(storage), Device::Rocm(rocm)) => {
+(Storage::Cuda(storage), Device::Rocm(rocm)) => {
     Storage::Rocm(rocm.storage_from_cpu_storage_owned(storage.to_cpu_storage()?)?)
 }
-{{ gate }}(Storage::Metal(storage), Device::Rocm(rocm)) => {
+(Storage::Metal(storage), Device::Rocm(rocm)) => {
     Storage::Rocm(rocm.storage_from_cpu_storage_owned(storage.to_cpu_storage()?)?)
 }
-{{ gate }}(Storage::Rocm(storage), Device::Cuda(cuda)) => {
+(Storage::Rocm(storage), Device::Cuda(cuda)) => {
     Storage::Cuda(cuda.storage_from_cpu_storage_owned(storage.to_cpu_storage()?)?)
 }
-{{ gate }}(Storage::Rocm(storage), Device::Metal(metal)) => {
+(Storage::Rocm(storage), Device::Metal(metal)) => {
     Storage::Metal(metal.storage_from_cpu_storage_owned(storage.to_cpu_storage()?)?)
 }

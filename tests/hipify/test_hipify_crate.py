@@ -1,0 +1,225 @@
+"""The emitted kernels crate, from a CUDA kernels crate of the same layout that we wrote."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from portkit.finding import Applicability
+from portkit.hipify.crate import kernels_crate, port_kernels, read_layout
+from portkit.hipify.errors import KernelsCrateError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIB = """mod ptx;
+mdl!(FILL, Fill);
+mdl!(SORT_ALL, SortAll);
+pub mod ffi;
+"""
+FFI = """use core::ffi::c_void;
+#[allow(dead_code)]
+extern "C" {
+    // from moe_gemm.cu
+    #[cfg(feature = "extra")]
+    pub fn launch_gemm(x: *const c_void, n: i32) -> i32;
+
+    pub fn launch_Norm(
+        x: *mut f32, // device pointer
+        stream: i64,
+    );
+}
+"""
+KERNEL = """#include "cuda_shared.cuh"
+extern "C" __global__ void fill_f32(float *x, float v) { x[threadIdx.x] = twice(v); }
+"""
+LAUNCHER = """#include <cuda_runtime.h>
+#include "../cuda_shared.cuh"
+__global__ void gemm(int n) {}
+extern "C" int launch_gemm(const void *x, int n) { gemm<<<1, 32>>>(n); return cudaGetLastError(); }
+extern "C" void launch_Norm(float *x, long long stream) {
+  gemm<<<1, 32, 0, (cudaStream_t)stream>>>(1);
+}
+"""
+SOURCE = {
+    "build.rs": 'let launchers = vec!["src/moe/moe_gemm.cu"];',
+    "src/lib.rs": LIB,
+    "src/ffi.rs": FFI,
+    "src/fill.cu": KERNEL,
+    "src/sort_all.cu": KERNEL.replace("fill", "sort"),
+    "src/cuda_shared.cuh": "static __device__ float twice(float v) { return 2 * v; }\n",
+    "src/moe/moe_gemm.cu": LAUNCHER,
+}
+
+
+@pytest.fixture
+def source() -> dict[str, bytes]:
+    return {path: text.encode() for path, text in SOURCE.items()}
+
+
+def emitted(source: dict[str, bytes]) -> dict[str, str]:
+    return port_kernels(source, version="1.2.3", profile="").files
+
+
+def test_the_layout_is_read(source: dict[str, bytes]) -> None:
+    layout = read_layout(source)
+    assert [(m.name, m.constant, m.id) for m in layout.modules] == [
+        ("fill", "FILL", "Fill"),
+        ("sort_all", "SORT_ALL", "SortAll"),
+    ]
+    assert layout.launchers == ("moe/moe_gemm",)
+    assert "#[cfg" not in layout.declarations
+    assert "moe_gemm.hip" in layout.declarations
+
+
+def test_sources_are_translated_with_their_headers(source: dict[str, bytes]) -> None:
+    files = emitted(source)
+    assert files["src/fill.hip"].startswith('#include "hipx.h"\n#include "hip_shared.h"\n')
+    assert "hipGetLastError" in files["src/moe/moe_gemm.hip"]
+    assert {"src/hip_shared.h", "src/hipx.h", "src/hipx_warp.h"} <= files.keys()
+
+
+def test_nothing_speaks_of_cuda_but_what_names_its_kernels(source: dict[str, bytes]) -> None:
+    files = emitted(source)
+    for path in ("Cargo.toml", "src/lib.rs", "src/ffi.rs", "build.rs"):
+        # -fcuda-include-gpubinary is clang's own name for a flag.
+        text = files[path].replace("-fcuda-include-gpubinary", "")
+        assert "cuda" not in text.lower(), path
+        assert "portkit" not in text.lower(), path
+
+
+def test_a_crate_without_launchers_has_no_ffi(source: dict[str, bytes]) -> None:
+    del source["src/ffi.rs"], source["src/moe/moe_gemm.cu"]
+    source["build.rs"] = b"fn main() {}"
+    files = emitted(source)
+    assert "src/ffi.rs" not in files
+    assert "mod ffi" not in files["src/lib.rs"]
+    assert "LAUNCHERS: [&str; 0] = []" in files["build.rs"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("src/lib.rs", None, "no src/lib.rs"),
+        ("src/lib.rs", "pub const AFFINE: &str = X;", "declares no module"),
+        ("src/ffi.rs", "fn f() {}", 'no extern "C" block'),
+    ],
+)
+def test_another_layout_is_an_error(
+    source: dict[str, bytes], path: str, text: str | None, message: str
+) -> None:
+    if text is None:
+        del source[path]
+    else:
+        source[path] = text.encode()
+    with pytest.raises(KernelsCrateError, match=message):
+        kernels_crate(source, version="1.2.3")
+
+
+def test_findings_have_paths_inside_the_crate(source: dict[str, bytes]) -> None:
+    source["src/fill.cu"] += b'void f() { asm("trap;"); }\n'
+    found = [
+        finding
+        for finding in port_kernels(source, version="1.2.3", profile="").findings
+        if finding.applicability is Applicability.MANUAL
+    ]
+    assert [(finding.path, finding.code) for finding in found] == [("src/fill.cu", "PH203")]
+
+
+def write(files: dict[str, str], folder: Path) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+MAIN = """use candle_rocm_kernels::{ffi, ALL_IDS, FILL, SORT_ALL};
+
+fn main() {
+    assert_eq!((FILL.index(), SORT_ALL.index()), (0, 1));
+    assert_eq!(ALL_IDS.len(), 2);
+    println!("{} {}", FILL.hsaco().len(), SORT_ALL.hsaco().len());
+    let call: unsafe extern "C" fn(*const core::ffi::c_void, i32) -> i32 = ffi::launch_gemm;
+    println!("{}", unsafe { call(std::ptr::null(), 1) });
+}
+"""
+
+
+def cargo(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
+    return subprocess.run(
+        ["cargo", *arguments],
+        cwd=folder,
+        env={**inherited, "CARGO_TARGET_DIR": str(folder / "target"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.real
+def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
+    source: dict[str, bytes], tmp_path: Path
+) -> None:
+    write(emitted(source), tmp_path)
+    write({"examples/use.rs": MAIN}, tmp_path)
+    empty = {"CANDLE_ROCM_KERNELS": "none"}
+    assert cargo(tmp_path, "fmt", "--check").returncode == 0
+    lint = cargo(tmp_path, "clippy", "--all-targets", "--", "-D", "warnings", **empty)
+    assert lint.returncode == 0, lint.stderr
+    ran = cargo(tmp_path, "run", "--example", "use", **empty)
+    assert ran.stdout == "0 0\n"
+    assert "launch_gemm: this build has no ROCm kernels" in ran.stderr
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"HIPCC": "/nowhere/hipcc"}, "cannot run /nowhere/hipcc"),
+        ({"CANDLE_ROCM_KERNELS": "nothing"}, 'set it to "all"'),
+        ({"CANDLE_ROCM_ARCHS": "sm_89"}, "expected architectures such as gfx90a"),
+    ],
+)
+def test_what_cannot_be_built_says_why(
+    source: dict[str, bytes], tmp_path: Path, environment: dict[str, str], message: str
+) -> None:
+    write(emitted(source), tmp_path)
+    built = cargo(tmp_path, "build", **environment)
+    assert built.returncode != 0
+    assert message in built.stderr
+
+
+@pytest.mark.real
+def test_kernels_are_compiled_once_bundled_and_linked(
+    source: dict[str, bytes], tmp_path: Path
+) -> None:
+    write(emitted(source), tmp_path)
+    write({"examples/use.rs": MAIN}, tmp_path)
+    cache = tmp_path / "cache"
+    environment = {
+        "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100",
+        "CANDLE_ROCM_CACHE": str(cache),
+        "LD_LIBRARY_PATH": "/nowhere",
+    }
+    ran = cargo(tmp_path, "run", "--example", "use", **environment)
+    assert ran.returncode == 0, ran.stderr
+    fill, result = ran.stdout.split()[0], ran.stdout.split()[-1]
+    assert int(fill) > 4096
+    # hipErrorSharedObjectInitFailed where ROCm is not installed, hipErrorNoDevice where it is.
+    assert result in ("303", "100")
+    bundle = next((tmp_path / "target").rglob("fill.hsaco")).read_bytes()
+    assert bundle.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
+    for arch in (b"gfx90a", b"gfx1100"):
+        assert b"hipv4-amdgcn-amd-amdhsa--" + arch in bundle
+    objects = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    (tmp_path / "src" / "sort_all.hip").write_text(
+        emitted(source)["src/sort_all.hip"] + "// more\n"
+    )
+    assert cargo(tmp_path, "build", **environment).returncode == 0
+    fresh = [path.name for path in cache.iterdir() if path not in objects]
+    assert len(fresh) == 2
+    assert all(name.startswith("src_sort_all_hip") for name in fresh)
+    assert all(path.stat().st_mtime_ns == time for path, time in objects.items())

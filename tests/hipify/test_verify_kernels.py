@@ -1,0 +1,154 @@
+"""The compile matrix and budgets, with a stand-in for hipcc; and once with hipcc itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from test_code_object import elf, kernel, pack
+
+from portkit.errors import VerificationError
+from portkit.hipify.code_object import KernelUse
+from portkit.hipify.errors import HipToolError
+from portkit.hipify.prelude import prelude_headers
+from portkit.verify.kernels import (
+    ARCHS,
+    GENERIC_ARCHS,
+    matrix_table,
+    read_budget,
+    verify_kernels,
+    write_budget,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STAND_IN = """#!/bin/sh
+echo run >> {folder}/calls
+[ "$1" = --version ] && {{ echo HIP version: 1; exit 0; }}
+for argument; do last=$argument; source_=$previous; previous=$argument; done
+case "$*" in
+*bad.hip*gfx1100*|*gfx1100*bad.hip*) echo "bad.hip:3:1: error: no such thing" >&2; exit 1;;
+esac
+cp {folder}/object "$last"
+"""
+
+
+@pytest.fixture
+def crate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "src" / "inner").mkdir(parents=True)
+    (tmp_path / "src" / "good.hip").write_text("1")
+    (tmp_path / "src" / "inner" / "bad.hip").write_text("2")
+    (tmp_path / "src" / "header.h").write_text("3")
+    hipcc = tmp_path / "hipcc"
+    hipcc.write_text(STAND_IN.format(folder=tmp_path))
+    hipcc.chmod(0o755)
+    (tmp_path / "object").write_bytes(
+        elf((32, pack({"amdhsa.kernels": [kernel("k", **{".vgpr_spill_count": 2})]})))
+    )
+    monkeypatch.setenv("HIPCC", str(hipcc))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def calls(crate: Path) -> int:
+    return (crate / "calls").read_text().count("run")
+
+
+def test_every_cell_is_compiled_and_failures_have_their_error(crate: Path) -> None:
+    found = verify_kernels(crate, ["gfx90a", "gfx1100"])
+    assert [(c.compiled.source, c.compiled.arch, len(c.uses)) for c in found.cells] == [
+        ("good.hip", "gfx90a", 1),
+        ("good.hip", "gfx1100", 1),
+        ("inner/bad.hip", "gfx90a", 1),
+        ("inner/bad.hip", "gfx1100", 0),
+    ]
+    assert [each.error for each in found.failures] == ["bad.hip:3:1: error: no such thing"]
+    assert not found.passed
+    assert matrix_table(found).splitlines()[2:] == [
+        "| good.hip | 1 kernels, 1 spill | 1 kernels, 1 spill |",
+        "| inner/bad.hip | 1 kernels, 1 spill | **fails** |",
+        "| compiled | 2 of 2 | 1 of 2 |",
+    ]
+
+
+def test_nothing_changed_compiles_nothing(crate: Path) -> None:
+    verify_kernels(crate, ["gfx90a"])
+    before = calls(crate)
+    again = verify_kernels(crate, ["gfx90a"])
+    assert calls(crate) == before + 1  # the version
+    assert [cell.compiled.seconds for cell in again.cells] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("changed", ["good.hip", "header.h"])
+def test_what_changed_is_compiled_again(crate: Path, changed: str) -> None:
+    verify_kernels(crate, ["gfx90a"])
+    before = calls(crate)
+    (crate / "src" / changed).write_text("changed")
+    verify_kernels(crate, ["gfx90a"])
+    assert calls(crate) - before == {"good.hip": 2, "header.h": 3}[changed]
+
+
+def test_a_kernel_over_its_budget_is_reported(crate: Path) -> None:
+    first = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
+    text = write_budget(first.cells, "gfx90a")
+    assert text.splitlines()[1] == "good.hip,k,40,0,300,2,0,70000,0"
+    budget = read_budget(text)
+    assert verify_kernels(crate, ["gfx90a"], budgets={"gfx90a": budget}).worse == ()
+    budget["good.hip", "k"] = KernelUse("k", 30, 0, 300, 0, 0, 70000, 0)
+    (worse,) = verify_kernels(crate, ["gfx90a"], budgets={"gfx90a": budget}).worse
+    assert (worse.source, worse.kernel) == ("good.hip", "k")
+    assert worse.message == "vgpr_spills 0 to 2, vgpr 30 to 40"
+
+
+def test_a_budget_that_is_no_table_is_an_error() -> None:
+    with pytest.raises(VerificationError, match="malformed"):
+        read_budget("source,kernel\na,b\n")
+
+
+def test_a_crate_without_sources_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(VerificationError, match="run portkit apply"):
+        verify_kernels(tmp_path)
+
+
+def test_no_compiler_is_an_error(crate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HIPCC")
+    monkeypatch.delenv("ROCM_PATH", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(HipToolError, match="ci/toolchain"):
+        verify_kernels(crate)
+
+
+USES = {
+    "hipx_warp.h": "y[0] = hipx::shfl_xor(y[0], 1) + hipx::reduce_max(y[1]) + hipx::ballot(1);"
+    " hipx::syncwarp(); h[0] = hipx::shfl(h[1], 0);",
+    "hipx_bytes.h": "y[0] = hipx::dp4a((int)y[1], 2, 3) + hipx::vsubss4(y[2], y[3]);",
+    "hipx_atomics.h": "atomicAdd(h, h[1]); atomicAdd(b, b[1]); atomicCAS(u, u[1], u[2]);",
+    "hipx_float.h": "b[0] = __hmax_nan(b[1], b[2]); h[0] = __hmin_nan(h[1], h[2]);",
+    "hipx_fp8.h": "y[0] = (float)hipx::fp8_e4m3(h[0]) + (float)hipx::fp8_e5m2(1.0);"
+    " h[0] = __half(hipx::fp8_to_halfraw(u[0], hipx::E4M3));",
+    "hipx_schedule.h": "y[hipx::opaque(threadIdx.x)] = 1; hipx::schedule_barrier();",
+    "hipx_wmma.h": "using namespace nvcuda::wmma;"
+    " fragment<matrix_a, 16, 16, 16, __half, row_major> fa;"
+    " fragment<matrix_b, 16, 16, 16, __half, col_major> fb;"
+    " fragment<accumulator, 16, 16, 16, float> fc; fill_fragment(fc, 0.0f);"
+    " load_matrix_sync(fa, h, 16); load_matrix_sync(fb, h, 16); mma_sync(fc, fa, fb, fc);"
+    " store_matrix_sync(y, fc, 16, mem_row_major);",
+    "hipx.h": "y[0] = HIPX_CUDA_ARCH;",
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("header", sorted(prelude_headers()))
+def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, header: str) -> None:
+    folder = tmp_path / "src"
+    folder.mkdir()
+    for name, text in prelude_headers().items():
+        (folder / name).write_text(text)
+    (folder / "use.hip").write_text(
+        f'#include "{header}"\nextern "C" __global__ void k(float *y, __half *h, '
+        f"__hip_bfloat16 *b, unsigned short *u) {{ {USES[header]} }}\n"
+    )
+    found = verify_kernels(tmp_path, [*ARCHS, *GENERIC_ARCHS])
+    assert [each.error for each in found.failures] == []
+    assert all([use.name for use in cell.uses] == ["k"] for cell in found.cells)
