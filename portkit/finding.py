@@ -94,6 +94,8 @@ class Finding:
         edits: what to change in ``path``; empty unless ``status`` is ``todo``.
         files: makes the files to add; called only when they are written.
         claims: the spans whose backend mentions the finding accounts for.
+        detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
+            text.
     """
 
     code: str
@@ -107,6 +109,7 @@ class Finding:
     edits: tuple[Edit, ...] = ()
     files: Callable[[], tuple[NewFile, ...]] = no_files
     claims: tuple[Span, ...] = field(default=(), repr=False)
+    detail: str = ""
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:

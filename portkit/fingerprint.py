@@ -40,7 +40,7 @@ def overrides(port: Port, source: Source) -> Iterator[Finding]:
         o.symbol: o for o in port.codebase.overrides if fnmatchcase(source.path, o.path)
     }
     standing = port.analogs.get(source.path) in port.workspace.sources
-    for symbol, span in _symbols(source, set(wanted)):
+    for symbol, span in symbols(source, set(wanted)):
         override = wanted.pop(symbol, None)
         if override is None:
             continue
@@ -68,7 +68,7 @@ def repairs(port: Port, source: Source) -> Iterator[Finding]:
         r.symbol: r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)
     }
     standing = port.analogs.get(source.path) in port.workspace.sources
-    for symbol, span in _symbols(source, set(wanted)):
+    for symbol, span in symbols(source, set(wanted)):
         repair = wanted[symbol]
         if re.search(repair.find, port.rename(source.slice(span))):
             yield Finding(
@@ -83,7 +83,8 @@ def repairs(port: Port, source: Source) -> Iterator[Finding]:
             )
 
 
-def _symbols(source: Source, wanted: set[str]) -> Iterator[tuple[str, Span]]:
+def symbols(source: Source, wanted: set[str]) -> Iterator[tuple[str, Span]]:
+    """Yield the items of a file that have one of the symbols, with their attributes."""
     pending: list[tuple[Node, str]] = [(source.tree.root_node, "")]
     while pending and wanted:
         container, outer = pending.pop()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.files import ADDED, UNREAD
 from portkit.finding import Applicability
+from portkit.fingerprint import OVERRIDE
 from portkit.profile import codebase_names, load_codebase, load_vendor, parse_codebase
 from portkit.scan import Scan, scan
 from portkit.workspace import load
@@ -58,6 +59,10 @@ def scan_tree(directory: Path, *, gating: str, regenerate: bool = False) -> Scan
             f"{directory} has no place that decides for {found.port.vendor.source}, so there is"
             " nothing to port: name the root of a workspace with a CUDA backend"
         )
+    if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
+        from portkit.upstream import with_differences
+
+        return with_differences(found)
     return found
 
 

@@ -102,7 +102,7 @@ class Condition:
     Attributes:
         when: a pattern that is looked for in the whole construct's text.
         path: a pattern over paths; empty for any.
-        verdict: ``widen`` or ``keep``.
+        verdict: ``widen`` or ``keep``; ``peer`` for a condition on a peer, which is always kept.
         reason: why, for the reader of the report.
     """
 

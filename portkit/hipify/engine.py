@@ -6,6 +6,7 @@ patched text. Spans of findings are those of the original file in both cases.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from portkit.finding import Edit
+
+_OWN_DEFINITION = re.compile(
+    rb"#[ \t]*define[ \t]+(cu\w+)|\b(cu(?:da|blas|rand|dnn)\w+)[ \t]*\([^;{}()]*\)\s*\{"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,19 @@ class Translation:
     findings: tuple[Finding, ...]
 
 
-def translate(path: str, content: bytes, profile: KernelProfile = NO_PROFILE) -> Translation:
+def translate(
+    path: str,
+    content: bytes,
+    profile: KernelProfile = NO_PROFILE,
+    own: frozenset[str] = frozenset(),
+) -> Translation:
     """Translate one CUDA source.
 
     Args:
         path: relative to the folder that is translated, with ``/``.
         content: the file's bytes, in any encoding that contains ASCII.
         profile: what is known of the codebase.
+        own: what ``own_names`` finds in all files of the tree.
 
     Returns:
         The translation. A second one of its own content changes nothing.
@@ -57,7 +68,7 @@ def translate(path: str, content: bytes, profile: KernelProfile = NO_PROFILE) ->
     original = KernelSource(path, content.decode("latin-1"))
     patches = list(_patch(original, profile))
     patched, back = apply_edits(original.text, _edits(patches), path)
-    found = _find(path, patched, profile)
+    found = _find(path, patched, profile, own)
     text, _ = apply_edits(patched, _edits(found), path)
     findings = [*patches, *(_moved(finding, back) for finding in found)]
     findings.sort(key=lambda finding: (finding.span, finding.code))
@@ -75,8 +86,19 @@ def apply_rules(path: str, text: str, profile: KernelProfile = NO_PROFILE) -> st
     return apply_edits(text, _edits(_find(path, text, profile)), path)[0]
 
 
-def _find(path: str, text: str, profile: KernelProfile) -> list[Finding]:
-    source = KernelSource(path, text, profile.undefined)
+def own_names(contents: Iterable[bytes]) -> frozenset[str]:
+    """Return the names that look like CUDA's and that the files define as macros or functions."""
+    return frozenset(
+        (match.group(1) or match.group(2)).decode()
+        for content in contents
+        for match in _OWN_DEFINITION.finditer(content)
+    )
+
+
+def _find(
+    path: str, text: str, profile: KernelProfile, own: frozenset[str] = frozenset()
+) -> list[Finding]:
+    source = KernelSource(path, text, profile.undefined, own)
     return [finding for rule in RULES for finding in rule.find(source)]
 
 

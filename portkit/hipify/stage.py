@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability
-from portkit.hipify.engine import Translation, translate
+from portkit.hipify.engine import Translation, own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.paths import is_cuda
@@ -116,7 +116,8 @@ def hipify(
             contents[relative] = _read(path)
         except KernelInputError as error:
             refusals.append(Refusal(relative, str(error)))
-    translations = [_translate(path, content, known) for path, content in contents.items()]
+    own = own_names(contents.values())
+    translations = [_translate(path, content, known, own) for path, content in contents.items()]
     if external is not None:
         theirs = {each.path: each for each in translate_with(external, contents, known)}
         translations = [theirs.get(each.path, each) for each in translations]
@@ -130,8 +131,10 @@ def hipify(
     return _write(report, _files(translations, known), out, overwrite=overwrite)
 
 
-def _translate(path: str, content: bytes, profile: KernelProfile) -> Translation:
-    translation = translate(path, content, profile)
+def _translate(
+    path: str, content: bytes, profile: KernelProfile, own: frozenset[str]
+) -> Translation:
+    translation = translate(path, content, profile, own)
     if is_cuda(path) or _has_cuda(translation):
         return translation
     return Translation(path, path, content, ())

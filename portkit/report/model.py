@@ -26,7 +26,8 @@ class Site:
 
     Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
     construct, ``end_column`` the column after its last character, as in rustc's diagnostics.
-    A file that portkit adds, or could not read, stands at line 1, column 1.
+    A file that portkit adds, or could not read, stands at line 1, column 1. ``detail`` may hold the
+    tree's own text.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Site:
     status: Status
     message: str
     id: str
+    detail: str = ""
 
     @property
     def position(self) -> str:
@@ -168,6 +170,7 @@ def _site(finding: Finding, source: Source | None, identity: str) -> Site:
         status=finding.status,
         message=finding.message,
         id=identity,
+        detail=finding.detail,
     )
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
+_FIELDS: Final = tuple(name for name in Site.__slots__ if name != "detail")
+
 
 def scan_json(report: Report, *, source: bool = True) -> str:
     """Return the document, with a newline at its end.
@@ -27,7 +29,11 @@ def scan_json(report: Report, *, source: bool = True) -> str:
         "version": report.version,
         "crates": [{"name": crate.name, "path": crate.path} for crate in report.crates],
         # `dataclasses.asdict` copies each value, which costs more than the rest of the document.
-        "sites": [{name: getattr(s, name) for name in Site.__slots__} for s in report.sites],
+        "sites": [
+            {name: getattr(site, name) for name in _FIELDS}
+            | ({"detail": site.detail} if source and site.detail else {})
+            for site in report.sites
+        ],
         "unaccounted": [
             {"path": mention.path, "line": mention.line}
             | ({"text": mention.text} if source else {})

@@ -34,6 +34,8 @@ def table(
     for title, sites in _sections(listed):
         heading = f"{title} ({_places(len(sites))})"
         lines += ["", terminal.notable(heading), *_listed(sites, terminal)]
+        if source:
+            lines += _details(sites)
     lines += _unaccounted(report, terminal, source=source)
     lines += ["", *_next(report, terminal)]
     return "\n".join(lines) + "\n"
@@ -114,6 +116,14 @@ def _listed(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
         rows = [[site.position, site.symbol] for site in found]
         for line in columns(rows, width=terminal.width, indent="      "):
             yield terminal.dim(line)
+
+
+def _details(sites: Iterable[Site]) -> Iterator[str]:
+    """Yield what a place has to show, such as what upstream has changed."""
+    for site in sites:
+        if site.detail:
+            yield from ("", f"    {site.position}  {site.symbol}")
+            yield from (f"      {line}" for line in site.detail.splitlines())
 
 
 def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterator[str]:

@@ -48,7 +48,11 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
     # Both sides of the decision count: the construct, and the item that follows from it.
     around = place.source.text(holder.start_byte, holder.end_byte)
     decision = next(
-        (c for c in port.codebase.conditions if c.applies(place.source.path, around)), None
+        (
+            c
+            for c in port.codebase.conditions
+            if c.verdict != "peer" and c.applies(place.source.path, around)
+        ), None
     )
     construct = _construct(place, holder)
     if decision is not None and decision.verdict == "keep":

@@ -138,3 +138,13 @@ def test_other_encodings_pass_through(tmp_path: Path) -> None:
     assert (tmp_path / "hip" / "a.hip").read_bytes() == (
         b'#include "hipx.h"\n// \xe9t\xe9\nhipStream_t s; // \xc3\xa9\n'
     )
+
+
+def test_names_that_another_file_defines_are_no_findings(tmp_path: Path) -> None:
+    folder = tmp_path / "cuda"
+    folder.mkdir()
+    (folder / "a.cu").write_text("void f() { cudaCheck(1); cudaDone(2); cudaNothing(3); }\n")
+    (folder / "b.cuh").write_text(
+        "#define cudaCheck(x) x\ninline int cudaDone(int x) { return x; }\n"
+    )
+    assert [finding.symbol for finding in hipify([folder]).remaining] == ["cudaNothing"]

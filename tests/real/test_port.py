@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from conftest import VERSIONS, scan_tree
 
+from portkit import job
 from portkit.apply import write
-from portkit.finding import Status
+from portkit.finding import Applicability, Status
 from portkit.parity import unpaired
 from portkit.plan import plan
 from portkit.profile import load_codebase, load_vendor
@@ -155,3 +156,19 @@ def test_the_tool_leaves_no_trace_of_itself(ported: Callable[[str], Path], versi
     for file in sorted(root.rglob("*")):
         if file.is_file() and ".git" not in file.parts and file.suffix in (".rs", ".toml", ".md"):
             assert "portkit" not in file.read_text(encoding="utf-8"), file
+
+
+def test_a_change_under_an_override_is_shown(
+    pristine: Callable[[str], Path], tmp_path: Path
+) -> None:
+    place = tmp_path / "candle"
+    shutil.copytree(pristine("0.11.1"), place)
+    file = place / "candle-core" / "src" / "quantized" / "fast_mmq.rs"
+    text = file.read_text(encoding="utf-8")
+    assert "minor * 10," in text
+    file.write_text(text.replace("minor * 10,", "minor * 10 + 1,"), encoding="utf-8")
+    (stale,) = (f for f in job.scan_tree(place, gating="dummy").findings if f.code == "PK104")
+    assert stale.applicability is Applicability.REVIEW
+    changed = [line for line in stale.detail.splitlines() if line.startswith(("+ ", "- "))]
+    assert [line[0] for line in changed] == ["-", "+"]
+    assert changed[1].replace("minor * 10 + 1,", "minor * 10,")[1:] == changed[0][1:]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CODE = "PH201"
 
 _SUSPECT = re.compile(
-    r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse)[A-Z_]\w*|nvrtc\w+|cu[A-Z][a-z]\w+|"
+    r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse)[A-Z]\w*|nvrtc[A-Z]\w*|cu[A-Z][a-z]\w+|"
     r"__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
 _CUDA_NAMESPACE = "cuda"
@@ -41,7 +41,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         if name == _CUDA_NAMESPACE:
             yield from _foreign_namespace(source, uses)
             continue
-        if _SUSPECT.fullmatch(name) is None or name in table or name.startswith("__hip"):
+        if _SUSPECT.fullmatch(name) is None or name in table or name in source.own:
             continue
         group = api_group(name)
         mapping = api_table.group(group or "device").get(name)

@@ -8,7 +8,7 @@
 //!
 //! | library | ROCm 5 | ROCm 6 | ROCm 7 | Windows |
 //! | --- | --- | --- | --- | --- |
-//! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64.dll`, `amdhip64_6.dll`, `amdhip64_7.dll` |
+//! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64_6.dll`, `amdhip64_7.dll` |
 //! | [`ROCBLAS`] | `librocblas.so.3` | `.so.4` | `.so.5` | `rocblas.dll` |
 //! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `.so.1` | `hiprand.dll` |
 //! | [`HIPRTC`] | `libhiprtc.so.5` | `.so.6` | `.so.7` | `hiprtc0600.dll`, …, `hiprtc0702.dll` |

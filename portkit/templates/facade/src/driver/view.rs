@@ -71,12 +71,12 @@ macro_rules! view {
 }
 
 view! {
-    /// Part of a [`HipSlice`].
+    /// Part of a [`HipSlice`](super::HipSlice).
     HipView, &'a [T]
 }
 
 view! {
-    /// Part of a [`HipSlice`] that can be written.
+    /// Part of a [`HipSlice`](super::HipSlice) that can be written.
     HipViewMut, &'a mut [T]
 }
 
