@@ -84,8 +84,10 @@ def copy_range(
             continue
         out += [port.rename(source.text(at, piece.start)), piece.text]
         at = piece.end
-    out.append(port.rename(source.text(at, end)))
-    return "".join(out)
+    copy = "".join([*out, port.rename(source.text(at, end))])
+    for prose in port.codebase.prose:
+        copy = copy.replace(prose.find, prose.replace)
+    return copy
 
 
 def overridden(port: Port, source: Source, symbol: str) -> Override | None:

@@ -162,7 +162,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Prose:
-    """A change to a comment or a message.
+    """A change to a comment or a message, in a file of the tree or in a copy.
 
     Attributes:
         find: the exact text.

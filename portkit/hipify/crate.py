@@ -136,7 +136,7 @@ def port_kernels(
 
     Raises:
         KernelsCrateError: the CUDA crate is not laid out as expected.
-        KernelPatchError: a patch of the profile finds nothing where it must.
+        KernelPatchError: two edits overlap.
     """
     layout = read_layout(source)
     variables = {

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portkit.hipify.engine import translate
 from portkit.hipify.profile import load_profile
 from portkit.hipify.rules import RULES
 
@@ -24,7 +25,7 @@ def pages(repository: Path) -> dict[str, str]:
     """Return every page, path inside the repository to text.
 
     Args:
-        repository: where the fixtures lie; the first of a rule is its example.
+        repository: where the fixtures lie; a rule's example is the one it finds most in.
     """
     made = {f"{DOCS}/rules/{rule.code}.md": _rule_page(rule, repository) for rule in RULES}
     made[f"{DOCS}/rules/README.md"] = _index()
@@ -35,7 +36,13 @@ def pages(repository: Path) -> dict[str, str]:
 
 def _rule_page(rule: KernelRule, repository: Path) -> str:
     title, _, rest = rule.doc.strip().partition("\n")
-    case = min((repository / FIXTURES / rule.name).iterdir())
+    case = max(
+        sorted((repository / FIXTURES / rule.name).iterdir()),
+        key=lambda case: sum(
+            finding.code == rule.code
+            for finding in translate("before.cu", (case / "before.cu").read_bytes()).findings
+        ),
+    )
     before = (case / "before.cu").read_text(encoding="utf-8")
     after = (case / "after.hip").read_text(encoding="utf-8")
     parts = [f"# {rule.code}: {rule.name.replace('_', ' ')}", title, rest.strip(), "## Before"]
@@ -72,8 +79,8 @@ def _profile_page(name: str) -> str:
     lines = [
         f"# What {name}'s kernels need beyond the rules",
         "",
-        f"Made from `portkit/profiles/kernels/{name}.toml`. A patch that finds nothing stops the "
-        "run; one that finds another number of places is reported.",
+        f"Made from `portkit/profiles/kernels/{name}.toml`. A patch that finds nothing, or "
+        "another number of places, is reported.",
         "",
         "| code | file | places | from | why |",
         "| --- | --- | --- | --- | --- |",

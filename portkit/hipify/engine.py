@@ -150,11 +150,19 @@ def _patch(source: KernelSource, profile: KernelProfile) -> Iterator[Finding]:
             continue
         found = list(patch.find(source))
         if not found:
-            raise KernelPatchError(
-                f"{source.path}: {patch.code} finds nothing to change, where the profile "
-                f"{profile.name} knows {patch.hits}: compare the source with the profile's pattern "
-                f"({patch.reason})"
+            # Upstream may have mended what the patch is for: the other patches still apply.
+            yield Finding(
+                code=patch.code,
+                path=source.path,
+                span=Span(0, 0),
+                construct="number of hits",
+                symbol=source.path,
+                applicability=Applicability.MANUAL,
+                status=Status.NONE,
+                message=f"the patch finds nothing to change, where the profile {profile.name} "
+                f"knows {patch.hits}: compare the source with its pattern ({patch.reason})",
             )
+            continue
         yield from found
         if len(found) != patch.hits:
             yield Finding(

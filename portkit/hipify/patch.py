@@ -64,11 +64,13 @@ class Patch:
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
-        position = 0
-        while position < len(source.tokens):
+        first = self.pattern[0].text
+        end = 0
+        for position, token in enumerate(source.tokens):
+            if token.text != first or position < end:
+                continue
             found = self._match_at(source, position)
             if found is None:
-                position += 1
                 continue
             end, captured = found
             start = source.tokens[position].start
@@ -87,12 +89,9 @@ class Patch:
                 edits=(Edit(span.start, span.end, _fill(self.replace, captured)),),
                 claims=(span,),
             )
-            position = end
 
     def _match_at(self, source: KernelSource, start: int) -> tuple[int, dict[str, str]] | None:
         """Match the pattern at a token; return the index after it and what was captured."""
-        if source.tokens[start].text != self.pattern[0].text:
-            return None
         captured: dict[str, str] = {}
         position = start
         for index, wanted in enumerate(self.pattern):

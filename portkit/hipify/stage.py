@@ -100,7 +100,7 @@ def hipify(
         KernelInputError: a path does not exist, or there is no source below them.
         KernelOutputError: the output folder cannot be written, or two sources have one target.
         KernelProfileError: there is no such profile.
-        KernelPatchError: a patch of the profile finds nothing where it must.
+        KernelPatchError: two edits overlap.
         HipToolError: the engine is not installed.
     """
     external = None if engine is Engine.PORTKIT else find_engine(engine)

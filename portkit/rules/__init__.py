@@ -31,6 +31,7 @@ MODULES = (
     "if_available",
     "cfg_item",
     "cfg_condition",
+    "cfg_function",
     "backend_function",
     "trait_method",
     "enum_variant",

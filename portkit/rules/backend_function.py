@@ -18,7 +18,7 @@ from portkit.analog import copy_place
 from portkit.finding import Applicability, Finding
 from portkit.port import Gating
 from portkit.rules import Rule
-from portkit.rules.cfg_item import _without_peer_arms
+from portkit.rules.peer_arm import without_peer_arms
 from portkit.source import field_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check(place: Place) -> Iterator[Finding]:
         applicability=Applicability.SAFE,
         status=status,
         edits=(emit.insertion(place, copy),),
-        claims=_without_peer_arms(place, claims),
+        claims=without_peer_arms(place, claims),
     )
 
 

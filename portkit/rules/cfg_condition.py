@@ -31,7 +31,7 @@ def check(place: Place) -> Iterator[Finding]:
     """Find a condition that names the source vendor's feature without requiring it alone."""
     port = place.port
     source, vendor = port.vendor.source, port.vendor.name
-    if place.kind == "match_arm" or place.scope.vendor:
+    if place.kind == "match_arm" or place.scope.vendor or emit.unported_feature(place):
         return
     for attribute, cfg in place.conditions:
         if source not in cfg.features() or cfg.requires(source):

@@ -3,17 +3,14 @@
 What stands under the feature alone exists only for CUDA. Its ROCm counterpart is the copy under the
 name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
-Two cases differ. Where renaming changes nothing, the item is not about CUDA but about a GPU being
-there, and its condition is widened to ``any(feature = "cuda", feature = "rocm")``. Where a
-function's own name does not change, both copies would carry it when both features are on, so the
-copy gets a name of its own: ``rocm_moe_gemm``. If a twin under ``not(feature = "cuda")`` shows that
-callers use the plain name, the CUDA function hands tensors of a ROCm device over to the copy, and
-without CUDA the plain name belongs to ROCm.
+Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
+condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would stand
+twice with both features on is another rule's (PK511), and so is an import that only such functions
+need.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
@@ -23,13 +20,13 @@ from portkit.finding import Applicability, Edit, Finding, Span
 from portkit.fingerprint import fingerprint
 from portkit.port import conditions_of
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
+from portkit.rules.cfg_function import is_for_functions
+from portkit.rules.peer_arm import without_peer_arms
+from portkit.source import node_text
 from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tree_sitter import Node
 
     from portkit.port import Place
     from portkit.profile import Override
@@ -66,13 +63,23 @@ def check(place: Place) -> Iterator[Finding]:
     if override is not None and place.code.startswith("{"):
         yield from _overridden(place, override)
         return
+    if place.kind == "use_declaration" and is_for_functions(place):
+        yield emit.finding(
+            place,
+            CODE,
+            construct,
+            "a copy would clash with it when both features are on: the functions that need it bring "
+            "in their own",
+            symbol=symbol,
+            applicability=Applicability.KEEP,
+        )
+        return
     copy = copy_place(place)
     if not port.renames_code(place.code) and f'"{source}"' not in place.code:
         yield from _widened(place, construct, symbol)
         return
     if place.kind == "function_item" and port.rename(place.name) == place.name:
-        yield from _renamed_function(place, copy, symbol)
-        return
+        return  # PK511
     counterpart = (
         emit.named_sibling(place, port.rename(place.name))
         if place.name
@@ -87,7 +94,7 @@ def check(place: Place) -> Iterator[Finding]:
         symbol=symbol,
         status=status,
         edits=(emit.insertion(place, copy),),
-        claims=_without_peer_arms(place, claims),
+        claims=without_peer_arms(place, claims),
     )
 
 
@@ -138,79 +145,6 @@ def _widened(place: Place, construct: str, symbol: str) -> Iterator[Finding]:
         else emit.Status.TODO,
         edits=(Edit(attribute.start_byte, attribute.end_byte, new),),
     )
-
-
-def _renamed_function(place: Place, copy: str, symbol: str) -> Iterator[Finding]:
-    port = place.port
-    name = f"{port.vendor.name}_{place.name}"
-    copy = re.sub(rf"\bfn {place.name}\b", f"fn {name}", copy, count=1)
-    edits = [emit.insertion(place, copy)]
-    message = f"copy it as {name}: under its own name it would stand twice with both features on"
-    applicability = Applicability.SAFE
-    twin = any(field_text(node, "name") == place.name for node, _ in emit.peers_of(place))
-    if twin:
-        handover = _handover(place, name)
-        if handover is None:
-            applicability = Applicability.REVIEW
-            message += "; callers use the plain name: hand ROCm tensors over to the copy"
-        else:
-            edits = [handover[0], emit.insertion(place, f"{copy}\n\n{place.indent}{handover[1]}")]
-    status, claims = emit.ported(place, emit.named_sibling(place, name))
-    yield emit.finding(
-        place,
-        CODE,
-        "cfg fn",
-        message,
-        symbol=symbol,
-        applicability=applicability,
-        status=status,
-        edits=tuple(edits),
-        claims=_without_peer_arms(place, claims),
-    )
-
-
-def _handover(place: Place, name: str) -> tuple[Edit, str] | None:
-    """Return what the CUDA function says first, and the function of its name without CUDA."""
-    port = place.port
-    source, vendor = port.vendor.source, port.vendor.name
-    parameters = [
-        node_text(p.child_by_field_name("pattern"))
-        for p in _parameters(place)
-        if p.type == "parameter"
-    ]
-    asks = re.search(rf"\b((\w+)(?:\.\w+\(\))*)\.as_{source}_device\(\)", place.code)
-    body = place.node.child_by_field_name("body")
-    if body is None or asks is None or asks.group(2) not in parameters:
-        return None
-    inner = place.indent + "    "
-    call = f"{name}({', '.join(parameters)})"
-    dispatch = (
-        f"\n{inner}{emit.feature_attribute(port)}\n{inner}if {asks.group(1)}.is_{vendor}() {{\n"
-        f"{inner}    return {call};\n{inner}}}"
-    )
-    signature = place.source.text(place.node.start_byte, body.start_byte).strip()
-    alone = (
-        f'#[cfg(all(feature = "{vendor}", not(feature = "{source}")))]\n'
-        + "".join(f"{place.indent}{node_text(a).strip()}\n" for a in _lints(place))
-        + f"{place.indent}{signature} {{\n{inner}{call}\n{place.indent}}}"
-    )
-    return Edit(body.start_byte + 1, body.start_byte + 1, dispatch), alone
-
-
-def _parameters(place: Place) -> list[Node]:
-    parameters = place.node.child_by_field_name("parameters")
-    return parameters.named_children if parameters is not None else []
-
-
-def _lints(place: Place) -> list[Node]:
-    return [a for a in place.attributes if node_text(a).startswith("#[allow")]
-
-
-def _without_peer_arms(place: Place, claims: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Leave the peers' arms inside the place to the rule that writes them."""
-    from portkit.rules.peer_arm import arms_in
-
-    return tuple(rest for claim in claims for rest in emit.subtract(claim, arms_in(place)))
 
 
 RULE = Rule(CODE, "cfg_item", frozenset({"*"}), check)

@@ -52,7 +52,8 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
             c
             for c in port.codebase.conditions
             if c.verdict != "peer" and c.applies(place.source.path, around)
-        ), None
+        ),
+        None,
     )
     construct = _construct(place, holder)
     if decision is not None and decision.verdict == "keep":

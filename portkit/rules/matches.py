@@ -76,7 +76,9 @@ def _arguments(place: Place) -> tuple[Span, list[Span], Span]:
     groups: list[list[Node]] = [[]]
     in_guard = False
     for token in tokens:
-        if (len(groups) == 1 and token.type == ",") or (len(groups) > 1 and token.type == "|" and not in_guard):
+        if (len(groups) == 1 and token.type == ",") or (
+            len(groups) > 1 and token.type == "|" and not in_guard
+        ):
             groups.append([])
         elif len(groups) > 1 and (token.text or b"") == b"if" and not in_guard:
             groups.append([token])

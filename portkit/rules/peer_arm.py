@@ -82,4 +82,9 @@ def arms_in(place: Place) -> list[Span]:
     return found
 
 
+def without_peer_arms(place: Place, claims: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Leave the peers' arms inside a place that is copied to the rule that writes them."""
+    return tuple(rest for claim in claims for rest in emit.subtract(claim, arms_in(place)))
+
+
 RULE = Rule(CODE, "peer_arm", frozenset({"match_arm"}), check)

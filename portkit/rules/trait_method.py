@@ -14,7 +14,7 @@ from portkit import emit
 from portkit.analog import copy_place
 from portkit.finding import Finding
 from portkit.rules import Rule
-from portkit.rules.cfg_item import _without_peer_arms
+from portkit.rules.peer_arm import without_peer_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def check(place: Place) -> Iterator[Finding]:
         symbol=place.symbol(place.name),
         status=status,
         edits=(emit.insertion(place, copy),),
-        claims=_without_peer_arms(place, claims),
+        claims=without_peer_arms(place, claims),
     )
 
 

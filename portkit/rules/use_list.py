@@ -58,13 +58,13 @@ def check(place: Place) -> Iterator[Finding]:
         if not members:
             return
         standing = {normal(m) for m in _leaves(place)}
-        missing = [m for _, m, path in members if normal(path) not in standing]
+        missing = [m for m in members if normal(m[2]) not in standing]
         status = emit.Status.TODO if missing else emit.Status.PORTED
         claims = (place.span,)
-        alone = [m for m in members if port.gating is Gating.CFG and _is_gated(port, m[2])]
+        alone = [m for m in missing if port.gating is Gating.CFG and _is_gated(port, m[2])]
         edits = tuple(
             Edit(node.end_byte, node.end_byte, f", {name}")
-            for node, name, path in members
+            for node, name, path in missing
             if (node, name, path) not in alone
         )
         if alone:

@@ -9,6 +9,7 @@ import csv
 import io
 from collections import Counter
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.errors import VerificationError
@@ -17,13 +18,15 @@ from portkit.hipify.hipcc import Compiled, compile_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 ARCHS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
 """Architectures that the port promises."""
 
 GENERIC_ARCHS = ("gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic")
 """LLVM's targets for families (LLVM, "User Guide for AMDGPU Backend", "Generic processors")."""
+
+BUDGETS = Path(__file__).parent.parent / "profiles" / "kernels" / "budgets"
+"""Where the budgets lie: a folder for each version, a file for each architecture."""
 
 BUDGET_COLUMNS = ("source", "kernel", *(each.name for each in fields(KernelUse)[1:]))
 
@@ -166,6 +169,32 @@ def read_budget(text: str) -> Budget:
         }
     except (KeyError, TypeError, ValueError) as error:
         raise VerificationError(f"the budget of kernels is malformed: {error!r}") from error
+
+
+def load_budgets(version: str) -> dict[str, Budget]:
+    """Return the stored budgets of candle's kernels of a version, by architecture; may be none."""
+    folder = BUDGETS / version
+    return {
+        path.stem: read_budget(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*.csv"))
+    }
+
+
+def kernel_names(verification: KernelsVerification, arch: str) -> dict[str, frozenset[str]]:
+    """Return the names of the kernels that each source has on an architecture.
+
+    Args:
+        verification: a matrix.
+        arch: one of its architectures.
+
+    Returns:
+        Source without suffix, such as ``affine``, to the names that a program loads kernels by.
+    """
+    return {
+        cell.compiled.source.removesuffix(".hip"): frozenset(use.name for use in cell.uses)
+        for cell in verification.cells
+        if cell.compiled.arch == arch
+    }
 
 
 def matrix_table(verification: KernelsVerification) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from portkit.finding import Applicability
 from portkit.hipify.engine import translate
-from portkit.hipify.errors import KernelPatchError, KernelProfileError
+from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.patch import Patch
 from portkit.hipify.profile import KernelProfile, load_profile
 
@@ -44,9 +44,11 @@ def test_directives_are_tokens_of_a_pattern() -> None:
     )
 
 
-def test_nothing_found_is_an_error_that_names_file_and_patch() -> None:
-    with pytest.raises(KernelPatchError, match=r"x\.cu: PH399 finds nothing"):
-        translate("x.cu", b"int a;", profile("f();", "g();"))
+def test_nothing_found_is_for_a_person() -> None:
+    translation = translate("x.cu", b"int a;", profile("f();", "g();"))
+    (lost,) = (f for f in translation.findings if f.applicability is Applicability.MANUAL)
+    assert (lost.code, lost.path) == ("PH399", "x.cu")
+    assert "finds nothing" in lost.message
 
 
 def test_other_hits_are_a_finding() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from test_code_object import elf, kernel, pack
@@ -11,17 +11,19 @@ from portkit.errors import VerificationError
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.prelude import prelude_headers
+from portkit.hipify.stage import hipify
 from portkit.verify.kernels import (
     ARCHS,
     GENERIC_ARCHS,
+    kernel_names,
+    load_budgets,
     matrix_table,
     read_budget,
     verify_kernels,
     write_budget,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
+NAMES = Path(__file__).parent.parent.parent / "reports" / "kernels" / "0.11.1" / "names.txt"
 
 STAND_IN = """#!/bin/sh
 echo run >> {folder}/calls
@@ -119,6 +121,17 @@ def test_no_compiler_is_an_error(crate: Path, monkeypatch: pytest.MonkeyPatch) -
         verify_kernels(crate)
 
 
+def test_names_of_kernels_come_by_source(crate: Path) -> None:
+    found = verify_kernels(crate, ["gfx90a"])
+    assert kernel_names(found, "gfx90a") == {"good": {"k"}, "inner/bad": {"k"}}
+
+
+def test_stored_budgets_are_tables() -> None:
+    for arch, budget in load_budgets("0.11.1").items():
+        assert arch.startswith("gfx")
+        assert len(budget) > 1000
+
+
 USES = {
     "hipx_warp.h": "y[0] = hipx::shfl_xor(y[0], 1) + hipx::reduce_max(y[1]) + hipx::ballot(1);"
     " hipx::syncwarp(); h[0] = hipx::shfl(h[1], 0);",
@@ -152,3 +165,17 @@ def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, he
     found = verify_kernels(tmp_path, [*ARCHS, *GENERIC_ARCHS])
     assert [each.error for each in found.failures] == []
     assert all([use.name for use in cell.uses] == ["k"] for cell in found.cells)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_candles_kernels_have_the_names_that_nvcc_gives_them(
+    candle_kernels: Path, tmp_path: Path
+) -> None:
+    # names.txt: `nvcc -ptx -arch=sm_89` (13.0.88) over the same sources, its visible entries.
+    rows = [line.split() for line in NAMES.read_text().splitlines()]
+    expected = {module: {name for other, name in rows if other == module} for module, _ in rows}
+    hipify([candle_kernels], tmp_path / "src", profile="candle")
+    sources = [f"{module}.hip" for module in expected]
+    found = verify_kernels(tmp_path, ["gfx1100"], only=sources)
+    assert kernel_names(found, "gfx1100") == expected

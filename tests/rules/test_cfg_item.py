@@ -13,8 +13,3 @@ class TestFixtures(FixtureSuite): ...
 def test_what_names_nothing_of_cuda_is_to_be_reviewed() -> None:
     case = "function_that_names_nothing_of_cuda"
     assert said("cfg_item", case) == [("review", "todo", "on_the_cpu")]
-
-
-def test_a_function_that_keeps_its_name_is_handed_over_safely() -> None:
-    case = "function_that_keeps_its_name"
-    assert said("cfg_item", case) == [("safe", "todo", "route")]

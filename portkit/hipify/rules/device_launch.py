@@ -55,6 +55,19 @@ def _device_bodies(source: KernelSource) -> Iterator[range]:
             if text == ";":
                 break
             if text == "{":
-                close = source.closing(index)
-                yield range(index, close if close is not None else len(source.tokens))
+                yield range(index, _body_end(source, index))
                 break
+
+
+def _body_end(source: KernelSource, opening: int) -> int:
+    """Return where a function's body ends: its bracket, or the first in the first column.
+
+    Branches of the preprocessor can open more brackets than they close; the first column tells.
+    """
+    close = source.closing(opening)
+    end = close if close is not None else len(source.tokens)
+    for index in range(opening, end):
+        token = source.tokens[index]
+        if token.text == "}" and source.text[token.start - 1] == "\n":
+            return index
+    return end

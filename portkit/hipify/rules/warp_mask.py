@@ -35,6 +35,8 @@ def find(source: KernelSource) -> Iterator[Finding]:
         if mapping.kind != "warp":
             continue
         for index in source.names.get(name, ()):
+            if source.is_token(index - 1, "#define"):
+                continue
             called = source.is_token(index + 1, "(")
             arguments = source.arguments(index + 1) if called else None
             if arguments is None:

@@ -6,7 +6,7 @@ work on logical warps of 32 lanes on every architecture; the mask goes.
 
 Example: ``__shfl_xor_sync(0xffffffff, x, 16)`` becomes ``hipx::shfl_xor(x, 16)``.
 
-Limits: only masks that name all lanes are translated (``0xffffffff``, ``~0``, ``-1``,
+Limits: only masks that name all lanes are translated (``0xffffffff``, ``~0``, ``-1``, casts of it,
 ``FULL_MASK`` and other names that end in ``FULL_MASK``); any other is refused (PH202).
 
 Source: CUDA C++ Programming Guide, "Warp Shuffle Functions"; HIP headers,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 CODE = "PH105"
 
 _FULL_MASK = re.compile(
-    r"0[xX][fF]{8}[uUlL]*|\(unsigned(int)?\)-1|~0[uUlL]*|-1|\w*FULL_?MASK|"
+    r"0[xX][fF]{8}[uUlL]*|~0[uUlL]*|-1|\w*FULL_?MASK|"
+    r"(unsigned(int)?|uint32_t)\(-1\)|\((unsigned(int)?|uint32_t)\)-1|"
     r"(std::)?numeric_limits<(unsigned(int)?|uint32_t)>::max\(\)",
     re.IGNORECASE,
 )
@@ -49,7 +50,8 @@ def calls(source: KernelSource) -> Iterator[tuple[int, list[range] | None]]:
         if mapping.kind != "warp":
             continue
         for index in source.names.get(name, ()):
-            if source.is_token(index + 1, "("):
+            defined = source.is_token(index - 1, "#define")
+            if source.is_token(index + 1, "(") and not defined:
                 yield index, source.arguments(index + 1)
 
 
