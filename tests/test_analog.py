@@ -115,7 +115,7 @@ def test_where_a_peer_is_turned_away_cuda_is_too(arm: str, wanted: str) -> None:
 
 
 def test_an_override_replaces_the_item_with_all_that_belongs_to_it() -> None:
-    template = "../../tests/fixtures/rules/unported/a_guard_for_what_can_be_reached/guard.rs"
+    template = "../../tests/fixtures/rules/guard/a_function_that_can_be_reached/guard.rs"
     profile = {
         "override": [
             {

@@ -8,7 +8,7 @@ import pytest
 
 from portkit.finding import Applicability
 from portkit.hipify.engine import translate
-from portkit.hipify.rules import RULES
+from portkit.hipify.rules import RULES, find_rule
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "hipify"
 CASES = sorted(path.parent for path in FIXTURES.glob("*/*/before.cu"))
@@ -63,3 +63,10 @@ def test_codes_are_unique_and_rules_are_documented() -> None:
     assert len({rule.code for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert "Source:" in rule.doc or "What to do:" in rule.doc, rule.name
+
+
+def test_rules_are_found_by_their_code() -> None:
+    found = find_rule("ph105")
+    assert found is not None
+    assert found.name == "warp_sync"
+    assert find_rule("PH999") is None

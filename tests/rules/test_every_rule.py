@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import test_files
 from harness import FIXTURES, Case, Run, cases, runs
 
 from portkit.finding import Applicability
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 EVERY = [rule.name for rule in rules()]
 # Rules that only say what is left alone.
 WRITES_NOTHING = {"peer", "peer_check", "peer_operation", "unported"}
-CASES = list(chain.from_iterable(cases(name) for name in EVERY))
+FOLDERS = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
+CASES = list(chain.from_iterable(cases(name) for name in FOLDERS))
 
 
 @pytest.mark.parametrize("rule", EVERY)
@@ -40,10 +42,10 @@ def test_it_has_a_case_that_changes_and_one_that_must_not(rule: str) -> None:
 
 
 def test_no_folder_of_fixtures_is_forgotten() -> None:
-    assert {p.name for p in FIXTURES.iterdir() if p.is_dir()} == {*EVERY}
+    assert set(FOLDERS) == {*EVERY, *test_files.FILES}
 
 
-@pytest.mark.parametrize("rule", EVERY)
+@pytest.mark.parametrize("rule", FOLDERS)
 def test_names_of_cases_say_whether_they_change(rule: str) -> None:
     for run in runs(rule):
         if run.case.name.startswith("unchanged_"):

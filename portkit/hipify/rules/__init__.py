@@ -88,3 +88,8 @@ RULES: tuple[KernelRule, ...] = tuple(
     )
 )
 """Every rule, by code."""
+
+
+def find_rule(code: str) -> KernelRule | None:
+    """Return the rule with a code such as ``PH105``, None without one."""
+    return next((rule for rule in RULES if rule.code == code.upper()), None)

@@ -1,0 +1,60 @@
+"""PK101 to PK107: whole files, and what a codebase's profile holds about single items."""
+
+from __future__ import annotations
+
+import pytest
+from harness import Case, FixtureSuite, Run, runs
+
+from portkit.explain import pages
+
+NAMES = {page.name: page.code for page in pages()}
+FILES = ["copied_file", "kept_file", "override", "page_section", "guard", "repair"]
+
+
+@pytest.mark.parametrize("run", [r for name in FILES for r in runs(name)], ids=str)
+class TestFixtures(FixtureSuite): ...
+
+
+def said_of(name: str, case: str, tree: str = "before") -> list[tuple[str, str, str]]:
+    """Return applicability, status and symbol of what a code's findings say about a tree."""
+    run = Run(Case(name, case), "dummy")
+    found = run.scan(run.case.tree(tree)).findings
+    return [(str(f.applicability), str(f.status), f.symbol) for f in found if f.code == NAMES[name]]
+
+
+def test_a_copy_is_named_after_its_original() -> None:
+    assert said_of("copied_file", "a_backend_in_a_folder") == [
+        ("safe", "todo", "src/rocm_backend/mod.rs"),
+        ("safe", "todo", "src/rocm_backend/timer.rs"),
+    ]
+
+
+def test_what_a_person_changed_in_a_copy_is_reported_and_left_alone() -> None:
+    case = Run(Case("copied_file", "an_item_is_missing_from_a_copy"), "dummy")
+    differing = [f for f in case.scan(case.after).findings if f.applicability == "review"]
+    assert [(f.path, f.symbol) for f in differing] == [("src/rocm_tools.rs", "streams")]
+
+
+@pytest.mark.parametrize(
+    ("case", "path"),
+    [
+        ("unchanged_file_of_a_peer", "metal_backend.rs"),
+        ("unchanged_file_that_the_profile_keeps", "flash.rs"),
+        ("unchanged_page_of_documentation", "README.md"),
+    ],
+)
+def test_a_file_that_is_left_alone_is_said_to_be(case: str, path: str) -> None:
+    assert said_of("kept_file", case) == [("keep", "none", path)]
+
+
+def test_an_override_that_knows_no_version_is_to_be_reviewed() -> None:
+    assert said_of("override", "an_item_that_differs") == [("review", "none", "CudaArch::new")]
+    assert said_of("override", "an_item_that_differs", "after") == [
+        ("review", "ported", "CudaArch::new")
+    ]
+
+
+def test_a_bug_upstream_is_to_be_reviewed() -> None:
+    assert said_of("repair", "a_bug_that_the_copy_does_not_carry_on") == [
+        ("review", "none", "first")
+    ]
