@@ -213,9 +213,11 @@ def _analog(port: Port, source: Source, whole: Span) -> Iterator[Finding]:
 def _page(port: Port, source: Source, whole: Span, mentions: int) -> Finding:
     """Return the finding about a page of documentation: it gains a section, or it is kept."""
     for section in port.codebase.sections:
-        at = source.data.find(f"\n{section.before}\n".encode()) + 1
-        standing = f"\n{section.heading}\n".encode() in source.data
-        if section.path == source.path and (at or standing):
+        if section.path != source.path:
+            continue
+        at = _heading(source, section.before)
+        standing = _heading(source, section.heading) >= 0
+        if at >= 0 or standing:
             return Finding(
                 code=PAGE,
                 path=source.path,
@@ -239,6 +241,12 @@ def _page(port: Port, source: Source, whole: Span, mentions: int) -> Finding:
         message=f"documentation: nothing depends on it ({mentions} mentions)",
         claims=(whole,),
     )
+
+
+def _heading(source: Source, heading: str) -> int:
+    """Return where the line of a heading begins, or -1."""
+    match = re.search(rb"^%s\r?$" % re.escape(heading.encode()), source.data, re.MULTILINE)
+    return match.start() if match else -1
 
 
 def _kept_reason(port: Port, source: Source) -> str:

@@ -17,12 +17,13 @@ from portkit import files
 from portkit.additions import additions
 from portkit.finding import Applicability, Finding, Span, Status
 from portkit.guards import guards
-from portkit.port import Place, Port, Scope, conditions_of, item_symbol
+from portkit.parallel import halves
+from portkit.port import Gating, Place, Port, Scope, conditions_of, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -79,9 +80,8 @@ def scan(
         chosen: the rules to ask; all of them by default.
         regenerate: whether files that were written before are replaced where they differ.
     """
-    from portkit.port import Gating
-
-    port = Port(workspace, vendor, codebase, Gating(gating), regenerate, _mentions(workspace, vendor))
+    mentions = _mentions(workspace, vendor)
+    port = Port(workspace, vendor, codebase, Gating(gating), regenerate, mentions)
     port = replace(port, macros=_device_macros(port))
     port = replace(port, analogs=files.analogs(port))
     by_node: dict[str, list[Rule]] = {}
@@ -89,28 +89,35 @@ def scan(
         for kind in rule.nodes:
             by_node.setdefault(kind, []).append(rule)
     findings: list[Finding] = list(files.unread(port))
-    unaccounted: list[Unaccounted] = []
-    targets = set(port.analogs.values())
-    own = {addition.name for addition in additions(port)}
+    walks: list[_Walk] = []
     for path, source in workspace.sources.items():
-        mentions = port.mentions.get(path, [])
+        offsets = mentions.get(path, [])
         seeds = _seeds(port, source)
-        if not mentions and not seeds:
+        if not offsets and not seeds:
             continue
-        whole = files.whole_file(port, source, len(mentions))
+        whole = files.whole_file(port, source, len(offsets))
         if whole:
             findings += whole
-            continue
-        if path in targets or not own.isdisjoint((path, path.split("/")[0])) or not path.endswith((".rs", ".toml")):
-            continue
-        walk = _Walk(port, source, mentions, seeds, by_node)
-        walk.run()
-        findings += walk.findings
-        unaccounted += walk.left()
+        elif path.endswith((".rs", ".toml")) and not _is_written(port, path):
+            walks.append(_Walk(port, source, offsets, seeds, by_node))
+    unaccounted: list[Unaccounted] = []
+    for found, left in halves(_walked, walks, lambda walk: len(walk.source.data)):
+        findings += found
+        unaccounted += left
     findings += guards(port)
     findings += files.added(port)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(port, tuple(findings), tuple(sorted(unaccounted)))
+
+
+def _walked(walks: Sequence[_Walk]) -> list[tuple[list[Finding], list[Unaccounted]]]:
+    return [walk.run() for walk in walks]
+
+
+def _is_written(port: Port, path: str) -> bool:
+    """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
+    own = {addition.name for addition in additions(port)}
+    return path in port.analogs.values() or not own.isdisjoint((path, path.split("/")[0]))
 
 
 def _mentions(workspace: Workspace, vendor: VendorProfile) -> Mapping[str, list[int]]:
@@ -175,14 +182,13 @@ class _Walk:
     ) -> None:
         self.port = port
         self.source = source
-        self.mentions = mentions
         self.open = sorted({*mentions, *seeds})
         self.by_node = by_node
         self.crate = port.workspace.crate_of(source.path)
         self.findings: list[Finding] = []
 
-    def run(self) -> None:
-        """Walk from the root."""
+    def run(self) -> tuple[list[Finding], list[Unaccounted]]:
+        """Walk from the root; return what was found, and what nothing has claimed."""
         root = self.source.tree.root_node
         if root.has_error:
             self.findings.append(_syntax_error(self.source, root))
@@ -198,9 +204,9 @@ class _Walk:
                     self._claim(finding.claims)
             if self._holds_open(place.span):
                 self._push(pending, place.node, _inside(place))
+        return self.findings, self._left()
 
-    def left(self) -> list[Unaccounted]:
-        """Return what nothing has claimed."""
+    def _left(self) -> list[Unaccounted]:
         found = []
         for offset in self.open:
             line, _ = self.source.position(offset)
