@@ -55,8 +55,13 @@ def main(arguments: list[str]) -> None:
             shutil.copytree(candle, double / name, ignore=shutil.ignore_patterns(".git"))
         shutil.copy(candle / "Cargo.toml", double / "Cargo.toml")
         commands = {
-            "ast-grep scan": [str(scripts / "ast-grep"), "scan", "-c",
-                              str(HERE / "ast_grep" / "sgconfig.yml"), str(candle)],
+            "ast-grep scan": [
+                str(scripts / "ast-grep"),
+                "scan",
+                "-c",
+                str(HERE / "ast_grep" / "sgconfig.yml"),
+                str(candle),
+            ],
             "portkit scan": [portkit, "scan", str(candle)],
             "portkit apply": [portkit, "apply", "--check", "--no-format", str(candle)],
             "portkit scan, two copies": [portkit, "scan", str(double)],
@@ -70,7 +75,8 @@ def main(arguments: list[str]) -> None:
     print(f"{'':28}{'wall s':>8}{'cpu s':>8}{'MB':>6}")
     for name, taken in runs.items():
         wall, cpu, memory = (
-            statistics.median(getattr(r, field) for r in taken) for field in ("wall", "cpu", "memory")
+            statistics.median(getattr(r, field) for r in taken)
+            for field in ("wall", "cpu", "memory")
         )
         print(f"{name:28}{wall:8.2f}{cpu:8.2f}{memory:6.0f}")
     for one, other, goal in (

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from portkit.port import Port
 
+
 @dataclass(frozen=True)
 class Addition:
     """Files that a port adds together.
@@ -44,7 +45,9 @@ def additions(port: Port) -> Iterator[Addition]:
         )
     for path, template in sorted(port.codebase.templates.items()):
         if "/" not in path or port.workspace.crate_of(path) is not None:
-            yield Addition(path, "a file that the port adds", partial(_template, port, path, template))
+            yield Addition(
+                path, "a file that the port adds", partial(_template, port, path, template)
+            )
 
 
 def values(port: Port) -> dict[str, Any]:

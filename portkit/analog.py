@@ -64,9 +64,7 @@ def copy_file(port: Port, source: Source) -> str:
     return copy_range(port, source, 0, len(source.data), source.tree.root_node, "")
 
 
-def copy_range(
-    port: Port, source: Source, start: int, end: int, node: Node, symbol: str
-) -> str:
+def copy_range(port: Port, source: Source, start: int, end: int, node: Node, symbol: str) -> str:
     """Return the copy of the bytes ``[start, end)``, which hold ``node``.
 
     Args:
@@ -101,9 +99,7 @@ def overridden(port: Port, source: Source, symbol: str) -> Override | None:
 def repairs_of(port: Port, source: Source, symbol: str) -> tuple[Repair, ...]:
     """Return the repairs that apply to the copy of an item."""
     return tuple(
-        r
-        for r in port.codebase.repairs
-        if r.symbol == symbol and fnmatchcase(source.path, r.path)
+        r for r in port.codebase.repairs if r.symbol == symbol and fnmatchcase(source.path, r.path)
     )
 
 
@@ -128,9 +124,7 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
         is_item = current.type in ITEMS
         repairs = repairs_of(port, source, inner) if is_item and current is not node else ()
         if repairs:
-            copy = copy_range(
-                port, source, current.start_byte, current.end_byte, current, outer
-            )
+            copy = copy_range(port, source, current.start_byte, current.end_byte, current, outer)
             for repair in repairs:
                 copy = re.sub(repair.find, repair.replace, copy)
             yield _Piece(current.start_byte, current.end_byte, copy)
@@ -264,7 +258,9 @@ def _turned_round(port: Port, source: Source, node: Node) -> str:
     back = {vendor.variant: vendor.source.capitalize(), vendor.title: vendor.source}
     back.setdefault(vendor.name, vendor.source)
     marks = {word: chr(0xE000 + i) for i, word in enumerate(back)}  # of the private use area
-    start = next((c.start_byte for c in node.children if c.type != "attribute_item"), node.start_byte)
+    start = next(
+        (c.start_byte for c in node.children if c.type != "attribute_item"), node.start_byte
+    )
     text = source.text(start, node.end_byte)
     for word, mark in marks.items():
         text = re.sub(rf"\b{word}\b", mark, text)

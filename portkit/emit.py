@@ -155,9 +155,7 @@ def finding(
 
 def is_dummy(place: Place) -> bool:
     """Whether a place belongs to the dummy backend of the source vendor."""
-    return bool(
-        re.search(rf"\bdummy_{place.port.vendor.source}", code_only(place.code))
-    )
+    return bool(re.search(rf"\bdummy_{place.port.vendor.source}", code_only(place.code)))
 
 
 def positive_condition(place: Place, feature: str) -> Node | None:

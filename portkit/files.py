@@ -33,8 +33,8 @@ _DECLARATION = re.compile(rb"^(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
 def analogs(port: Port) -> Mapping[str, str]:
     """Return the files that are copied whole, with the path of the copy.
 
-    A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``), or
-    if the module that it holds is declared under the feature (``#[cfg(feature = "cuda")] mod
+    A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``),
+    or if the module that it holds is declared under the feature (``#[cfg(feature = "cuda")] mod
     fast_mmq;``). What stands under a feature without a counterpart is left out.
     """
     found: dict[str, str] = {}
@@ -60,7 +60,12 @@ def analogs(port: Port) -> Mapping[str, str]:
                 elif cfg.requires(port.vendor.source):
                     found[target] = _renamed_path(port, target, stem=True)
     for path in list(found):
-        if path in dropped or found[path] == path or _unported(port, path) or (port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path):
+        if (
+            path in dropped
+            or found[path] == path
+            or _unported(port, path)
+            or (port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path)
+        ):
             del found[path]
     return dict(sorted(found.items()))
 
@@ -121,12 +126,11 @@ def _new_files(make: Callable[[], Mapping[str, str]]) -> tuple[NewFile, ...]:
 def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Finding]:
     """Yield what a file that was written before lacks, and what differs in it."""
     source = port.workspace.sources.get(path)
-    common = {"code": code, "path": path, "applicability": Applicability.SAFE}
+    found = partial(Finding, code=code, path=path, applicability=Applicability.SAFE)
     if source is None:
         # Only files that are looked at are read; others are not compared.
         if path.endswith(LOOKED_AT):
-            yield Finding(
-                **common,
+            yield found(
                 span=Span(0, 0),
                 construct="new file",
                 symbol=path,
@@ -137,8 +141,7 @@ def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Findin
         return
     if port.regenerate:
         if merge.essence(text) != merge.essence(source.text(0, len(source.data))):
-            yield Finding(
-                **common,
+            yield found(
                 span=Span(0, len(source.data)),
                 construct="new file",
                 symbol=path,
@@ -151,8 +154,7 @@ def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Findin
         return
     missing, differing = merge.compare(text, source)
     for item in missing:
-        yield Finding(
-            **common,
+        yield found(
             span=Span(item.edit.start, item.edit.end),
             construct="item of a copy",
             symbol=item.symbol,
@@ -327,4 +329,3 @@ def _module_file(port: Port, path: str, module: str) -> str | None:
         if str(candidate) in port.workspace.sources:
             return str(candidate)
     return None
-

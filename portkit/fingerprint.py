@@ -36,9 +36,7 @@ def fingerprint(text: str) -> str:
 
 def overrides(port: Port, source: Source) -> Iterator[Finding]:
     """Yield a finding for each override of an item of a file."""
-    wanted = {
-        o.symbol: o for o in port.codebase.overrides if fnmatchcase(source.path, o.path)
-    }
+    wanted = {o.symbol: o for o in port.codebase.overrides if fnmatchcase(source.path, o.path)}
     standing = port.analogs.get(source.path) in port.workspace.sources
     for symbol, span in symbols(source, set(wanted)):
         override = wanted.pop(symbol, None)
@@ -64,9 +62,7 @@ def overrides(port: Port, source: Source) -> Iterator[Finding]:
 
 def repairs(port: Port, source: Source) -> Iterator[Finding]:
     """Yield a finding for each bug of a file of the CUDA side that its copy does not carry on."""
-    wanted = {
-        r.symbol: r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)
-    }
+    wanted = {r.symbol: r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)}
     standing = port.analogs.get(source.path) in port.workspace.sources
     for symbol, span in symbols(source, set(wanted)):
         repair = wanted[symbol]

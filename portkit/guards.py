@@ -1,8 +1,8 @@
 """Statements at the beginning of functions that are not ported themselves.
 
 A function that a ROCm tensor can reach and that has no ROCm path fails deep inside. The profile may
-hold a guard for it: a statement that takes the path that works on every device, or that says at once
-what is missing.
+hold a guard for it: a statement that takes the path that works on every device, or that says at
+once what is missing.
 """
 
 from __future__ import annotations

@@ -80,7 +80,9 @@ def compare(expected: str, standing: Source) -> tuple[tuple[Missing, ...], tuple
         return (), ()
     missing: list[Missing] = []
     differing: list[Differing] = []
-    _compare(wanted, wanted.tree.root_node, standing, standing.tree.root_node, "", missing, differing)
+    _compare(
+        wanted, wanted.tree.root_node, standing, standing.tree.root_node, "", missing, differing
+    )
     return tuple(missing), tuple(differing)
 
 

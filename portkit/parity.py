@@ -1,8 +1,8 @@
 """Parity: what CUDA has, ROCm has.
 
 This check knows nothing of the rules. It reads the tree as it stands and compares names: each
-function, variant, field and feature that is named after CUDA has its renamed counterpart in the same
-container. A missing ``rocm_fwd`` compiles into "no rocm implementation"; here it is reported.
+function, variant, field and feature that is named after CUDA has its renamed counterpart in the
+same container. A missing ``rocm_fwd`` compiles into "no rocm implementation"; here it is reported.
 """
 
 from __future__ import annotations
@@ -108,9 +108,7 @@ def _without_arms(port: Port) -> Iterator[Unpaired]:
                     yield Unpaired(path, line, arms.symbol, "arms between devices")
 
 
-def _in_container(
-    port: Port, source: Source, container: Node, outer: str
-) -> Iterator[Unpaired]:
+def _in_container(port: Port, source: Source, container: Node, outer: str) -> Iterator[Unpaired]:
     names: Counter[tuple[str, str]] = Counter()
     wanted: list[tuple[Node, str, str]] = []
     for node, attributes in grouped(container):
@@ -151,6 +149,3 @@ def _left_out(port: Port, attributes: tuple[Node, ...]) -> bool:
 def _stands_in(port: Port, node: Node) -> bool:
     """Whether an item is a dummy's, which ``--gating cfg`` does without."""
     return port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in node_text(node)
-
-
-

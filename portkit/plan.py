@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -150,11 +151,9 @@ def _edition(scan: Scan, path: str) -> str:
 def conflicts(findings: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
     """Return the pairs of findings whose edits overlap; for tests."""
     found = []
-    edits = sorted(
-        ((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits)
-    )
+    edits = sorted(((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits))
     everything = list(findings)
-    for (path, _, end, i), (other, start, _, j) in zip(edits, edits[1:], strict=False):
+    for (path, _, end, i), (other, start, _, j) in itertools.pairwise(edits):
         if path == other and start < end and i != j:
             found.append((everything[i], everything[j]))
     return found

@@ -195,7 +195,7 @@ class _Walk:
         pending: list[tuple[Place, Scope]] = []
         self._push(pending, root, Scope())
         while pending:
-            place, scope = pending.pop()
+            place, _scope = pending.pop()
             if not self._holds_open(place.span):
                 continue
             for rule in (*self.by_node.get(place.kind, ()), *self.by_node.get("*", ())):
@@ -221,9 +221,7 @@ class _Walk:
             start = attributes[0].start_byte if attributes else child.start_byte
             if not self._holds_open(Span(start, child.end_byte)):
                 continue
-            place = Place(
-                child, attributes, siblings, self.source, scope, self.crate, self.port
-            )
+            place = Place(child, attributes, siblings, self.source, scope, self.crate, self.port)
             pending.append((place, scope))
             # Comments among the attributes of an item that nobody claims are places of their own.
             for attached in attributes:
@@ -249,8 +247,15 @@ def _inside(place: Place) -> Scope:
     scope, node = place.scope, place.node
     vendor = scope.vendor or _vendor(place)
     gated = scope.gated or place.requires(place.port.vendor.name)
-    if node.type in ("function_item", "trait_item", "impl_item", "mod_item", "enum_item",
-                     "struct_item", "macro_definition"):
+    if node.type in (
+        "function_item",
+        "trait_item",
+        "impl_item",
+        "mod_item",
+        "enum_item",
+        "struct_item",
+        "macro_definition",
+    ):
         name = item_symbol(node)
         container = CONTAINERS.get(node.type, "")
         if container == "impl" and node.child_by_field_name("trait") is not None:

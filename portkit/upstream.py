@@ -1,9 +1,9 @@
 """What upstream has changed under a template that was written by hand.
 
 An override or a block that comes from a template was written against a known text of the CUDA item.
-Where that text has changed, the difference is what a person needs to see. No upstream text is stored:
-it is read from the published crate of the version that the template was written against, if that crate
-is in the user's cache.
+Where that text has changed, the difference is what a person needs to see. No upstream text is
+stored: it is read from the published crate of the version that the template was written against, if
+that crate is in the user's cache.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ def test_a_copy_is_the_renamed_text() -> None:
             "enum E {\n    A,\n}\n",
         ),
         (
-            'fn f() -> S {\n    S {\n        a: 1,\n        #[cfg(feature = "cudnn")]\n        b: 2,\n    }\n}\n',
+            "fn f() -> S {\n    S {\n        a: 1,\n"
+            '        #[cfg(feature = "cudnn")]\n        b: 2,\n    }\n}\n',
             "fn f() -> S {\n    S {\n        a: 1,\n    }\n}\n",
         ),
         (
@@ -65,7 +66,8 @@ def test_a_copy_is_the_renamed_text() -> None:
         ),
         # In the middle the braces keep what they hold to themselves.
         (
-            'fn f() {\n    #[cfg(not(feature = "cudnn"))]\n    {\n        let x = 2;\n    }\n    g();\n}\n',
+            'fn f() {\n    #[cfg(not(feature = "cudnn"))]\n'
+            "    {\n        let x = 2;\n    }\n    g();\n}\n",
             "fn f() {\n    {\n        let x = 2;\n    }\n    g();\n}\n",
         ),
     ],

@@ -21,8 +21,9 @@ def accounts_for_everything(tree: Tree) -> None:
         for offset in offsets:
             assert (path, offset) in listed or any(c.contains(offset) for c in claims)
     for finding in found.findings:
-        for span in (finding.span, *finding.claims, *finding.edits):
-            assert 0 <= span.start <= span.end <= max(1, len(tree[finding.path]))
+        ranges = [(s.start, s.end) for s in (finding.span, *finding.claims)]
+        for start, end in (*ranges, *((e.start, e.end) for e in finding.edits)):
+            assert 0 <= start <= end <= max(1, len(tree[finding.path]))
 
 
 def test_a_syntax_error_is_reported_and_the_rest_is_done() -> None:

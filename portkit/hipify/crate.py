@@ -9,22 +9,22 @@ are translations of the CUDA crate's. The layout is that of candle-kernels 0.9.0
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from portkit.finding import Applicability, Finding, Span, Status
 from portkit.hipify.engine import translate
-from portkit.hipify.errors import KernelsCrateError
+from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, load_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from portkit.finding import Finding
+    from collections.abc import Iterable, Mapping, Sequence
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "kernels"
 
@@ -160,6 +160,7 @@ def port_kernels(
     for header, text in (*known.headers, *prelude_headers().items()):
         if _needed(header, files):
             files[_SOURCES + header] = text
+    findings += _unexpected(findings, known.expected.get(version), version)
     return KernelsCrate(dict(sorted(files.items())), tuple(findings))
 
 
@@ -174,6 +175,39 @@ def kernels_crate(
     """Return the files of ``port_kernels``, without its findings; the arguments are the same."""
     crate = port_kernels(source, version=version, edition=edition, repository=repository, name=name)
     return crate.files
+
+
+def _unexpected(
+    findings: Sequence[Finding], expected: Mapping[str, int] | None, version: str
+) -> list[Finding]:
+    """Return a finding for each rule that finds another number of places than is known.
+
+    Raises:
+        KernelPatchError: a rule finds nothing where it must.
+    """
+    if expected is None:
+        return []
+    found = Counter(finding.code for finding in findings)
+    unexpected = []
+    for code in sorted(expected.keys() | found.keys()):
+        if found[code] == expected.get(code, 0):
+            continue
+        message = f"{code} finds {found[code]} places in {version}, not {expected.get(code, 0)}"
+        if not found[code]:
+            raise KernelPatchError(f"the kernels crate: {message}: compare the sources")
+        unexpected.append(
+            Finding(
+                code=code,
+                path=_SOURCES.rstrip("/"),
+                span=Span(0, 0),
+                construct="number of hits",
+                symbol=code,
+                applicability=Applicability.REVIEW,
+                status=Status.NONE,
+                message=message,
+            )
+        )
+    return unexpected
 
 
 def _render(variables: Mapping[str, object]) -> dict[str, str]:

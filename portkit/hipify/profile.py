@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parent.parent / "profiles" / "kernels"
 
@@ -23,12 +26,14 @@ class KernelProfile:
         undefined: macros that are undefined on AMD once the patches are in.
         patches: changes, in order of their code.
         headers: headers that the profile adds: path in the translated tree to text.
+        expected: how often each rule and patch finds something, by version of the codebase.
     """
 
     name: str = ""
     undefined: frozenset[str] = frozenset()
     patches: tuple[Patch, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def for_version(self, version: str) -> KernelProfile:
         """Return the profile with only the patches that a version of the codebase needs."""
@@ -71,6 +76,7 @@ def load_profile(name: str) -> KernelProfile:
         undefined=frozenset(document.get("undefined", ())),
         patches=tuple(sorted(patches, key=lambda patch: patch.code)),
         headers=headers,
+        expected=document.get("expected", {}),
     )
 
 

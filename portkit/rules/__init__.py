@@ -6,13 +6,16 @@ module's docstring is its documentation: ``portkit explain`` and ``docs/rules`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from portkit.finding import Finding
-from portkit.port import Place
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from portkit.finding import Finding
+    from portkit.port import Place
 
 MODULES = (
     "feature",

@@ -1,8 +1,8 @@
 """A ``match`` that needs arms which no CUDA arm gives: between ROCm and the other backends.
 
-Copying CUDA's arms gives ROCm to and from the CPU, and ROCm to ROCm. A tensor that moves between ROCm
-and CUDA or Metal has no arm to copy, and a ``_`` arm would turn it away. The profile holds such arms
-as a template for one named function; they are set before its ``_`` arm.
+Copying CUDA's arms gives ROCm to and from the CPU, and ROCm to ROCm. A tensor that moves between
+ROCm and CUDA or Metal has no arm to copy, and a ``_`` arm would turn it away. The profile holds
+such arms as a template for one named function; they are set before its ``_`` arm.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Edit, Finding
+from portkit.finding import Edit, Finding, Status
 from portkit.port import Gating
 from portkit.rules import Rule
 from portkit.rules.match_arm import pattern_key
@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
         CODE,
         "match arm: between devices",
         wanted.reason,
-        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(last.start_byte, last.start_byte, text),),
         claims=(),
     )

@@ -1,9 +1,9 @@
 """A function that is named after CUDA: ``new_cuda``, ``as_cuda_device``, ``cuda_if_available``.
 
-Its ROCm counterpart is the copy under the name table, right after it. With ``--gating cfg`` the copy
-stands under the feature where it names a type that exists only there. Callers that are compiled in
-every build still need the name, so a function that could answer without the feature gets a twin
-that does: ``false`` for a ``bool``, ``NotCompiledWithRocmSupport`` for a ``Result``.
+Its ROCm counterpart is the copy under the name table, right after it. With ``--gating cfg`` the
+copy stands under the feature where it names a type that exists only there. Callers that are
+compiled in every build still need the name, so a function that could answer without the feature
+gets a twin that does: ``false`` for a ``bool``, ``NotCompiledWithRocmSupport`` for a ``Result``.
 
 Not handled: a function whose signature names such a type can exist only with the feature.
 """

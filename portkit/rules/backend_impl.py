@@ -1,7 +1,7 @@
 """An implementation for one of CUDA's types, or of one of its traits.
 
-The whole ``impl`` is copied under the name table: its type or its trait is CUDA's alone, so the copy
-cannot clash with it.
+The whole ``impl`` is copied under the name table: its type or its trait is CUDA's alone, so the
+copy cannot clash with it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.analog import copy_place
 from portkit.cfg import widen
-from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.port import Gating
 from portkit.rules import Rule
 from portkit.source import node_text
@@ -47,7 +47,7 @@ def check(place: Place) -> Iterator[Finding]:
             "cfg condition",
             "the condition names the GPU backends: ROCm is one of them",
             symbol=place.symbol(place.name),
-            status=emit.Status.PORTED if vendor in cfg.features() else emit.Status.TODO,
+            status=Status.PORTED if vendor in cfg.features() else Status.TODO,
             edits=(Edit(attribute.start_byte, attribute.end_byte, widen(text, source, vendor)),),
             claims=(Span(attribute.start_byte, attribute.end_byte),),
         )

@@ -4,9 +4,9 @@ What stands under the feature alone exists only for CUDA. Its ROCm counterpart i
 name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
-condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would stand
-twice with both features on is another rule's (PK511), and so is an import that only such functions
-need.
+condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would
+stand twice with both features on is another rule's (PK511), and so is an import that only such
+functions need.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.analog import copy_place, overridden
 from portkit.cfg import widen
-from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.fingerprint import fingerprint
 from portkit.port import conditions_of
 from portkit.rules import Rule
@@ -68,8 +68,8 @@ def check(place: Place) -> Iterator[Finding]:
             place,
             CODE,
             construct,
-            "a copy would clash with it when both features are on: the functions that need it bring "
-            "in their own",
+            "a copy would clash with it when both features are on: the functions that need it "
+            "bring in their own",
             symbol=symbol,
             applicability=Applicability.KEEP,
         )
@@ -140,9 +140,7 @@ def _widened(place: Place, construct: str, symbol: str) -> Iterator[Finding]:
         "it names nothing of CUDA: its condition is widened to ROCm",
         symbol=symbol,
         applicability=Applicability.REVIEW,
-        status=emit.Status.PORTED
-        if f'feature = "{port.vendor.name}"' in text
-        else emit.Status.TODO,
+        status=Status.PORTED if f'feature = "{port.vendor.name}"' in text else Status.TODO,
         edits=(Edit(attribute.start_byte, attribute.end_byte, new),),
     )
 

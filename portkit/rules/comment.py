@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.rules import Rule
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def check(place: Place) -> Iterator[Finding]:
         "doc comment" if place.code.startswith(("///", "//!", "/**", "/*!")) else "comment",
         change[1] if change else "prose: nothing depends on it",
         applicability=Applicability.SAFE if change else Applicability.KEEP,
-        status=emit.Status.PORTED if change and change[0] is None else emit.Status.TODO,
+        status=Status.PORTED if change and change[0] is None else Status.TODO,
         edits=(change[0],) if change and change[0] else (),
         claims=(Span(place.node.start_byte, place.node.end_byte),),
     )

@@ -2,7 +2,8 @@
 
 ``cudarc = { workspace = true, optional = true }`` gains the HIP bindings crate beside it, with the
 same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
-stand with their path and version. Crates that exist only to compile or bind CUDA get no counterpart.
+stand with their path and version. Crates that exist only to compile or bind CUDA get no
+counterpart.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, table_of, value_of, written_crate
 
@@ -59,7 +60,7 @@ def check(place: Place) -> Iterator[Finding]:
         "dependency in Cargo.toml",
         f"{crate} takes its place",
         symbol=name,
-        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(end, end, f"\n{crate}{value}"),),
     )
 

@@ -1,7 +1,8 @@
 """A branch that does something of CUDA's own.
 
-``if cuda_is_available() { Device::new_cuda(0) } else if metal_is_available() { .. }`` has one branch
-per backend. The chain gains a branch for ROCm, a copy of CUDA's condition and body, right after it.
+``if cuda_is_available() { Device::new_cuda(0) } else if metal_is_available() { .. }`` has one
+branch per backend. The chain gains a branch for ROCm, a copy of CUDA's condition and body, right
+after it.
 
 A branch whose body names nothing of CUDA is a condition to widen instead (PK401).
 """
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_range
-from portkit.finding import Edit, Finding, Span
+from portkit.finding import Edit, Finding, Span, Status
 from portkit.names import normal
 from portkit.rules import Rule
 from portkit.rules.device_check import branches, is_check
@@ -53,7 +54,7 @@ def check(place: Place) -> Iterator[Finding]:
         CODE,
         "if chain over devices",
         f"the chain gains a branch for {place.port.vendor.title}",
-        status=emit.Status.TODO if counterpart is None else emit.Status.PORTED,
+        status=Status.TODO if counterpart is None else Status.PORTED,
         edits=(Edit(body.end_byte, body.end_byte, f" else if {copy}"),),
         claims=tuple(claims),
         span=Span(place.node.start_byte, body.end_byte),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.cfg import widen
-from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.names import normal
 from portkit.rules import Rule
 from portkit.source import node_text
@@ -63,7 +63,7 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
             construct,
             decision.reason,
             applicability=Applicability.REVIEW,
-            status=emit.Status.NONE,
+            status=Status.NONE,
         )
         return
     renamed = port.rename(text)
@@ -84,7 +84,7 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
         else f"the condition now holds for {port.vendor.title} too; no decision in the profile "
         "speaks of it, so see whether the same holds on AMD",
         applicability=Applicability.SAFE if decision else Applicability.REVIEW,
-        status=emit.Status.PORTED if stands else emit.Status.TODO,
+        status=Status.PORTED if stands else Status.TODO,
         edits=(Edit(place.node.start_byte, place.node.end_byte, new),),
         claims=(Span(place.node.start_byte, place.node.end_byte),),
     )

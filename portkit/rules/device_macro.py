@@ -9,10 +9,11 @@ and downstream calls with the old number of arguments must go on compiling.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Edit, Finding
+from portkit.finding import Edit, Finding, Status
 from portkit.port import DeviceMacro
 from portkit.rules import Rule
 from portkit.source import field_text
@@ -63,7 +64,7 @@ def check(place: Place) -> Iterator[Finding]:
         f"{macro.name}! takes one more argument, for {port.vendor.title}; calls with "
         f"{macro.arity} arguments still work",
         symbol=f"{macro.name}!",
-        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(rule.start_byte, rule.start_byte, new),),
     )
 
@@ -90,8 +91,12 @@ def _ported_body(place: Place, rule: Node, body: str) -> str:
     copied = items.sub(lambda m: f"{m[0]}\n\n{m['indent']}{port.rename(m['item'])}", body)
     for macro in port.macros.values():
         nested = re.compile(rf"({macro.name}!\s*\()([^()]*)(\))")
-        copied = nested.sub(lambda m, macro=macro: m[1] + _more(port, macro, m[2]) + m[3], copied)
+        copied = nested.sub(partial(_with_argument, port, macro), copied)
     return copied
+
+
+def _with_argument(port: Port, macro: DeviceMacro, call: re.Match[str]) -> str:
+    return call[1] + _more(port, macro, call[2]) + call[3]
 
 
 def _more(port: Port, macro: DeviceMacro, arguments: str) -> str:

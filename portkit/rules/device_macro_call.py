@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.rules import Rule
 from portkit.source import COMMENTS, field_text, node_text
 
@@ -60,7 +60,7 @@ def check(place: Place) -> Iterator[Finding]:
         f"call of {macro.name}!",
         f"name the test of {port.vendor.title}: {new}",
         symbol=symbol,
-        status=emit.Status.PORTED if len(arguments) > macro.arity else emit.Status.TODO,
+        status=Status.PORTED if len(arguments) > macro.arity else Status.TODO,
         edits=(edit,),
     )
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Finding
 from portkit.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.finding import Finding
     from portkit.port import Place
 
 CODE = "PK505"

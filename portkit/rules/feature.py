@@ -1,8 +1,8 @@
 """The Cargo feature of the CUDA backend.
 
-``cuda = ["cudarc", "dep:candle-kernels", "candle/cuda"]`` gains a sibling ``rocm`` that asks for the
-counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below. Crates
-that exist only to compile or bind CUDA are left out.
+``cuda = ["cudarc", "dep:candle-kernels", "candle/cuda"]`` gains a sibling ``rocm`` that asks for
+the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
+Crates that exist only to compile or bind CUDA are left out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.rules import Rule
 from portkit.source import node_text
 
@@ -60,7 +60,7 @@ def check(place: Place) -> Iterator[Finding]:
         "feature in Cargo.toml",
         f"the feature {port.vendor.name} asks for the counterparts",
         symbol=port.vendor.name,
-        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(end, end, f"\n{port.vendor.name} = [{listed}]"),),
     )
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Finding
+from portkit.finding import Span
 from portkit.rules import Rule
 from portkit.source import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.finding import Finding
     from portkit.port import Place
 
 CODE = "PK506"
@@ -34,7 +35,7 @@ def check(place: Place) -> Iterator[Finding]:
     renamed = port.rename(field)
     counterpart = next(
         (
-            emit.Span(node.start_byte, node.end_byte)
+            Span(node.start_byte, node.end_byte)
             for node, _ in emit.peers_of(place)
             if renamed
             in (

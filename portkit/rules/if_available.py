@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Edit, Finding, Span
+from portkit.finding import Edit, Finding, Span, Status
 from portkit.names import normal
 from portkit.rules import Rule
 from portkit.source import field_text, node_text
@@ -46,7 +46,7 @@ def check(place: Place) -> Iterator[Finding]:
         CODE,
         "choice of a device",
         f"ask for {port.vendor.title} before falling back to the CPU",
-        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(place.node.start_byte, place.node.end_byte, new),),
         claims=(Span(place.node.start_byte, place.node.end_byte),),
     )

@@ -1,13 +1,13 @@
 """An ``if let`` on a value of the CUDA backend.
 
-``if let Device::Cuda(_) = device { .. }`` runs a step for CUDA alone. Where the pattern binds nothing
-and the body names nothing of CUDA, ROCm joins the pattern, for a person to review. Otherwise ROCm
-gets a step of its own, since a binding has one type: a copy of the statement after it, or, where an
-``else`` follows, one more branch of the chain.
+``if let Device::Cuda(_) = device { .. }`` runs a step for CUDA alone. Where the pattern binds
+nothing and the body names nothing of CUDA, ROCm joins the pattern, for a person to review.
+Otherwise ROCm gets a step of its own, since a binding has one type: a copy of the statement after
+it, or, where an ``else`` follows, one more branch of the chain.
 
-With ``--gating cfg`` a pattern and a branch of a chain cannot stand under the feature; the statement
-is copied under it, and a chain with an ``else`` is left to a person. Not handled: ``while let``,
-``let .. else`` and chains of ``let`` conditions; they are listed as unaccounted.
+With ``--gating cfg`` a pattern and a branch of a chain cannot stand under the feature; the
+statement is copied under it, and a chain with an ``else`` is left to a person. Not handled: ``while
+let``, ``let .. else`` and chains of ``let`` conditions; they are listed as unaccounted.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from portkit import emit
 from portkit.analog import copy_place, pattern_members
 from portkit.cfg import parse_cfg
-from portkit.finding import Finding, Span
+from portkit.finding import Applicability, Finding, Span, Status
 from portkit.names import code_only
 from portkit.port import Gating, Place
 from portkit.rules import Rule
@@ -49,7 +49,7 @@ def check(place: Place) -> Iterator[Finding]:
             CODE,
             f"match arm: {enum_of(place, pattern)}",
             f"the arm is between the two backends, {place.port.vendor.title} among them",
-            status=emit.Status.PORTED,
+            status=Status.PORTED,
         )
         return
     if place.port.gating is Gating.CFG and _forbids(place.node, place.port.vendor.source):
@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
             f"match arm: {enum_of(place, pattern)}",
             "the variant does not exist without the feature, so no arm answers for it",
             symbol=place.symbol(),
-            applicability=emit.Applicability.KEEP,
+            applicability=Applicability.KEEP,
         )
         return
     status, claims = emit.ported(place, _counterpart(place, pattern))

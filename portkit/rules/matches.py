@@ -1,14 +1,14 @@
 """A ``matches!`` on a value of the CUDA backend.
 
-``matches!(device, Device::Cuda(_) | Device::Metal(_))`` asks for one or several backends. ROCm joins
-the list; that the same holds on AMD is for a person to review. The arguments of a macro are tokens,
-not syntax, so the alternatives are read from them.
+``matches!(device, Device::Cuda(_) | Device::Metal(_))`` asks for one or several backends. ROCm
+joins the list; that the same holds on AMD is for a person to review. The arguments of a macro are
+tokens, not syntax, so the alternatives are read from them.
 
-With ``--gating cfg`` the variant exists only under the feature, and an alternative cannot stand under
-one: the macro becomes the ``match`` that it is short for, with an arm for ROCm.
+With ``--gating cfg`` the variant exists only under the feature, and an alternative cannot stand
+under one: the macro becomes the ``match`` that it is short for, with an arm for ROCm.
 
-Inside a function that is itself copied, such as ``is_cuda``, nothing is written here. Not handled: a
-``matches!`` among the arguments of another macro, which is listed as unaccounted.
+Inside a function that is itself copied, such as ``is_cuda``, nothing is written here. Not handled:
+a ``matches!`` among the arguments of another macro, which is listed as unaccounted.
 """
 
 from __future__ import annotations

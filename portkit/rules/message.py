@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Finding
+from portkit.finding import Applicability, Finding, Status
 from portkit.rules import Rule
 from portkit.rules.comment import prose_change
 
@@ -39,7 +39,7 @@ def check(place: Place) -> Iterator[Finding]:
         "message",
         message,
         applicability=applicability,
-        status=emit.Status.PORTED if change and change[0] is None else emit.Status.TODO,
+        status=Status.PORTED if change and change[0] is None else Status.TODO,
         edits=(change[0],) if change and change[0] else (),
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import pattern_members
-from portkit.finding import Applicability, Edit, Finding, Span
+from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.port import Gating, Place
 from portkit.rules import Rule
 from portkit.rules.match_arm import enum_of, mixed_lists, names_vendor, pattern_key
@@ -23,6 +23,8 @@ from portkit.source import node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
 CODE = "PK302"
 
@@ -51,7 +53,7 @@ def check(place: Place) -> Iterator[Finding]:
         f"match arm: {enum_of(place, pattern)}",
         f"{port.vendor.title} joins the or-pattern",
         applicability=Applicability.SAFE,
-        status=emit.Status.PORTED if _stands(place, lists, alone) else emit.Status.TODO,
+        status=Status.PORTED if _stands(place, lists, alone) else Status.TODO,
         edits=edits,
         claims=tuple(
             Span(m.start_byte, m.end_byte)

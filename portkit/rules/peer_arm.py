@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import pattern_members, substitute_peer
-from portkit.finding import Edit, Finding, Span
+from portkit.finding import Edit, Finding, Span, Status
 from portkit.port import Gating, Place
 from portkit.rules import Rule
 from portkit.rules.match_arm import enum_of, pattern_key
@@ -60,7 +60,7 @@ def check(place: Place) -> Iterator[Finding]:
         CODE,
         f"match arm: {enum_of(place, pattern)}",
         f"turn {port.vendor.title} away where {node_text(peers[0])} is",
-        status=emit.Status.PORTED if wanted in standing else emit.Status.TODO,
+        status=Status.PORTED if wanted in standing else Status.TODO,
         edits=(edit,),
         claims=(Span(place.node.start_byte, place.node.end_byte),),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Finding
+from portkit.finding import Applicability, Finding, Status
 from portkit.rules import Rule
 from portkit.rules.device_check import decision_holder
 from portkit.source import field_text, node_text
@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
         else f"ROCm follows CUDA and does not take this branch; see whether {name} stands for "
         "something that AMD lacks too",
         applicability=Applicability.REVIEW,
-        status=emit.Status.NONE,
+        status=Status.NONE,
     )
 
 

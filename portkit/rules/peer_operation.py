@@ -1,8 +1,8 @@
 """An operation that a peer has and CUDA has not.
 
-``Sdpa`` implements ``metal_fwd`` and no ``cuda_fwd``. There is nothing to derive a ROCm kernel from:
-on ROCm, as on CUDA, the operation answers that it is not implemented, and callers take the generic
-path. It is reported so that a person knows which operations ROCm will lack.
+``Sdpa`` implements ``metal_fwd`` and no ``cuda_fwd``. There is nothing to derive a ROCm kernel
+from: on ROCm, as on CUDA, the operation answers that it is not implemented, and callers take the
+generic path. It is reported so that a person knows which operations ROCm will lack.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Finding, Span
+from portkit.finding import Applicability, Finding, Span, Status
 from portkit.port import item_symbol
 from portkit.rules import Rule
 from portkit.source import field_text, grouped
@@ -44,7 +44,7 @@ def check(place: Place) -> Iterator[Finding]:
             "take the generic path",
             symbol=f"{item_symbol(place.node)}::{method}",
             applicability=Applicability.REVIEW,
-            status=emit.Status.NONE,
+            status=Status.NONE,
             claims=(Span(start, node.end_byte),),
         )
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Finding
 from portkit.names import code_only
 from portkit.rules import Rule
 from portkit.source import field_text, node_text
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from portkit.finding import Finding
     from portkit.port import Place
 
 CODE = "PK510"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, strings, value_of
 from portkit.source import node_text
@@ -64,7 +64,7 @@ def check(place: Place) -> Iterator[Finding]:
         "target in Cargo.toml",
         f"{renamed} is its copy",
         symbol=name,
-        status=emit.Status.PORTED if standing else emit.Status.TODO,
+        status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(end, end, f"\n\n{copy}"),),
     )
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Finding
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.finding import Finding
     from portkit.port import Place
 
 CODE = "PK504"

@@ -1,8 +1,8 @@
 """An import or a re-export of something of CUDA's.
 
-``use crate::{CpuStorage, CudaStorage}`` gains ``RocmStorage``; ``pub use cuda::{..}``, whose path is
-CUDA's, gets a copy beside it. With ``--gating cfg`` a member of a list cannot carry an attribute, so
-an import of its own is written under the feature.
+``use crate::{CpuStorage, CudaStorage}`` gains ``RocmStorage``; ``pub use cuda::{..}``, whose path
+is CUDA's, gets a copy beside it. With ``--gating cfg`` a member of a list cannot carry an
+attribute, so an import of its own is written under the feature.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.names import normal
 from portkit.port import Gating
 from portkit.rules import Rule
@@ -42,7 +42,7 @@ def check(place: Place) -> Iterator[Finding]:
         status, claims = emit.ported(place, emit.equal_sibling(place, copy_place(place)))
         edits: tuple[Edit, ...] = (emit.insertion(place, copy),)
         clash = next((n for n in brought_in(argument) if port.rename(n) == n), "")
-        if clash and status is emit.Status.TODO:
+        if clash and status is Status.TODO:
             yield emit.finding(
                 place,
                 CODE,
@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
             return
         standing = {normal(m) for m in _leaves(place)}
         missing = [m for m in members if normal(m[2]) not in standing]
-        status = emit.Status.TODO if missing else emit.Status.PORTED
+        status = Status.TODO if missing else Status.PORTED
         claims = (place.span,)
         alone = [m for m in missing if port.gating is Gating.CFG and _is_gated(port, m[2])]
         edits = tuple(

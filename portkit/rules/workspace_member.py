@@ -1,7 +1,7 @@
 """The workspace's list of members, or of crates that it leaves out.
 
-The port adds crates. The HIP bindings crate becomes a member; the kernels crate stands where the CUDA
-kernels crate stands, among the members or among the excluded ones.
+The port adds crates. The HIP bindings crate becomes a member; the kernels crate stands where the
+CUDA kernels crate stands, among the members or among the excluded ones.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit import emit
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.rules import Rule
 from portkit.rules.feature import key_of, strings, table_of, value_of
 
@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
         f"workspace {key_of(place.node)}",
         f"the workspace gains {', '.join(wanted)}",
         symbol=key_of(place.node),
-        status=emit.Status.TODO if missing else emit.Status.PORTED,
+        status=Status.TODO if missing else Status.PORTED,
         edits=edits,
     )
 

@@ -10,7 +10,8 @@ import pytest
 
 from portkit.finding import Applicability
 from portkit.hipify.crate import kernels_crate, port_kernels, read_layout
-from portkit.hipify.errors import KernelsCrateError
+from portkit.hipify.errors import KernelPatchError, KernelsCrateError
+from portkit.hipify.profile import KernelProfile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +128,38 @@ def test_findings_have_paths_inside_the_crate(source: dict[str, bytes]) -> None:
         if finding.applicability is Applicability.MANUAL
     ]
     assert [(finding.path, finding.code) for finding in found] == [("src/fill.cu", "PH203")]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """A profile that knows how often the rules find something in version 1.2.3."""
+    expected: dict[str, int] = {}
+    known = KernelProfile("counted", expected={"1.2.3": expected})
+    monkeypatch.setattr("portkit.hipify.crate.load_profile", lambda _: known)
+    return expected
+
+
+def test_another_number_of_hits_is_a_finding(
+    source: dict[str, bytes], counted: dict[str, int]
+) -> None:
+    # Four files; cuda_runtime.h and, three times, the shared header; two names of the API.
+    counted |= {"PH101": 4, "PH102": 4, "PH107": 9}
+    messages = [
+        finding.message
+        for finding in port_kernels(source, version="1.2.3", profile="counted").findings
+        if finding.construct == "number of hits"
+    ]
+    assert messages == ["PH107 finds 2 places in 1.2.3, not 9"]
+    other = port_kernels(source, version="1.2.4", profile="counted").findings
+    assert all(finding.construct != "number of hits" for finding in other)
+
+
+def test_a_rule_that_finds_nothing_where_it_must_is_an_error(
+    source: dict[str, bytes], counted: dict[str, int]
+) -> None:
+    counted |= {"PH105": 1}
+    with pytest.raises(KernelPatchError, match=r"PH105 finds 0 places in 1\.2\.3, not 1"):
+        port_kernels(source, version="1.2.3", profile="counted")
 
 
 def write(files: dict[str, str], folder: Path) -> None:

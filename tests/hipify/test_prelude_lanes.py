@@ -57,6 +57,7 @@ def test_warps_have_32_lanes_on_any_wavefront(tmp_path: Path, wave: int) -> None
     assert got["halves"] == [0.5, wave]
 
 
+@pytest.mark.real  # as many barriers as shuffles: slow where lanes have no processors of their own
 @pytest.mark.parametrize("wave", [32, 64])
 def test_tiles_multiply_without_matrix_cores(tmp_path: Path, wave: int) -> None:
     assert run(build("wmma", tmp_path, f"-DWAVE={wave}")) == ["0"]

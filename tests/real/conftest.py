@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from port_of_candle import scan_tree
 
 from portkit.apply import write
 from portkit.fetch import fetch
 from portkit.plan import plan
-from portkit.profile import load_codebase, load_vendor
-from portkit.scan import Scan, scan
-from portkit.workspace import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
+    from portkit.scan import Scan
 
 
 @pytest.fixture(scope="session")
@@ -63,9 +61,3 @@ def ported(
         return place
 
     return get
-
-
-def scan_tree(root: Path, gating: str = "dummy") -> Scan:
-    """Scan a candle tree with candle's profile."""
-    codebase = load_codebase("candle")
-    return scan(load(root), load_vendor("rocm", codebase), codebase, gating=gating)

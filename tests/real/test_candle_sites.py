@@ -75,9 +75,7 @@ def matching(scan: Scan, site: dict[str, Any]) -> list[Finding]:
         fits = re.compile(rf"match arm: (?:{enum}|\({enum}, \w+\))")
     else:
         fits = re.compile("|".join(map(re.escape, sorted(constructs))))
-    found = [
-        f for f in scan.findings if f.path == site["path"] and fits.fullmatch(f.construct)
-    ]
+    found = [f for f in scan.findings if f.path == site["path"] and fits.fullmatch(f.construct)]
     by_symbol = [f for f in found if f.symbol == symbol or f.symbol.startswith(f"{symbol}::")]
     # "dtype selection" and "test guard" are descriptions, not symbols.
     return by_symbol if (symbol[0].isupper() and "::" in symbol) or by_symbol else found
@@ -119,9 +117,7 @@ def test_a_place_to_review_is_reported(scan: Scan, site: dict[str, Any]) -> None
     assert len(found) >= site["ordinal"]
 
 
-@pytest.mark.parametrize(
-    "path", sorted({s["path"] for s in SITES if s["decision"] == "no-change"})
-)
+@pytest.mark.parametrize("path", sorted({s["path"] for s in SITES if s["decision"] == "no-change"}))
 def test_places_to_leave_alone_are_untouched(
     scan: Scan, ported: Callable[[str], Path], path: str
 ) -> None:

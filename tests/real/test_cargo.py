@@ -68,7 +68,13 @@ def test_the_whole_workspace_type_checks(
 @pytest.mark.parametrize("arguments", [CORE, CORE_ROCM], ids=["no feature", "rocm"])
 @pytest.mark.parametrize(
     ("version", "gating"),
-    [("0.11.1", "cfg"), ("0.10.2", "dummy"), ("0.10.2", "cfg"), ("0.9.2", "dummy"), ("0.9.2", "cfg")],
+    [
+        ("0.11.1", "cfg"),
+        ("0.10.2", "dummy"),
+        ("0.10.2", "cfg"),
+        ("0.9.2", "dummy"),
+        ("0.9.2", "cfg"),
+    ],
 )
 def test_core_and_nn_type_check(
     pristine: Callable[[str], Path],
@@ -90,7 +96,13 @@ def test_core_and_nn_type_check(
 )
 @pytest.mark.parametrize(
     ("version", "gating"),
-    [("0.11.1", "cfg"), ("0.10.2", "dummy"), ("0.10.2", "cfg"), ("0.9.2", "dummy"), ("0.9.2", "cfg")],
+    [
+        ("0.11.1", "cfg"),
+        ("0.10.2", "dummy"),
+        ("0.10.2", "cfg"),
+        ("0.9.2", "dummy"),
+        ("0.9.2", "cfg"),
+    ],
 )
 def test_the_whole_workspace_of_the_other_versions_type_checks(
     pristine: Callable[[str], Path],
@@ -106,9 +118,7 @@ def test_the_whole_workspace_of_the_other_versions_type_checks(
 
 @pytest.mark.parametrize("gating", ["dummy", "cfg"])
 @pytest.mark.parametrize("version", ["0.9.2", "0.10.2", "0.11.1"])
-def test_it_is_formatted(
-    ported: Callable[[str, str], Path], version: str, gating: str
-) -> None:
+def test_it_is_formatted(ported: Callable[[str, str], Path], version: str, gating: str) -> None:
     cargo(ported(version, gating), "fmt", "--check")
 
 
@@ -128,7 +138,9 @@ def test_the_cpu_tests_give_the_results_of_the_pristine_tree(
 ) -> None:
     def results(root: Path) -> list[str]:
         output = cargo(root, "test", "--no-fail-fast", *CORE)
-        return sorted(re.findall(r"^test (.+? \.\.\. \w+)", re.sub(r" \(line \d+\)", "", output), re.M))
+        return sorted(
+            re.findall(r"^test (.+? \.\.\. \w+)", re.sub(r" \(line \d+\)", "", output), re.M)
+        )
 
     before = results(pristine("0.11.1"))
     assert len(before) > 300

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import VERSIONS, scan_tree
+from port_of_candle import VERSIONS, scan_tree
 
 from portkit import job
 from portkit.apply import write
@@ -65,9 +65,7 @@ def test_every_todo_of_the_pristine_tree_is_ported(
         if f.status is Status.TODO and f.code not in ("PK701", "PK702")
     }
     done = {
-        (f.path, f.symbol)
-        for f in scan_tree(ported(version)).findings
-        if f.status is Status.PORTED
+        (f.path, f.symbol) for f in scan_tree(ported(version)).findings if f.status is Status.PORTED
     }
     assert todo - done == set()
 
@@ -82,12 +80,20 @@ def test_ten_places_taken_out_by_hand_come_back_and_nothing_else(
         ("candle-core/src/device.rs", "    pub fn is_rocm(&self) -> bool {", "    }\n"),
         ("candle-core/src/device.rs", "            Self::Rocm(c) => c.set_seed(seed),", "\n"),
         ("candle-core/src/storage.rs", "            Self::Rocm(storage) => storage.dtype(),", "\n"),
-        ("candle-core/src/tensor.rs", "                (Storage::Cpu(storage), Device::Rocm", "}\n"),
+        (
+            "candle-core/src/tensor.rs",
+            "                (Storage::Cpu(storage), Device::Rocm",
+            "}\n",
+        ),
         ("candle-core/src/lib.rs", "pub use rocm::{", "\n"),
         ("candle-core/src/error.rs", "    #[error(transparent)]\n    Rocm(Box<dyn", "Sync>),\n"),
         ("candle-core/src/sort.rs", '    #[cfg(feature = "rocm")]\n    fn rocm_fwd', "\n    }\n"),
         ("candle-core/src/utils.rs", "pub fn rocm_is_available() -> bool {", "}\n"),
-        ("candle-nn/src/rotary_emb.rs", '    #[cfg(feature = "rocm")]\n    fn rocm_fwd', "\n    }\n"),
+        (
+            "candle-nn/src/rotary_emb.rs",
+            '    #[cfg(feature = "rocm")]\n    fn rocm_fwd',
+            "\n    }\n",
+        ),
         ("candle-core/src/rocm_backend/error.rs", "impl From<RocmError>", "\n}\n"),
     ]
     removed = 0
@@ -104,10 +110,10 @@ def test_ten_places_taken_out_by_hand_come_back_and_nothing_else(
     todo = [f for f in scan_tree(place).findings if f.status is Status.TODO]
     assert len(todo) == 10, [(f.code, f.path, f.symbol) for f in todo]
     write(place, plan(scan_tree(place)).changes)
-    for path, data in before.items():
+    for file, data in before.items():
         # The order of neighbours and the layout may differ; what stands in the file may not.
-        if path.read_bytes() != data:
-            assert essence(path.read_text(encoding="utf-8")) == essence(data.decode()), path
+        if file.read_bytes() != data:
+            assert essence(file.read_text(encoding="utf-8")) == essence(data.decode()), file
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)

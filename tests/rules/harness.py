@@ -192,8 +192,9 @@ class FixtureSuite:
         sources = workspace_of(run.before, run.case.folder).sources
         for finding in run.scan(run.before).findings:
             data = sources[finding.path].data
-            for span in (finding.span, *finding.claims, *finding.edits):
-                assert 0 <= span.start <= span.end <= max(len(data), 1)
+            ranges = [(s.start, s.end) for s in (finding.span, *finding.claims)]
+            for start, end in (*ranges, *((e.start, e.end) for e in finding.edits)):
+                assert 0 <= start <= end <= max(len(data), 1)
             line, column = sources[finding.path].position(finding.span.start)
             end_line, _ = sources[finding.path].position(max(finding.span.end - 1, 0))
             assert 1 <= line <= end_line <= data.count(b"\n") + 1

@@ -88,7 +88,9 @@ def test_rustfmt_leaves_every_tree_alone() -> None:
 def test_rustc_accepts_the_trees(case: Case, tmp_path: Path) -> None:
     if "rustc" in case.settings or not (case.folder / "before/src/lib.rs").exists():
         pytest.skip(case.settings.get("rustc", "there is no Rust in it"))
-    trees = [("before", ["cuda"], [], Run(case, "dummy").before)]
+    trees: list[tuple[str, list[str], list[str], dict[str, bytes]]] = [
+        ("before", ["cuda"], [], Run(case, "dummy").before)
+    ]
     for gating in ("dummy", "cfg"):
         trees.append((gating, ["cuda", "rocm"], ["ported"], Run(case, gating).after))
     for name, features, cfgs, files in trees:
