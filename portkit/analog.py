@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.names import normal
 from portkit.port import WITH_OWN, conditions_of, item_symbol
 from portkit.source import ATTACHED, grouped, node_text
 
@@ -178,12 +179,17 @@ def _evaluated(
             return (_Piece(attribute.start_byte, following.end(), ""),)
         start = min(n.start_byte for n in (node, *own))
         end = node.end_byte
-        tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
-        line = source.data.rfind(b"\n", 0, start) + 1
-        if tail is not None and not source.data[line:start].strip():
-            start, end = line, tail.end()
-        return (_Piece(start, end, ""),)
+        return (_line(source, start, end),)
     return ()
+
+
+def _line(source: Source, start: int, end: int) -> _Piece:
+    """Return the piece that takes a range away, with its comma and its lines if they are its own."""
+    tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
+    line = source.data.rfind(b"\n", 0, start) + 1
+    if tail is not None and not source.data[line:start].strip():
+        start, end = line, tail.end()
+    return _Piece(start, end, "")
 
 
 def _names_vendor(port: Port, arm: Node) -> bool:
@@ -208,15 +214,14 @@ def _peer_arm(port: Port, source: Source, arm: Node) -> Iterator[_Piece]:
 
     Where the match has one on the written vendor already, that one is turned round instead.
     """
-    pattern = arm.child_by_field_name("pattern")
-    if pattern is None:
-        return
-    members = pattern_members(pattern)
+    members = _members(arm)
     for member in members:
         text = node_text(member)
         if port.names_source(text):
             continue
-        if port.names_vendor(text):
+        if port.names_vendor(text) and _joins(port, arm):
+            yield _line(source, arm.start_byte, arm.end_byte)
+        elif port.names_vendor(text):
             whole = member if len(members) > 1 else arm
             yield _Piece(whole.start_byte, whole.end_byte, _turned_round(port, source, whole))
         elif port.names_peer(text) and not _turns_vendor_away(port, arm):
@@ -235,18 +240,41 @@ def _peer_arm(port: Port, source: Source, arm: Node) -> Iterator[_Piece]:
 
 
 def _turns_vendor_away(port: Port, arm: Node) -> bool:
-    """Whether the match of an arm has a member on the written vendor alone."""
-    patterns = (
-        other.child_by_field_name("pattern")
-        for other in (arm.parent.named_children if arm.parent is not None else ())
-        if other.type == "match_arm"
-    )
+    """Whether the match of an arm has one on the written vendor alone that stays one."""
     return any(
         port.names_vendor(node_text(member)) and not port.names_source(node_text(member))
-        for pattern in patterns
-        if pattern is not None
-        for member in pattern_members(pattern)
+        for other in _arms_beside(arm)
+        if not _joins(port, other)
+        for member in _members(other)
     )
+
+
+def _joins(port: Port, arm: Node) -> bool:
+    """Whether an arm on the written vendor answers as an or-pattern with a peer does.
+
+    Such an arm was written for a pattern whose members cannot stand under a feature; in a copy the
+    source vendor joins the pattern.
+    """
+    members = _members(arm)
+    if len(members) != 1 or not port.names_vendor(node_text(members[0])):
+        return False
+    answer = normal(node_text(arm.child_by_field_name("value")))
+    return any(
+        len(_members(other)) > 1
+        and any(port.names_peer(node_text(m)) for m in _members(other))
+        and normal(node_text(other.child_by_field_name("value"))) == answer
+        for other in _arms_beside(arm)
+    )
+
+
+def _arms_beside(arm: Node) -> list[Node]:
+    arms = arm.parent.named_children if arm.parent is not None else []
+    return [other for other in arms if other.type == "match_arm"]
+
+
+def _members(arm: Node) -> list[Node]:
+    pattern = arm.child_by_field_name("pattern")
+    return pattern_members(pattern) if pattern is not None else []
 
 
 def _turned_round(port: Port, source: Source, node: Node) -> str:

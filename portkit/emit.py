@@ -11,7 +11,7 @@ from portkit.port import Gating, conditions_of
 from portkit.source import node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -90,22 +90,56 @@ def peers_of(place: Place) -> Iterator[tuple[Node, tuple[Node, ...]]]:
             yield node, attributes
 
 
-def named_sibling(place: Place, name: str) -> Span | None:
-    """Return the span of a sibling of the same kind and of this name."""
+def named_sibling(place: Place, name: str, *, without: bool = False) -> Span | None:
+    """Return the span of a sibling of the same kind and of this name.
+
+    Args:
+        place: the place.
+        name: the name.
+        without: whether to look for what stands in where the written vendor's feature is off; it
+            is never the counterpart itself.
+    """
+    vendor = place.port.vendor.name
     for node, attributes in peers_of(place):
         if node_text(node.child_by_field_name("name")) == name:
-            return Span(attributes[0].start_byte if attributes else node.start_byte, node.end_byte)
+            stands_in = any(cfg.forbids(vendor) for _, cfg in conditions_of(attributes))
+            if stands_in is without:
+                start = attributes[0].start_byte if attributes else node.start_byte
+                return Span(start, node.end_byte)
     return None
 
 
 def equal_sibling(place: Place, text: str) -> Span | None:
     """Return the span of a sibling that says the same as ``text``, layout and prose aside."""
-    wanted = _essence(text, place.port)
+    wanted, own = _essence(text, place.port), _essence(place.text, place.port)
+    twins, matches = [place.start], []
     for node, attributes in peers_of(place):
         start = attributes[0].start_byte if attributes else node.start_byte
-        if _essence(place.source.text(start, node.end_byte), place.port) == wanted:
-            return Span(start, node.end_byte)
-    return None
+        essence = _essence(place.source.text(start, node.end_byte), place.port)
+        if essence == wanted:
+            matches.append(Span(start, node.end_byte))
+        elif essence == own:
+            twins.append(start)
+    return one_of(place.start, sorted(twins), matches)
+
+
+def one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span | None:
+    """Return the counterpart of one of several places that say the same.
+
+    Where there is a counterpart for each, they are in the same order; otherwise a counterpart
+    follows its place before the next one begins.
+
+    Args:
+        start: where the place begins.
+        twins: where each of the places begins, this one included, sorted.
+        matches: the spans of all counterparts, in order.
+    """
+    if len(matches) >= len(twins):
+        return matches[twins.index(start)]
+    following = next((twin for twin in twins if twin > start), None)
+    return next(
+        (m for m in matches if m.start > start and (following is None or m.start < following)), None
+    )
 
 
 def _essence(text: str, port: Port) -> str:

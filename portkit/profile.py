@@ -30,15 +30,9 @@ class Facade:
 
     Attributes:
         name: the crate's name.
-        bindings: the crate of raw bindings that it alone names.
-        bindings_version: the requirement on it.
-        bindings_feature: the feature that chooses the vendor's version.
     """
 
     name: str
-    bindings: str
-    bindings_version: str
-    bindings_feature: str
 
     @property
     def module(self) -> str:

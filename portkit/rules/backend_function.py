@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Applicability, Finding
+from portkit.finding import Applicability, Edit, Finding
 from portkit.port import Gating
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
@@ -36,19 +36,31 @@ def check(place: Place) -> Iterator[Finding]:
         return
     if place.scope.container in ("trait", "trait impl") or place.conditions:
         return
+    renamed = port.rename(place.name)
+    counterpart = emit.named_sibling(place, renamed)
     copy = copy_place(place)
+    edits: list[Edit] = []
     if port.gating is Gating.CFG and port.names_gated(copy):
-        copy = emit.gated(place, copy) + _twin(place)
-    status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
+        copy = emit.gated(place, copy)
+        twin = _twin(place)
+        if emit.named_sibling(place, renamed, without=True) is not None:
+            twin = ""
+        elif counterpart is None:
+            copy += twin
+        elif twin and emit.feature_attribute(port) in place.source.slice(counterpart):
+            edits.append(Edit(counterpart.end, counterpart.end, twin))
+    if counterpart is None:
+        edits.append(emit.insertion(place, copy))
+    _, claims = emit.ported(place, counterpart)
     yield emit.finding(
         place,
         CODE,
         "inherent fn" if place.scope.container else "fn",
-        f"{port.rename(place.name)} is its copy",
+        f"{renamed} is its copy",
         symbol=place.symbol(place.name),
         applicability=Applicability.SAFE,
-        status=status,
-        edits=(emit.insertion(place, copy),),
+        status=emit.Status.TODO if edits else emit.Status.PORTED,
+        edits=tuple(edits),
         claims=without_peer_arms(place, claims),
     )
 

@@ -105,9 +105,13 @@ def _stands_beside(place: Place, copy: str, wanted: tuple[str, ...]) -> bool:
     if statement is None or statement.type != "expression_statement" or block is None:
         return False
     steps = [c.named_children[0] for c in block.named_children if c.type == statement.type]
-    copies = {normal(place.port.rename(node_text(s))) for s in steps if s.id != place.node.id}
-    texts = {normal(node_text(s)) for s in steps if _asks(s, wanted)}
-    return normal(copy) in texts or bool(texts - copies)
+    texts = {s.start_byte: normal(node_text(s)) for s in steps}
+    twins = [at for at, text in texts.items() if text == normal(place.code)]
+    matches = [Span(at, at) for at, text in texts.items() if text == normal(copy)]
+    if emit.one_of(place.node.start_byte, twins, matches) is not None:
+        return True
+    copies = {normal(place.port.rename(node_text(s))) for s in steps}
+    return any(_asks(s, wanted) and texts[s.start_byte] not in copies for s in steps)
 
 
 RULE = Rule(CODE, "if_let", frozenset({"if_expression"}), check)

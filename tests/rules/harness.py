@@ -7,8 +7,7 @@ A case is a folder ``tests/fixtures/rules/<rule>/<case in words>``:
 - ``after_cfg/``: the same with ``--gating cfg``. Absent: as ``after/``.
 - ``by_hand/``: the tree as a person ported it, in words of their own: nothing is left to do.
 - ``case.toml``: ``[profile]``, what the codebase profile of the case holds; ``unaccounted``, the
-  mentions ("path:line") that are left over on purpose; ``rustc`` and ``taken_back``, why the one
-  is not asked and the other not tried.
+  mentions ("path:line") that are left over on purpose; ``rustc``, why rustc is not asked.
 
 The first case of a rule, by name, is the example on its documentation page. All rules run on every
 case. The crates that a port adds have tests of their own and are left out here.
@@ -24,7 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from tree_support import MANIFEST, Tree, scan_of, workspace_of
 
 from portkit.finding import Status, no_files
@@ -207,8 +205,6 @@ class FixtureSuite:
         assert [(u.path, u.text) for u in still] == [(u.path, u.text) for u in left]
 
     def test_a_place_that_was_taken_back_comes_back(self, run: Run) -> None:
-        if "taken_back" in run.case.settings:
-            pytest.skip(run.case.settings["taken_back"])
         whole = run.port(run.before)
         for finding in run.scan(run.before).findings:
             if finding.status is Status.TODO:
