@@ -184,7 +184,7 @@ def _evaluated(
 
 
 def _line(source: Source, start: int, end: int) -> _Piece:
-    """Return the piece that takes a range away, with its comma and its lines if they are its own."""
+    """Return the piece that takes a range away, with its comma and the lines that are its own."""
     tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
     line = source.data.rfind(b"\n", 0, start) + 1
     if tail is not None and not source.data[line:start].strip():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
-from portkit.finding import Applicability, Edit, Finding
+from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.port import Gating
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
@@ -59,7 +59,7 @@ def check(place: Place) -> Iterator[Finding]:
         f"{renamed} is its copy",
         symbol=place.symbol(place.name),
         applicability=Applicability.SAFE,
-        status=emit.Status.TODO if edits else emit.Status.PORTED,
+        status=Status.TODO if edits else Status.PORTED,
         edits=tuple(edits),
         claims=without_peer_arms(place, claims),
     )
