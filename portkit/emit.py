@@ -11,7 +11,7 @@ from portkit.port import Gating, conditions_of
 from portkit.source import node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -29,6 +29,12 @@ SPACED = frozenset(
     }
 )
 """Items that a blank line sets off from their neighbours."""
+ALIKE = (
+    frozenset({"function_item", "function_signature_item"}),
+    frozenset({"enum_item", "struct_item", "type_item", "union_item"}),
+    frozenset({"const_item", "static_item"}),
+)
+"""Kinds of items that share their names, so that one of them is a counterpart of another."""
 COMMA_AFTER = frozenset({"enum_variant", "field_declaration", "field_initializer"})
 """Members of lists whose comma is a sibling of theirs."""
 
@@ -91,7 +97,7 @@ def peers_of(place: Place) -> Iterator[tuple[Node, tuple[Node, ...]]]:
 
 
 def named_sibling(place: Place, name: str, *, without: bool = False) -> Span | None:
-    """Return the span of a sibling of the same kind and of this name.
+    """Return the span of a sibling of this name that could not stand beside a copy.
 
     Args:
         place: the place.
@@ -100,8 +106,9 @@ def named_sibling(place: Place, name: str, *, without: bool = False) -> Span | N
             is never the counterpart itself.
     """
     vendor = place.port.vendor.name
-    for node, attributes in peers_of(place):
-        if node_text(node.child_by_field_name("name")) == name:
+    kinds = next((group for group in ALIKE if place.kind in group), {place.kind})
+    for node, attributes in place.siblings:
+        if node.type in kinds and node_text(node.child_by_field_name("name")) == name:
             stands_in = any(cfg.forbids(vendor) for _, cfg in conditions_of(attributes))
             if stands_in is without:
                 start = attributes[0].start_byte if attributes else node.start_byte
@@ -121,6 +128,43 @@ def equal_sibling(place: Place, text: str) -> Span | None:
         elif essence == own:
             twins.append(start)
     return one_of(place.start, sorted(twins), matches)
+
+
+def sibling_by_hand(
+    place: Place, key: Callable[[Node], str], *, gated: bool = False
+) -> Span | None:
+    """Return the span of a sibling that a person wrote as the counterpart, in words of their own.
+
+    It has the key of the place under the name table, and is no copy of another sibling.
+
+    Args:
+        place: the place.
+        key: what the counterpart must have in common with a node of this kind; empty for nothing.
+        gated: whether it must stand under the written vendor's feature.
+    """
+    from portkit.analog import copy_range
+
+    port, source = place.port, place.source
+    own = normal(key(place.node))
+    wanted = normal(port.rename(key(place.node)))
+    originals: dict[int, str] = {}
+    written: dict[Span, str] = {}
+    for node, attributes in place.siblings:
+        if node.type != place.kind:
+            continue
+        span = Span(attributes[0].start_byte if attributes else node.start_byte, node.end_byte)
+        conditions = [cfg for _, cfg in conditions_of(attributes)]
+        of_source = any(c.requires(port.vendor.source) for c in conditions) or not gated
+        of_vendor = any(c.requires(port.vendor.name) for c in conditions) or not gated
+        found = normal(key(node))
+        if found == own and of_source:
+            copy = copy_range(port, source, span.start, span.end, node, place.scope.symbol)
+            originals[span.start] = _essence(copy, port)
+        elif found == wanted and of_vendor:
+            written[span] = _essence(source.slice(span), port)
+    twins = [at for at, copy in originals.items() if copy not in written.values()]
+    matches = [span for span, text in written.items() if text not in originals.values()]
+    return one_of(place.start, twins, matches) if place.start in twins else None
 
 
 def one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span | None:

@@ -3,6 +3,8 @@
 Copying CUDA's arms gives ROCm to and from the CPU, and ROCm to ROCm. A tensor that moves between
 ROCm and CUDA or Metal has no arm to copy, and a ``_`` arm would turn it away. The profile holds
 such arms as a template for one named function; they are set before its ``_`` arm.
+
+Not handled: a ``match`` that does not end with a ``_`` arm.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """An implementation for one of CUDA's types, or of one of its traits.
 
-The whole ``impl`` is copied under the name table: its type or its trait is CUDA's alone, so the
-copy cannot clash with it.
+ROCm's type needs the same methods and conversions. The whole ``impl`` is copied under the name
+table: its type or its trait is CUDA's alone, so the copy cannot clash with it.
+
+Not handled: an implementation whose head says nothing of CUDA. It is shared, and what it holds is
+looked at place by place.
 """
 
 from __future__ import annotations

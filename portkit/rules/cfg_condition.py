@@ -1,10 +1,13 @@
 """A condition that names CUDA's feature among others, or asks for its absence.
 
 ``#[cfg(any(feature = "cuda", feature = "metal"))]`` gains ``feature = "rocm"``. What stands under
-``#[cfg(not(feature = "cuda"))]`` is one of two things. If it stands in for CUDA, as
-``pub use dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``. If it is
-what remains when no GPU is there, its condition is widened to
-``not(any(feature = "cuda", feature = "rocm"))``.
+``#[cfg(not(feature = "cuda"))]`` is one of two things. If it stands in for CUDA, as ``pub use
+dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``. If it is what
+remains when no GPU is there, its condition is widened to ``not(any(feature = "cuda", feature =
+"rocm"))``.
+
+Not handled: the conditions of ``cfg_attr`` and of a whole file, ``#![cfg(..)]``, which are listed
+as unaccounted or left to a person. Source: the Rust reference, chapter "Conditional compilation".
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ A copy of it would carry the same name, and with both features on it would stand
 gets a name of its own: ``rocm_moe_gemm`` for ``moe_gemm``. If a twin under ``not(feature =
 "cuda")`` shows that callers use the plain name, the CUDA function hands the tensors of a ROCm
 device over to the copy, and without CUDA the plain name belongs to ROCm. The device is taken from
-the parameter on which the CUDA function calls ``as_cuda_device()``; where there is none, a person
-has to hand over.
+the parameter on which the CUDA function calls ``as_cuda_device()``.
 
-What such functions import from CUDA's modules under an unchanged name, as in
-``use cuda_backend::kernels::ffi``, cannot be imported twice either: each copy imports it itself.
+What such functions import from CUDA's modules under an unchanged name, as in ``use
+cuda_backend::kernels::ffi``, cannot be imported twice either: each copy imports it itself.
+
+Not handled: handing over where no parameter says the device, which is left to a person.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ Where renaming changes nothing, the item is not about CUDA but about a GPU being
 condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would
 stand twice with both features on is another rule's (PK511), and so is an import that only such
 functions need.
+
+Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -22,11 +24,14 @@ from portkit.port import conditions_of
 from portkit.rules import Rule
 from portkit.rules.cfg_function import is_for_functions
 from portkit.rules.peer_arm import without_peer_arms
-from portkit.source import node_text
+from portkit.rules.use_list import imports_stand
+from portkit.source import field_text, node_text
 from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.port import Place
     from portkit.profile import Override
@@ -80,12 +85,7 @@ def check(place: Place) -> Iterator[Finding]:
         return
     if place.kind == "function_item" and port.rename(place.name) == place.name:
         return  # PK511
-    counterpart = (
-        emit.named_sibling(place, port.rename(place.name))
-        if place.name
-        else emit.equal_sibling(place, copy)
-    )
-    status, claims = emit.ported(place, counterpart)
+    status, claims = emit.ported(place, _counterpart(place, copy))
     yield emit.finding(
         place,
         CODE,
@@ -96,6 +96,21 @@ def check(place: Place) -> Iterator[Finding]:
         edits=(emit.insertion(place, copy),),
         claims=without_peer_arms(place, claims),
     )
+
+
+def _counterpart(place: Place, copy: str) -> Span | None:
+    """Return the span of what stands for the written vendor already, whoever wrote it."""
+    if place.name:
+        return emit.named_sibling(place, place.port.rename(place.name))
+    if place.kind == "use_declaration":
+        return place.span if imports_stand(place) else None
+    return emit.equal_sibling(place, copy) or emit.sibling_by_hand(place, _key, gated=True)
+
+
+def _key(node: Node) -> str:
+    """Return what a counterpart of a node has in common with it, however a person wrote it."""
+    fields = {"impl_item": ("trait", "type"), "let_declaration": ("pattern",)}
+    return " ".join(field_text(node, f) for f in fields.get(node.type, ("field",)))
 
 
 def _overridden(place: Place, override: Override) -> Iterator[Finding]:

@@ -3,6 +3,8 @@
 Comments that belong to a copied item are copied with it. One that stands by itself is prose: it is
 left as it is, unless the profile holds a change for it, and it is listed so that nobody has to
 search for it.
+
+Not handled: whether what the comment says is still true.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@
 same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
 stand with their path and version. Crates that exist only to compile or bind CUDA get no
 counterpart.
+
+Not handled: a dependency in a table of its own, ``[dependencies.cudarc]``, which is listed as
+unaccounted.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ branch per backend. The chain gains a branch for ROCm, a copy of CUDA's conditio
 after it.
 
 A branch whose body names nothing of CUDA is a condition to widen instead (PK401).
+
+Not handled: a branch for the absence of CUDA, ``if !device.is_cuda() { .. }``, whose body names
+CUDA all the same.
 """
 
 from __future__ import annotations
@@ -35,16 +38,20 @@ def check(place: Place) -> Iterator[Finding]:
     body = place.node.child_by_field_name("consequence")
     if place.scope.vendor or condition is None or body is None:
         return
-    if not _asks(place, condition) or not branches(place, place.node):
+    if not _checks(place, condition) or not branches(place, place.node):
         return
     branch = Span(condition.start_byte, body.end_byte)
     copy = copy_range(
         place.port, place.source, branch.start, branch.end, place.node, place.scope.symbol
     )
-    wanted = normal(place.port.rename(node_text(condition)))
-    standing = _chain(place.node)
+    wanted = {normal(place.port.rename(check)) for check in _checks(place, condition)}
     counterpart = next(
-        (s for s in standing if normal(place.source.text(s.start, s.end)) == wanted), None
+        (
+            span
+            for span in _chain(place.node)
+            if any(check in normal(place.source.slice(span)) for check in wanted)
+        ),
+        None,
     )
     claims = [branch]
     if counterpart is not None:
@@ -61,29 +68,35 @@ def check(place: Place) -> Iterator[Finding]:
     )
 
 
-def _asks(place: Place, condition: Node) -> bool:
+def _checks(place: Place, condition: Node) -> list[str]:
+    """Return the questions in a condition that are about the source vendor."""
+    found: list[str] = []
     pending = [condition]
     while pending:
         node = pending.pop()
         if node.type in ("call_expression", "macro_invocation") and is_check(place, node):
-            return True
+            found.append(node_text(node))
         pending += node.named_children
-    return False
+    return found
 
 
 def _chain(node: Node) -> list[Span]:
-    """Return the spans of the conditions that follow in an ``else if`` chain."""
-    found: list[Span] = []
-    current: Node | None = node
-    while current is not None:
-        alternative = current.child_by_field_name("alternative")
-        current = None
-        for child in alternative.named_children if alternative is not None else ():
-            condition = child.child_by_field_name("condition")
-            if child.type == "if_expression" and condition is not None:
-                found.append(Span(condition.start_byte, condition.end_byte))
-                current = child
-    return found
+    """Return the spans of the conditions in the ``else if`` chain of a node."""
+    conditions = [n.child_by_field_name("condition") for n in chain_of(node)]
+    return [Span(c.start_byte, c.end_byte) for c in conditions if c is not None]
+
+
+def chain_of(node: Node) -> Iterator[Node]:
+    """Yield every ``if`` of the ``else if`` chain that a node is part of."""
+    while node.parent is not None and node.parent.type == "else_clause":
+        assert node.parent.parent is not None  # the `if` that the clause belongs to
+        node = node.parent.parent
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        clause = current.child_by_field_name("alternative")
+        pending += (c for c in (clause.named_children if clause else ()) if c.type == current.type)
 
 
 RULE = Rule(CODE, "device_branch", frozenset({"if_expression"}), check)

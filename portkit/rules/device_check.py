@@ -5,7 +5,10 @@ ROCm joins where the same holds on AMD: ``device.is_cuda() || device.is_rocm()``
 and not a renaming, so it comes from the table of decisions in the profile; what the table does not
 list is written and marked ``review``, and what it says to keep is left alone with its reason.
 
-rustc cannot miss such a place: the code compiles and takes the wrong path.
+Without it the code compiles and takes the wrong path; rustc does not notice.
+
+Not handled: a question that is kept in a variable. It is widened like any other, but what is chosen
+by it later is not looked at.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 CUDA. The macro gains a rule with one more position after it, and in that rule's body everything
 that stands for CUDA is copied. The old rule stays behind the new one: the macro may be exported,
 and downstream calls with the old number of arguments must go on compiling.
+
+Not handled: an argument that repeats, ``$($test_cuda: ident),*``, which is listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -35,12 +37,13 @@ def describe(port: Port, node: Node) -> DeviceMacro | None:
 
     The arity is that of a call before the port, whether the macro has been ported or not.
     """
-    for parameters in _rules(node):
-        for position, parameter in enumerate(parameters):
-            if port.names_source(parameter):
-                arity = len(parameters) - _takes_vendor(port, parameters)
-                return DeviceMacro(field_text(node, "name"), position, arity)
-    return None
+    rule = _device_rule(port, node)
+    if rule is None:
+        return None
+    parameters = _parameters(rule)
+    position = next(i for i, parameter in enumerate(parameters) if port.names_source(parameter))
+    arity = len(parameters) - _takes_vendor(port, parameters)
+    return DeviceMacro(field_text(node, "name"), position, arity)
 
 
 def check(place: Place) -> Iterator[Finding]:
@@ -49,8 +52,9 @@ def check(place: Place) -> Iterator[Finding]:
     macro = describe(port, place.node)
     if macro is None:
         return
-    rule = next(c for c in place.node.named_children if c.type == "macro_rule")
-    standing = any(_takes_vendor(port, parameters) for parameters in _rules(place.node))
+    rule = _device_rule(port, place.node)
+    assert rule is not None  # `describe` found it
+    standing = any(_takes_vendor(port, _parameters(rule)) for rule in _rules(place.node))
     old = place.source.text(rule.start_byte, rule.end_byte)
     head, _, body = old.partition("=>")
     argument = re.compile(rf"(\$\w*{port.vendor.source}\w*)(\s*:\s*\w+)")
@@ -69,11 +73,19 @@ def check(place: Place) -> Iterator[Finding]:
     )
 
 
-def _rules(node: Node) -> Iterator[list[str]]:
-    """Yield the parameters of each rule of a macro."""
-    for rule in node.named_children:
-        if rule.type == "macro_rule":
-            yield _PARAMETER.findall(field_text(rule, "left"))
+def _rules(node: Node) -> list[Node]:
+    """Return the rules of a macro whose parameters do not repeat."""
+    rules = [c for c in node.named_children if c.type == "macro_rule"]
+    return [rule for rule in rules if "$(" not in field_text(rule, "left")]
+
+
+def _device_rule(port: Port, node: Node) -> Node | None:
+    """Return the first rule of a macro with a parameter that is named after the source vendor."""
+    return next((r for r in _rules(node) if any(map(port.names_source, _parameters(r)))), None)
+
+
+def _parameters(rule: Node) -> list[str]:
+    return _PARAMETER.findall(field_text(rule, "left"))
 
 
 def _takes_vendor(port: Port, parameters: list[str]) -> bool:

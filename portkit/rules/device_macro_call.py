@@ -3,6 +3,8 @@
 ``test_device!(add, add_cpu, add_gpu, add_metal)`` makes a test for each backend. The call gains the
 name of ROCm's, in the position that the macro's definition gives it. The argument is found by that
 position and not by its text: many calls name CUDA's test ``_gpu``.
+
+Not handled: a call among the arguments of another macro.
 """
 
 from __future__ import annotations

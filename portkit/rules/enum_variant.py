@@ -1,9 +1,11 @@
 """A variant of an enum that stands for CUDA.
 
-``enum Device { Cpu, Cuda(CudaDevice), Metal(MetalDevice) }`` gains ``Rocm(RocmDevice)``; so do the
-storages, the locations, the errors and every other enum with one variant per backend. With
-``--gating cfg`` the variant stands under the feature; an error that says that the feature is
-missing does not.
+A device, a storage or an error of ROCm's must be a value of the same type as CUDA's. ``enum Device
+{ Cpu, Cuda(CudaDevice), Metal(MetalDevice) }`` gains ``Rocm(RocmDevice)``; so do the storages, the
+locations, the errors and every other enum with one variant per backend. With ``--gating cfg`` the
+variant stands under the feature; an error that says that the feature is missing does not.
+
+Not handled: an explicit discriminant or ``#[default]``, which the copy repeats; rustc reports both.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 ``cuda = ["cudarc", "dep:candle-kernels", "candle/cuda"]`` gains a sibling ``rocm`` that asks for
 the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
 Crates that exist only to compile or bind CUDA are left out.
+
+Not handled: features that only turn it on, such as ``default = ["cuda"]``, which are listed as
+unaccounted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """A field of a struct that is named after CUDA or has one of its types.
 
-The struct gains a field of the same shape for ROCm. Each place that builds the struct has an
-initializer of the same name, which is found and copied in the same way.
+What a struct keeps for CUDA, ROCm needs to keep as well: the struct gains a field of the same shape
+for ROCm. Each place that builds the struct has an initializer of the same name, which is found and
+copied in the same way.
+
+Not handled: the short form ``Devices { cuda }``, which is listed as unaccounted.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.names import normal
 from portkit.port import Gating, Place
 from portkit.rules import Rule
+from portkit.rules.device_branch import chain_of
 from portkit.rules.match_arm import pattern_key
 from portkit.source import node_text
 
@@ -54,7 +55,7 @@ def check(place: Place) -> Iterator[Finding]:
         branch = Span(condition.start_byte, condition.end_byte)
         edit = Edit(pattern.end_byte, pattern.end_byte, f" | {renamed}")
     elif has_else:
-        standing = any(_asks(c, wanted) for c in _chain(place.node))
+        standing = any(_asks(c, wanted) for c in chain_of(place.node))
         if port.gating is Gating.CFG and not standing:
             applicability = Applicability.MANUAL
             message = "a branch of a chain cannot stand under a feature: make it a match, by hand"
@@ -83,19 +84,6 @@ def _asks(node: Node, wanted: tuple[str, ...]) -> bool:
     condition = node.child_by_field_name("condition")
     pattern = condition.child_by_field_name("pattern") if condition is not None else None
     return pattern is not None and pattern_key(node_text(pattern)) == wanted
-
-
-def _chain(node: Node) -> Iterator[Node]:
-    """Yield every ``if`` of the chain that a node is part of."""
-    while node.parent is not None and node.parent.type == "else_clause":
-        assert node.parent.parent is not None  # the `if` that the clause belongs to
-        node = node.parent.parent
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        yield current
-        clause = current.child_by_field_name("alternative")
-        pending += (c for c in (clause.named_children if clause else ()) if c.type == current.type)
 
 
 def _stands_beside(place: Place, copy: str, wanted: tuple[str, ...]) -> bool:

@@ -1,10 +1,10 @@
 """An arm of a ``match`` on a value of the CUDA backend.
 
-A ``match`` over devices or storages has one arm per backend. The ROCm arm is the CUDA arm under
-the name table: ``Storage::Cuda(s) => ..`` gives ``Storage::Rocm(s) => ..``, and an arm on two
-values of one backend, ``(Cuda(a), Cuda(b))``, gives one on two values of ROCm. Without it rustc
-reports a missing variant, but not where a ``_`` arm swallows it: that is why such arms are found
-here and not left to the compiler. An arm on the string ``"cuda"`` is treated the same.
+A ``match`` over devices or storages has one arm per backend. The ROCm arm is the CUDA arm under the
+name table: ``Storage::Cuda(s) => ..`` gives ``Storage::Rocm(s) => ..``, and an arm on two values of
+one backend, ``(Cuda(a), Cuda(b))``, gives one on two values of ROCm. Without it rustc reports a
+missing variant, but not where a ``_`` arm swallows it: that is why such arms are found here and not
+left to the compiler. An arm on the string ``"cuda"`` is treated the same.
 
 Arms that name a peer's value, such as ``(Cuda(_), Metal(_))``, are copied too. Not handled: an arm
 whose pattern is a macro.

@@ -3,6 +3,8 @@
 A message is read by people and left as it is, unless the profile holds a change for it: "build with
 --features cuda" is true where it stands. A string that is exactly a backend's name is no message:
 code decides by it, and no rule has understood how, so it is handed to the user.
+
+Not handled: whether what the message says is still true.
 """
 
 from __future__ import annotations

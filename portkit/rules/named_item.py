@@ -1,7 +1,10 @@
 """A type, a constant, a static, a trait or a module that is named after CUDA.
 
-Its ROCm counterpart is the copy under the name table, beside it. A module's declaration is copied
-here; the file that it names is a matter of PK101.
+What names it for ROCm, such as a copied function, needs a counterpart: the copy under the name
+table, beside it. A module's declaration is copied here; the file that it names is a matter of
+PK101.
+
+Not handled: a ``union``, which is listed as unaccounted.
 """
 
 from __future__ import annotations

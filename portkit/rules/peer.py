@@ -2,6 +2,8 @@
 
 ROCm is derived from CUDA's side, so the peer's side is left alone. Such places are counted, since a
 token that nobody has accounted for is an error here.
+
+Nothing is written here.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ device, got Metal". ROCm is one more backend to turn away, so the arm is written
 CUDA away in the same manner.
 
 A ``match`` with a ``_`` arm and no peer needs nothing.
+
+Not handled: a ``match`` that names neither a peer nor ``_``; there rustc reports the missing
+variant.
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ def check(place: Place) -> Iterator[Finding]:
         place,
         CODE,
         f"match arm: {enum_of(place, pattern)}",
-        f"turn {port.vendor.title} away where {node_text(peers[0])} is",
+        f"turn {port.vendor.title} away where {port.vendor.peers[0].capitalize()} is",
         status=Status.PORTED if wanted in standing else Status.TODO,
         edits=(edit,),
         claims=(Span(place.node.start_byte, place.node.end_byte),),

@@ -1,9 +1,11 @@
 """A condition that asks for a peer, such as ``is_metal()``.
 
-Such a condition works around what one platform lacks, or takes what only it has. ROCm follows
-CUDA, so the branch is not taken and nothing is written; but the reason behind the condition may
-hold on AMD as well, and that is for a person to see: the finding is ``review`` with nothing to
-write. A decision in the profile settles it with its reason.
+Such a condition works around what one platform lacks, or takes what only it has. ROCm follows CUDA,
+so the branch is not taken and nothing is written; but the reason behind the condition may hold on
+AMD as well, and that is for a person to see: the finding is ``review`` with nothing to write. A
+decision in the profile settles it with its reason.
+
+Nothing is written here.
 """
 
 from __future__ import annotations

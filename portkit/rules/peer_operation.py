@@ -3,6 +3,8 @@
 ``Sdpa`` implements ``metal_fwd`` and no ``cuda_fwd``. There is nothing to derive a ROCm kernel
 from: on ROCm, as on CUDA, the operation answers that it is not implemented, and callers take the
 generic path. It is reported so that a person knows which operations ROCm will lack.
+
+Nothing is written here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A statement that calls something of CUDA's, outside any condition.
 
 ``candle::cuda::set_gemm_reduced_precision_f16(true);``, the registration of a Python function for
-CUDA, or a macro that makes CUDA's methods, ``forward!(cuda_fwd, CudaStorage);``. ROCm's own call
-follows it. Only calls are copied: what binds a name or assigns one is handed
-to the user.
+CUDA, or a macro that makes CUDA's methods, ``forward!(cuda_fwd, CudaStorage);``. Without a call of
+its own, ROCm would run with other settings or lack the methods. It follows CUDA's.
+
+Not handled: what binds a name or assigns one, which is listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def check(place: Place) -> Iterator[Finding]:
     if place.scope.vendor or place.conditions or not _is_call(place):
         return
     copy = copy_place(place)
-    status, claims = emit.ported(place, emit.equal_sibling(place, copy))
+    counterpart = emit.equal_sibling(place, copy)
+    if counterpart is None and place.kind == "expression_statement":
+        counterpart = emit.sibling_by_hand(place, _callee)
+    status, claims = emit.ported(place, counterpart)
     if port.names_gated(copy):
         copy = emit.gated(place, copy)
     yield emit.finding(
@@ -53,6 +57,15 @@ def check(place: Place) -> Iterator[Finding]:
         edits=(emit.insertion(place, copy),),
         claims=claims,
     )
+
+
+def _callee(node: Node) -> str:
+    """Return the path that a statement calls, or its whole text where it is no plain call."""
+    inner = node.named_children[0] if node.named_children else node
+    while inner.type in ("try_expression", "await_expression"):
+        inner = inner.named_children[0]
+    function = inner.child_by_field_name("function")
+    return node_text(node if function is None else function)
 
 
 def _is_call(place: Place) -> bool:

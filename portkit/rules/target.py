@@ -1,7 +1,12 @@
 """An example, a test or a bench that asks for CUDA's feature.
 
-``[[example]] name = "cuda_basics", required-features = ["cuda"]`` gains a sibling for the copy of
-its file. A target that asks for an unported feature, or for a peer's, is left alone.
+Cargo builds such a target only where CUDA's feature is on; ROCm needs one of its own. ``[[example]]
+name = "cuda_basics", required-features = ["cuda"]`` gains a sibling for the copy of its file. A
+target that asks for an unported feature, or for a peer's, is left alone.
+
+Not handled: a target whose name says nothing of CUDA. Cargo refuses two targets of one name and
+cannot ask for one of two features (the Cargo book, chapter "Cargo Targets"), so it is left to a
+person.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 ``rocm_fwd``: in the trait, with the same default, and in each type that implements CUDA's. A type
 without it compiles and fails at run time with "no ROCm implementation", which is why the parity
 check counts both.
+
+Not handled: methods that a macro makes; PK510 copies the call of such a macro.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The profile lists such features, each with its reason. What stands under one, or
 is left alone; a copy of the code around it is made with the feature off.
 
 Where such an item can be reached with a value of ROCm, the profile may hold a guard (PK106).
+
+Nothing is written here.
 """
 
 from __future__ import annotations

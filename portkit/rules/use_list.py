@@ -3,6 +3,9 @@
 ``use crate::{CpuStorage, CudaStorage}`` gains ``RocmStorage``; ``pub use cuda::{..}``, whose path
 is CUDA's, gets a copy beside it. With ``--gating cfg`` a member of a list cannot carry an
 attribute, so an import of its own is written under the feature.
+
+Not handled: an import that brings in a name which does not change, as in ``use cuda::Device``. A
+copy would bring it in twice (rustc: E0252), so it is left to a person.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ def check(place: Place) -> Iterator[Finding]:
         copy = copy_place(place)
         if _is_gated(port, port.rename(node_text(argument))):
             copy = emit.gated(place, copy)
-        status, claims = emit.ported(place, emit.equal_sibling(place, copy_place(place)))
+        status = Status.PORTED if imports_stand(place) else Status.TODO
+        claims = (place.span,)
         edits: tuple[Edit, ...] = (emit.insertion(place, copy),)
         clash = next((n for n in brought_in(argument) if port.rename(n) == n), "")
         if clash and status is Status.TODO:
@@ -120,22 +124,34 @@ def _members(place: Place, node: Node, prefix: str = "") -> Iterator[tuple[Node,
             yield node, renamed, prefix + renamed
 
 
+def imports_stand(place: Place) -> bool:
+    """Whether all that an import would bring in for the written vendor is imported beside it."""
+    wanted = {normal(place.port.rename(path)) for path in _paths(place.node)}
+    return wanted <= {normal(path) for path in _leaves(place)}
+
+
 def _leaves(place: Place) -> Iterator[str]:
     """Yield the whole path of each thing that the imports around a place bring in."""
     for node, _ in place.siblings:
-        argument = node.child_by_field_name("argument") if node.type == "use_declaration" else None
-        pending: list[tuple[Node, str]] = [(argument, "")] if argument is not None else []
-        while pending:
-            current, prefix = pending.pop()
-            if current.type == "scoped_use_list":
-                path = field_text(current, "path")
-                inner = current.child_by_field_name("list")
-                if inner is not None:
-                    pending.append((inner, f"{prefix}{path}::" if path else prefix))
-            elif current.type == "use_list":
-                pending += [(c, prefix) for c in current.named_children]
-            else:
-                yield prefix + node_text(current)
+        if node.type == "use_declaration":
+            yield from _paths(node)
+
+
+def _paths(use: Node) -> Iterator[str]:
+    """Yield the whole path of each thing that an import brings in."""
+    argument = use.child_by_field_name("argument")
+    pending: list[tuple[Node, str]] = [(argument, "")] if argument is not None else []
+    while pending:
+        current, prefix = pending.pop()
+        if current.type == "scoped_use_list":
+            path = field_text(current, "path")
+            inner = current.child_by_field_name("list")
+            if inner is not None:
+                pending.append((inner, f"{prefix}{path}::" if path else prefix))
+        elif current.type == "use_list":
+            pending += [(c, prefix) for c in current.named_children]
+        else:
+            yield prefix + node_text(current)
 
 
 RULE = Rule(CODE, "use_list", frozenset({"use_declaration"}), check)

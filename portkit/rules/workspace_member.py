@@ -1,7 +1,9 @@
 """The workspace's list of members, or of crates that it leaves out.
 
-The port adds crates. The HIP bindings crate becomes a member; the kernels crate stands where the
-CUDA kernels crate stands, among the members or among the excluded ones.
+The port adds crates, which Cargo must find. The HIP bindings crate becomes a member; the kernels
+crate stands where the CUDA kernels crate stands, among the members or among the excluded ones.
+
+Not handled: patterns such as ``crates/*`` are not expanded; the crates are listed by name.
 """
 
 from __future__ import annotations

@@ -213,7 +213,11 @@ def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
     [
         ({"HIPCC": "/nowhere/hipcc"}, "cannot run /nowhere/hipcc"),
         ({"CANDLE_ROCM_KERNELS": "nothing"}, 'set it to "all"'),
-        ({"CANDLE_ROCM_ARCHS": "sm_89"}, "expected architectures such as gfx90a"),
+        pytest.param(
+            {"CANDLE_ROCM_ARCHS": "sm_89"},
+            "expected architectures such as gfx90a",
+            marks=pytest.mark.hipcc,
+        ),
     ],
 )
 def test_what_cannot_be_built_says_why(
@@ -226,6 +230,7 @@ def test_what_cannot_be_built_says_why(
 
 
 @pytest.mark.real
+@pytest.mark.hipcc
 def test_kernels_are_compiled_once_bundled_and_linked(
     source: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_tiles_multiply_without_matrix_cores(tmp_path: Path, wave: int) -> None:
     assert run(build("wmma", tmp_path, f"-DWAVE={wave}")) == ["0"]
 
 
+@pytest.mark.hipcc
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("macro", "wave"), [("__GFX11__", 32), ("__GFX12__", 32), ("__gfx90a__", 64)]

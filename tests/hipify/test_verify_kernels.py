@@ -152,6 +152,7 @@ USES = {
 
 
 @pytest.mark.real
+@pytest.mark.hipcc
 @pytest.mark.parametrize("header", sorted(prelude_headers()))
 def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, header: str) -> None:
     folder = tmp_path / "src"
@@ -169,6 +170,7 @@ def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, he
 
 @pytest.mark.real
 @pytest.mark.slow
+@pytest.mark.hipcc
 def test_candles_kernels_have_the_names_that_nvcc_gives_them(
     candle_kernels: Path, tmp_path: Path
 ) -> None:
