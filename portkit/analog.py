@@ -86,6 +86,9 @@ def copy_range(port: Port, source: Source, start: int, end: int, node: Node, sym
     copy = "".join([*out, port.rename(source.text(at, end))])
     for prose in port.codebase.prose:
         copy = copy.replace(prose.find, prose.replace)
+    for tidy in port.codebase.tidy:
+        if fnmatchcase(source.path, tidy.path):
+            copy = re.sub(tidy.find, tidy.replace, copy)
     return copy
 
 

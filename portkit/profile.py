@@ -155,6 +155,23 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Tidy:
+    """A form that lints object to, and what copies have instead.
+
+    Upstream's own lints do not see it where they run without the source vendor's feature.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        find: a regular expression over a copy.
+        replace: what stands there in the copy; it means the same.
+    """
+
+    path: str
+    find: str
+    replace: str
+
+
+@dataclass(frozen=True)
 class Prose:
     """A change to a comment or a message, in a file of the tree or in a copy.
 
@@ -254,6 +271,7 @@ class CodebaseProfile:
         unported: its own features without a counterpart, with the reason.
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
+        tidy: forms that lints object to, and what copies have instead.
     """
 
     name: str
@@ -272,6 +290,7 @@ class CodebaseProfile:
     unported: Mapping[str, str] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    tidy: tuple[Tidy, ...] = ()
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -347,6 +366,7 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             unported=data.get("unported", {}),
             guards=tuple(Guard(**g) for g in data.get("guard", ())),
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
+            tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")

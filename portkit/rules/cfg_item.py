@@ -24,6 +24,7 @@ from portkit.port import conditions_of
 from portkit.rules import Rule
 from portkit.rules.cfg_function import is_for_functions
 from portkit.rules.peer_arm import without_peer_arms
+from portkit.rules.statement import CALLS, callee
 from portkit.rules.use_list import imports_stand
 from portkit.source import field_text, node_text
 from portkit.templates import render
@@ -109,6 +110,9 @@ def _counterpart(place: Place, copy: str) -> Span | None:
 
 def _key(node: Node) -> str:
     """Return what a counterpart of a node has in common with it, however a person wrote it."""
+    if node.type == "expression_statement":
+        inner = node.named_children[0]
+        return callee(node) if inner.type in CALLS else inner.type
     fields = {"impl_item": ("trait", "type"), "let_declaration": ("pattern",)}
     return " ".join(field_text(node, f) for f in fields.get(node.type, ("field",)))
 

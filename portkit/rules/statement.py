@@ -33,7 +33,8 @@ _TEXT_MACROS = frozenset(
     {"anyhow", "assert", "assert_eq", "bail", "cfg", "ensure", "eprintln", "format", "matches"}
     | {"panic", "print", "println", "todo", "unimplemented", "unreachable", "write", "writeln"}
 )
-_CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
+CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
+"""What a statement that calls something is; an await or a `?` may stand behind the call."""
 
 
 def check(place: Place) -> Iterator[Finding]:
@@ -44,7 +45,7 @@ def check(place: Place) -> Iterator[Finding]:
     copy = copy_place(place)
     counterpart = emit.equal_sibling(place, copy)
     if counterpart is None and place.kind == "expression_statement":
-        counterpart = emit.sibling_by_hand(place, _callee)
+        counterpart = emit.sibling_by_hand(place, callee)
     status, claims = emit.ported(place, counterpart)
     if port.names_gated(copy):
         copy = emit.gated(place, copy)
@@ -59,7 +60,7 @@ def check(place: Place) -> Iterator[Finding]:
     )
 
 
-def _callee(node: Node) -> str:
+def callee(node: Node) -> str:
     """Return the path that a statement calls, or its whole text where it is no plain call."""
     inner = node.named_children[0] if node.named_children else node
     while inner.type in ("try_expression", "await_expression"):
@@ -75,7 +76,7 @@ def _is_call(place: Place) -> bool:
     inner = place.node.named_children[0] if place.node.named_children else None
     if inner is not None and inner.type == "macro_invocation":
         return _makes(place, inner)
-    return inner is not None and inner.type in _CALLS and _calls(place, inner)
+    return inner is not None and inner.type in CALLS and _calls(place, inner)
 
 
 def _makes(place: Place, node: Node) -> bool:

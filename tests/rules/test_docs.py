@@ -9,6 +9,7 @@ import pytest
 
 from portkit import docs
 from portkit.explain import Page, pages
+from portkit.rules import Rule, rules
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +32,12 @@ def test_a_page_begins_with_one_sentence_and_gives_reasons(page: Page) -> None:
     assert page.title.endswith((".", ":"))
     assert len(page.title) < 120
     assert page.text
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)
+def test_a_rule_says_what_it_leaves_out(rule: Rule) -> None:
+    text = " ".join(next(p.text for p in pages() if p.code == rule.code).split())
+    assert "Not handled: " in text or "Nothing is written here." in text
 
 
 def test_pages_of_codes_that_are_gone_are_taken_away(tmp_path: Path) -> None:
