@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit.names import normal
 from portkit.port import WITH_OWN, conditions_of, item_symbol
-from portkit.source import ATTACHED, grouped, node_text
+from portkit.source import grouped, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -325,8 +325,3 @@ def substitute_peer(port: Port, text: str, vendor: str) -> str:
 
 def _indented(text: str, indent: str) -> str:
     return text.replace("\n", "\n" + indent).replace(f"\n{indent}\n", "\n\n")
-
-
-def counterpart_attached(node: Node) -> bool:
-    """Whether a node is an attribute or a comment, and so never an item of its own."""
-    return node.type in ATTACHED

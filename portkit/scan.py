@@ -18,7 +18,7 @@ from portkit.additions import additions
 from portkit.finding import Applicability, Finding, Span, Status
 from portkit.guards import guards
 from portkit.parallel import halves
-from portkit.port import Gating, Place, Port, Scope, conditions_of, item_symbol
+from portkit.port import Gating, Place, Port, Scope, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
 
@@ -324,6 +324,3 @@ def _syntax_error(source: Source, root: Node) -> Finding:
         status=Status.NONE,
         message="the file is not parsed whole; what stands around this place was still looked at",
     )
-
-
-__all__ = ["Scan", "Unaccounted", "conditions_of", "scan"]
