@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from portkit.finding import Applicability, Finding, Status
 from portkit.templates import folder, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from portkit.hipify.crate import KernelsCrate
+    from portkit.hipify.translated import Translated
     from portkit.port import Port
+    from portkit.profile import HipSources
+
+
+def nothing_found() -> tuple[Finding, ...]:
+    """Return no findings."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -20,19 +29,25 @@ class Addition:
     """Files that a port adds together.
 
     Attributes:
-        name: the file, or the folder of a crate, relative to the workspace root.
+        name: the file, or the folder that holds them all, relative to the workspace root.
         message: what it is, for the reader of the report.
-        files: makes the files: path relative to the root, and text. Called only when they are
-            needed: most runs find them standing.
+        files: says which files there are: path relative to the root, and what makes its text. Both
+            are called only when they are needed, since most runs find the files standing.
+        findings: what is said of the sources that the files are made from, with paths in the tree.
+            It takes as long as making the files.
+        scattered: whether the files lie among others of the tree's own, so that the name alone does
+            not say whether they stand.
     """
 
     name: str
     message: str
-    files: Callable[[], Mapping[str, str]]
+    files: Callable[[], Mapping[str, Callable[[], str]]]
+    findings: Callable[[], tuple[Finding, ...]] = nothing_found
+    scattered: bool = False
 
 
 def additions(port: Port) -> Iterator[Addition]:
-    """Yield what the port adds to the tree: crates of its own, tests and pages."""
+    """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
     facade, kernels = port.vendor.facade, port.codebase.kernels
     yield Addition(
         facade.name,
@@ -40,14 +55,17 @@ def additions(port: Port) -> Iterator[Addition]:
         partial(_facade, port),
     )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in port.workspace.sources:
-        yield Addition(
-            kernels.name, f"the HIP kernels, from {kernels.source}", partial(_kernels, port)
-        )
+        crate = _Crate(port, kernels.source, kernels.name)
+        message = f"the HIP kernels, from {kernels.source}"
+        yield Addition(kernels.name, message, crate.files, crate.findings)
+    for place in port.codebase.hip_sources:
+        if place.source in port.workspace.sources:
+            beside = _Beside(port, place)
+            yield Addition(place.target, place.reason, beside.files, beside.findings, True)
     for path, template in sorted(port.codebase.templates.items()):
         if "/" not in path or port.workspace.crate_of(path) is not None:
-            yield Addition(
-                path, "a file that the port adds", partial(_template, port, path, template)
-            )
+            made = partial(_template, port, path, template)
+            yield Addition(path, "a file that the port adds", made)
 
 
 def values(port: Port) -> dict[str, Any]:
@@ -69,34 +87,96 @@ def values(port: Port) -> dict[str, Any]:
     }
 
 
-def _facade(port: Port) -> Mapping[str, str]:
+def _facade(port: Port) -> Mapping[str, Callable[[], str]]:
     name = port.vendor.facade.name
     return {
-        f"{name}/{file.removesuffix('.j2')}": render(f"facade/{file}", **values(port))
+        f"{name}/{file.removesuffix('.j2')}": partial(_rendered, port, f"facade/{file}")
         for file in folder("facade")
     }
 
 
-def _template(port: Port, path: str, template: str) -> Mapping[str, str]:
-    return {path: render(template, **values(port))}
+def _template(port: Port, path: str, template: str) -> Mapping[str, Callable[[], str]]:
+    return {path: partial(_rendered, port, template)}
 
 
-def _kernels(port: Port) -> Mapping[str, str]:
-    from portkit.hipify.crate import kernels_crate
+def _rendered(port: Port, template: str) -> str:
+    return render(template, **values(port))
 
-    kernels = port.codebase.kernels
-    assert kernels is not None  # asked for only where the profile names them
-    prefix = f"{kernels.source}/"
-    workspace = values(port)["workspace"]
-    files = kernels_crate(
-        {
-            path.removeprefix(prefix): source.data
-            for path, source in port.workspace.sources.items()
-            if path.startswith(prefix)
-        },
-        name=kernels.name,
-        version=workspace.version,
-        edition=workspace.edition,
-        repository=workspace.repository,
-    )
-    return {f"{kernels.name}/{path}": text for path, text in files.items()}
+
+@dataclass(frozen=True)
+class _Crate:
+    """The crate of HIP kernels, made when it is asked for."""
+
+    port: Port
+    source: str
+    name: str
+
+    def files(self) -> Mapping[str, Callable[[], str]]:
+        return {f"{self.name}/{p}": partial(self._crate.text, p) for p in self._crate.paths}
+
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(
+            _placed(self.port, finding, self.source, f"{self.name}/{target}" if target else "")
+            for finding in self._crate.findings
+            for target in [self._crate.target(finding.path)]
+        )
+
+    @cached_property
+    def _crate(self) -> KernelsCrate:
+        from portkit.hipify.crate import KernelsCrate
+
+        workspace = values(self.port)["workspace"]
+        return KernelsCrate(
+            _below(self.port, self.source),
+            name=self.name,
+            version=workspace.version,
+            edition=workspace.edition,
+            repository=workspace.repository,
+        )
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """HIP sources that lie beside the CUDA sources they are made from."""
+
+    port: Port
+    place: HipSources
+
+    def files(self) -> Mapping[str, Callable[[], str]]:
+        folder, made = self.place.folder, self._translated
+        return {f"{folder}/{path}": partial(made.text, path) for path in made.paths}
+
+    def findings(self) -> tuple[Finding, ...]:
+        folder, made = self.place.folder, self._translated
+        return tuple(
+            _placed(self.port, finding, folder, f"{folder}/{made.targets[finding.path]}")
+            for finding in made.findings
+        )
+
+    @cached_property
+    def _translated(self) -> Translated:
+        from portkit.hipify.translated import Translated
+
+        return Translated(_below(self.port, self.place.folder))
+
+
+def _below(port: Port, folder: str) -> dict[str, bytes]:
+    """Return the files below a folder of the tree, by their path below it."""
+    return {
+        path.removeprefix(f"{folder}/"): source.data
+        for path, source in port.workspace.sources.items()
+        if path.startswith(f"{folder}/")
+    }
+
+
+def _placed(port: Port, finding: Finding, folder: str, target: str) -> Finding:
+    """Return what is said of a CUDA source below a folder as a finding of the tree.
+
+    The CUDA source itself stays as it is: what the finding would edit is written to the HIP source.
+    """
+    status = finding.status
+    if finding.applicability in (Applicability.KEEP, Applicability.MANUAL):
+        status = Status.NONE
+    elif target and port.stands(target):
+        status = Status.PORTED
+    return replace(finding, path=f"{folder}/{finding.path}", status=status, edits=(), claims=())

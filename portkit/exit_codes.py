@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from portkit.cli import CLOSED_PIPE, DEFECT, FOUND, INTERRUPTED
+from portkit.cli.command import CLOSED_PIPE, DEFECT, FOUND, INTERRUPTED
 from portkit.errors import PortkitError
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _OTHERS = {
     0: "All went well.",
-    FOUND: "A `--check` found something: a place that is not ported, or a file that would change.",
+    FOUND: (
+        "Something was found: by `--check` a place that is not ported or a file that would change,"
+        " by `hipify` a place that a person must write, by `map` a name that it does not know."
+    ),
     2: "Wrong usage: an unknown command, option, code or step.",
     DEFECT: "A defect of portkit; `PORTKIT_TRACEBACK=1` in the environment shows where.",
     129: "Ended by SIGHUP.",

@@ -6,7 +6,12 @@ import inspect
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.hipify.profile import KernelProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +19,7 @@ class Page:
     """What there is to know about one code.
 
     Attributes:
-        code: ``PKnnn``.
+        code: ``PKnnn``, or ``PHnnn`` for kernel sources.
         name: the construct in one or a few words, with ``_``.
         title: the first sentence.
         text: the rest, in paragraphs; empty where the title says all.
@@ -97,9 +102,47 @@ _FILES: Final = {
 }
 
 
+_ENGINE: Final = """A file that hipify-clang or hipify-perl could not do.
+
+Our own rules did it alone. What the tool says of the file stands in the message; hipify-clang needs
+every header that the file includes."""
+
+
+@cache
+def every_page() -> tuple[Page, ...]:
+    """Return the page of every code that a report can name, sorted by code."""
+    return tuple(sorted((*pages(), *kernel_pages()), key=lambda page: page.code))
+
+
+@cache
+def kernel_pages() -> tuple[Page, ...]:
+    """Return the page of every code of the kernels stage, sorted by code."""
+    from portkit.hipify.engines import FAILED
+    from portkit.hipify.profile import load_profile, profile_names
+    from portkit.hipify.rules import RULES
+
+    found = [_page(rule.code, rule.name, rule.doc) for rule in RULES]
+    found.append(_page(FAILED, "other_engine", _ENGINE))
+    found += [page for name in profile_names() for page in _patch_pages(load_profile(name))]
+    return tuple(sorted(found, key=lambda page: page.code))
+
+
+def _patch_pages(profile: KernelProfile) -> Iterator[Page]:
+    title = f"What {profile.name}'s own kernel sources need beyond the rules."
+    for code in dict.fromkeys(patch.code for patch in profile.patches):
+        # Patches of one purpose, each for a place of its own, may say the same.
+        reasons = dict.fromkeys(
+            f"- {', '.join(patch.files)}: {patch.reason}"
+            + (" (a defect of the CUDA source)" if patch.upstream_bug else "")
+            for patch in profile.patches
+            if patch.code == code
+        )
+        yield Page(code, f"{profile.name}_kernels", title, "\n".join(reasons))
+
+
 @cache
 def pages() -> tuple[Page, ...]:
-    """Return the page of every code that a report can name, sorted by code."""
+    """Return the page of every code that is about Rust or a whole file, sorted by code."""
     from portkit.rules import rules
 
     found = [_page(code, name, text) for code, (name, text) in _FILES.items()]

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit import merge
 from portkit.additions import additions
 from portkit.analog import copy_file
 from portkit.cfg import parse_cfg
@@ -19,55 +18,80 @@ from portkit.templates import render
 from portkit.workspace import LOOKED_AT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from portkit.additions import Addition
     from portkit.port import Port
     from portkit.source import Source
 
 ANALOG, KEPT, ADDED, PAGE, UNREAD = "PK101", "PK102", "PK103", "PK105", "PK902"
 
 
-_DECLARATION = re.compile(rb"^(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
+_MODULE = re.compile(rb"mod \w+;")
+# An attribute ends before the declaration of a module.
+_CONDITIONAL_MODULE = re.compile(rb"\]\s*(?://.*\s*)*(?:pub(?:\([^)]*\))?\s+)?mod \w+;")
 
 
-def analogs(port: Port) -> Mapping[str, str]:
+def may_declare(data: bytes) -> bool:
+    """Whether a file may declare modules under conditions."""
+    # The first pattern is ten times as fast, and few files hold it.
+    return bool(_MODULE.search(data) and _CONDITIONAL_MODULE.search(data))
+
+
+def declared(port: Port, path: str) -> Mapping[str, str]:
+    """Return the files whose modules a file declares under a condition that names a backend.
+
+    Args:
+        port: the job.
+        path: the file with the declarations.
+
+    Returns:
+        The path of the module's file (``#[cfg(feature = "cuda")] mod fast_mmq;`` names
+        ``fast_mmq.rs``) to the path of its copy; empty for a file that has no counterpart.
+    """
+    source = port.workspace.sources[path]
+    found: dict[str, str] = {}
+    if not may_declare(source.data):
+        return found
+    for node, attributes in grouped(source.tree.root_node):
+        if node.type != "mod_item" or node.child_by_field_name("body") is not None:
+            continue
+        target = _module_file(port, path, field_text(node, "name"))
+        if target is None:
+            continue
+        for _, cfg in conditions_of(attributes):
+            if any(cfg.requires(f) for f in port.vendor.unported):
+                found[target] = ""
+            elif cfg.requires(port.vendor.source):
+                found.setdefault(target, renamed_path(port, target, stem=True))
+    return found
+
+
+def analogs(port: Port, modules: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
     """Return the files that are copied whole, with the path of the copy.
 
     A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``),
-    or if the module that it holds is declared under the feature (``#[cfg(feature = "cuda")] mod
-    fast_mmq;``). What stands under a feature without a counterpart is left out.
+    or if the module that it holds is declared under the feature. What stands under a feature
+    without a counterpart is left out.
+
+    Args:
+        port: the job.
+        modules: what ``declared`` has found.
     """
-    found: dict[str, str] = {}
-    dropped: set[str] = set()
-    for path in port.mentions:
-        source = port.workspace.sources[path]
-        if not path.endswith(".rs") or port.codebase.kept(path):
-            continue
-        renamed = _renamed_path(port, path)
-        if renamed != path:
-            found[path] = renamed
-        if not _DECLARATION.search(source.data):
-            continue
-        for node, attributes in grouped(source.tree.root_node):
-            if node.type != "mod_item" or node.child_by_field_name("body") is not None:
-                continue
-            target = _module_file(port, path, field_text(node, "name"))
-            if target is None:
-                continue
-            for _, cfg in conditions_of(attributes):
-                if any(cfg.requires(f) for f in port.vendor.unported):
-                    dropped.add(target)
-                elif cfg.requires(port.vendor.source):
-                    found[target] = _renamed_path(port, target, stem=True)
-    for path in list(found):
-        if (
-            path in dropped
-            or found[path] == path
-            or _unported(port, path)
-            or (port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path)
-        ):
-            del found[path]
-    return dict(sorted(found.items()))
+    found = {
+        path: renamed_path(port, path)
+        for path in port.mentions
+        if path.endswith(".rs") and not port.codebase.kept(path)
+    }
+    for names in modules:
+        found.update((path, copy) for path, copy in names.items() if found.get(path) != "")
+    return {
+        path: copy
+        for path, copy in sorted(found.items())
+        if copy not in ("", path)
+        and not _unported(port, path)
+        and not (port.gating is Gating.CFG and f"dummy_{port.vendor.source}" in path)
+    }
 
 
 def whole_file(port: Port, source: Source, mentions: int) -> tuple[Finding, ...]:
@@ -79,6 +103,8 @@ def whole_file(port: Port, source: Source, mentions: int) -> tuple[Finding, ...]
     if path.endswith(".md"):
         return (_page(port, source, whole, mentions),)
     reason = _kept_reason(port, source)
+    if not reason and path.endswith((".cu", ".cuh")):
+        return (_kernels(source, whole, mentions),)
     if not reason:
         return ()
     kept = Finding(
@@ -98,7 +124,7 @@ def whole_file(port: Port, source: Source, mentions: int) -> tuple[Finding, ...]
 def added(port: Port) -> Iterator[Finding]:
     """Yield the findings about what the port adds and no file of the tree stands for."""
     for addition in additions(port):
-        standing = _standing(port, addition.name)
+        standing = _standing(port, addition)
         yield Finding(
             code=ADDED,
             path=addition.name,
@@ -111,34 +137,52 @@ def added(port: Port) -> Iterator[Finding]:
             files=partial(_new_files, addition.files),
         )
         if standing:
-            for path, text in sorted(addition.files().items()):
-                yield from _differences(port, ADDED, path, text)
+            for path, make in sorted(addition.files().items()):
+                yield from _differences(port, ADDED, path, make)
+        if port.kernels:
+            yield from addition.findings()
 
 
-def _standing(port: Port, name: str) -> bool:
+def _standing(port: Port, addition: Addition) -> bool:
+    if addition.scattered:
+        return any(map(port.stands, addition.files()))
+    name = addition.name
     return any(p == name or p.startswith(f"{name}/") for p in port.workspace.sources)
 
 
-def _new_files(make: Callable[[], Mapping[str, str]]) -> tuple[NewFile, ...]:
-    return tuple(NewFile(path, text) for path, text in sorted(make().items()))
+def _new_files(files: Callable[[], Mapping[str, Callable[[], str]]]) -> tuple[NewFile, ...]:
+    return tuple(NewFile(path, make()) for path, make in sorted(files().items()))
 
 
-def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Finding]:
-    """Yield what a file that was written before lacks, and what differs in it."""
+def _differences(port: Port, code: str, path: str, make: Callable[[], str]) -> Iterator[Finding]:
+    """Yield what a file that was written before lacks, and what differs in it.
+
+    Args:
+        port: the job.
+        code: the code of the findings.
+        path: the file.
+        make: makes the text that would be written now.
+    """
+    from portkit import merge
+
     source = port.workspace.sources.get(path)
     found = partial(Finding, code=code, path=path, applicability=Applicability.SAFE)
     if source is None:
-        # Only files that are looked at are read; others are not compared.
-        if path.endswith(LOOKED_AT):
+        if not port.stands(path):
             yield found(
                 span=Span(0, 0),
                 construct="new file",
                 symbol=path,
                 status=Status.TODO,
                 message="the file is missing from what was written before",
-                files=lambda: (NewFile(path, text),),
+                files=lambda: (NewFile(path, make()),),
             )
+        elif port.kernels and not path.endswith(LOOKED_AT):
+            yield from _other_content(port, code, path, make)
         return
+    if not port.regenerate and not path.endswith(".rs"):
+        return
+    text = make()
     if port.regenerate:
         if merge.essence(text) != merge.essence(source.text(0, len(source.data))):
             yield found(
@@ -149,8 +193,6 @@ def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Findin
                 message="it is replaced by what would be written now",
                 edits=(Edit(0, len(source.data), text),),
             )
-        return
-    if not path.endswith(".rs"):
         return
     missing, differing = merge.compare(text, source)
     for item in missing:
@@ -174,6 +216,27 @@ def _differences(port: Port, code: str, path: str, text: str) -> Iterator[Findin
             message=f"{other.symbol} is not what would be written now; it is left alone "
             "(--regenerate replaces the file)",
         )
+
+
+def _other_content(port: Port, code: str, path: str, make: Callable[[], str]) -> Iterator[Finding]:
+    """Yield the finding about a file of kernels that is not what would be written now."""
+    before, text = (port.workspace.root / path).read_bytes(), make()
+    if before == text.encode():
+        return
+    replaced = port.regenerate
+    yield Finding(
+        code=code,
+        path=path,
+        span=Span(0, 0),
+        construct="new file",
+        symbol=path,
+        applicability=Applicability.SAFE if replaced else Applicability.REVIEW,
+        status=Status.TODO if replaced else Status.PORTED,
+        message="it is replaced by what would be written now"
+        if replaced
+        else "it is not what would be written now; it is left alone (--regenerate replaces it)",
+        files=lambda: (NewFile(path, text, before),) if replaced else (),
+    )
 
 
 def unread(port: Port) -> Iterator[Finding]:
@@ -207,9 +270,25 @@ def _analog(port: Port, source: Source, whole: Span) -> Iterator[Finding]:
         claims=(whole,),
     )
     if standing is not None:
-        yield from _differences(port, ANALOG, target, copy_file(port, source))
+        yield from _differences(port, ANALOG, target, lambda: copy_file(port, source))
     yield from overrides(port, source)
     yield from repairs(port, source)
+
+
+def _kernels(source: Source, whole: Span, mentions: int) -> Finding:
+    """Return the finding about a CUDA source that the profile says nothing about."""
+    return Finding(
+        code=KEPT,
+        path=source.path,
+        span=whole,
+        construct="file",
+        symbol=PurePosixPath(source.path).name,
+        applicability=Applicability.MANUAL,
+        status=Status.NONE,
+        message=f"CUDA code ({mentions} mentions): `portkit hipify` makes a HIP source of it; "
+        "have the build compile that under the feature",
+        claims=(whole,),
+    )
 
 
 def _page(port: Port, source: Source, whole: Span, mentions: int) -> Finding:
@@ -304,7 +383,14 @@ def _target_feature(port: Port, path: str) -> str:
     return ""
 
 
-def _renamed_path(port: Port, path: str, *, stem: bool = False) -> str:
+def renamed_path(port: Port, path: str, *, stem: bool = False) -> str:
+    """Return the path that a file has on the vendor's side; its own where no part names CUDA's.
+
+    Args:
+        port: the job.
+        path: the file.
+        stem: rename the file even though its path names no backend.
+    """
     crate = port.workspace.crate_of(path)
     prefix = "" if crate is None or crate.directory == "." else crate.directory + "/"
     inside = path.removeprefix(prefix)

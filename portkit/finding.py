@@ -69,11 +69,15 @@ class Edit:
 class NewFile:
     """A file that the port adds, with its whole text.
 
-    ``path`` is relative to the workspace root, with ``/``.
+    Attributes:
+        path: relative to the workspace root, with ``/``.
+        text: its text.
+        before: what stands there and is replaced; none for a file that is new.
     """
 
     path: str
     text: str
+    before: bytes | None = None
 
 
 def no_files() -> tuple[NewFile, ...]:

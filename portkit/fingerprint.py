@@ -21,8 +21,6 @@ from portkit.source import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
-
     from portkit.port import Port
     from portkit.source import Source
 
@@ -81,8 +79,9 @@ def repairs(port: Port, source: Source) -> Iterator[Finding]:
 
 def symbols(source: Source, wanted: set[str]) -> Iterator[tuple[str, Span]]:
     """Yield the items of a file that have one of the symbols, with their attributes."""
-    pending: list[tuple[Node, str]] = [(source.tree.root_node, "")]
-    while pending and wanted:
+    # A file of which nothing is wanted is not parsed.
+    pending = [(source.tree.root_node, "")] if wanted else []
+    while pending:
         container, outer = pending.pop()
         for node, attributes in grouped(container):
             if node.type not in ITEMS:

@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 CODE = "PK106"
 
 
-def guards(port: Port) -> Iterator[Finding]:
-    """Yield a finding for each function of the tree that the profile has a guard for."""
+def guarded(port: Port, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each function of a file that the profile has a guard for."""
     for guard in port.codebase.guards:
-        for path, source in port.workspace.sources.items():
-            name = guard.symbol.rsplit("::", 1)[-1].encode()
-            if fnmatchcase(path, guard.path) and b"fn " + name + b"(" in source.data:
-                yield from _guarded(source, guard)
+        name = guard.symbol.rsplit("::", 1)[-1].encode()
+        if fnmatchcase(source.path, guard.path) and b"fn " + name + b"(" in source.data:
+            yield from _guarded(source, guard)
 
 
 def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:

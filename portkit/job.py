@@ -34,13 +34,16 @@ _ANY: Final = {
 """Stands for a codebase that portkit has no profile for: it can be scanned."""
 
 
-def scan_tree(directory: Path, *, gating: str, regenerate: bool = False) -> Scan:
+def scan_tree(
+    directory: Path, *, gating: str, regenerate: bool = False, kernels: bool = False
+) -> Scan:
     """Scan the tree at ``directory`` under the profiles that fit it.
 
     Args:
         directory: the directory of the workspace's root manifest.
         gating: ``dummy`` or ``cfg``.
         regenerate: replace files that an earlier run has written.
+        kernels: look into the sources of kernels as well, place by place.
 
     Raises:
         NotAWorkspaceError: there is no workspace.
@@ -50,7 +53,7 @@ def scan_tree(directory: Path, *, gating: str, regenerate: bool = False) -> Scan
     workspace = load(directory)
     codebase = _codebase(workspace)
     vendor = load_vendor(VENDOR, codebase)
-    found = scan(workspace, vendor, codebase, gating=gating, regenerate=regenerate)
+    found = scan(workspace, vendor, codebase, gating=gating, regenerate=regenerate, kernels=kernels)
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
         for f in found.findings
@@ -79,7 +82,7 @@ def chosen(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Scan:
     kept = tuple(
         f
         for f in found.findings
-        if f.code.startswith(tuple(select) or "PK") and not f.code.startswith(tuple(skip))
+        if f.code.startswith(tuple(select) or "") and not f.code.startswith(tuple(skip))
     )
     return replace(found, findings=kept)
 

@@ -1,77 +1,165 @@
-"""Two halves of the same work at the same time.
+"""Two processes that do one job together.
 
-The parser holds the interpreter's lock, so threads do not help; a forked process does. It starts in
-a millisecond, since it shares what the parent has read, and sends its results back through a pipe.
+The parser holds the interpreter's lock, so threads do not help; a forked process does. Both run the
+same function. Each does its share of the work, and where it needs to know what the other has found
+it asks for it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import sys
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 WORTH_IT = 500_000
-"""Below this weight the work takes less time than the second process."""
+"""Below this many bytes of source the work takes less time than the second process."""
 
 
-def halves(
-    work: Callable[[Sequence[Item]], list[Result]],
-    items: Sequence[Item],
-    weight: Callable[[Item], int],
-) -> list[Result]:
-    """Return ``work`` of all items, half of it done by a forked process where that pays.
+class PartnerLostError(Exception):
+    """The second process is gone."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes of a job, as one of them sees it.
+
+    Attributes:
+        first: whether this is the process whose result counts.
+        partner: what the other process writes and what it reads; none where there is no other.
+    """
+
+    first: bool = True
+    partner: tuple[IO[bytes], IO[bytes]] | None = None
+
+    def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
+        """Return the items that are this process's.
+
+        Args:
+            items: all items, the same in both processes.
+            weight: how long an item takes.
+        """
+        if self.partner is None:
+            return list(items)
+        mine: list[Item] = []
+        ahead = 0
+        for item in sorted(items, key=weight, reverse=True):
+            first = ahead <= 0
+            ahead += weight(item) if first else -weight(item)
+            if first == self.first:
+                mine.append(item)
+        return mine
+
+    def gather(self, value: Result) -> list[Result]:
+        """Return what each process has for ``value``, the first one's first.
+
+        Args:
+            value: what this process has; picklable, and of any size.
+
+        Raises:
+            PartnerLostError: the other process has failed, for want of memory or by a signal.
+        """
+        # One reads while the other writes: a pipe holds little.
+        if self.first:
+            self._send(value)
+            return [value, *self._received()]
+        gathered = [*self._received(), value]
+        self._send(value)
+        return gathered
+
+    def collect(self, value: Result) -> list[Result]:
+        """Return what each process has for ``value``; in the second one, its own alone.
+
+        Args:
+            value: what this process has; picklable in the second process.
+
+        Raises:
+            PartnerLostError: the other process has failed, for want of memory or by a signal.
+        """
+        if self.first:
+            return [value, *self._received()]
+        self._send(value)
+        return [value]
+
+    def _send(self, value: object) -> None:
+        if self.partner is None:
+            return
+        _, outgoing = self.partner
+        try:
+            pickle.dump(value, outgoing, pickle.HIGHEST_PROTOCOL)
+            outgoing.flush()
+        except OSError as error:
+            raise PartnerLostError from error
+
+    def _received(self) -> list[Any]:
+        if self.partner is None:
+            return []
+        incoming, _ = self.partner
+        try:
+            return [pickle.load(incoming)]
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise PartnerLostError from error
+
+
+def together(work: Callable[[Team], Result], weight: int) -> Result:
+    """Return ``work`` of a team, with a second process where that pays.
+
+    A second process that fails costs time and nothing else: the work is done again without one.
 
     Args:
-        work: from items to results; results must be picklable.
-        items: the items; results come in no particular order.
-        weight: how long an item takes, in bytes of source.
+        work: what both processes do; the first one's result counts.
+        weight: how much work there is, in bytes of source.
     """
-    mine: list[Item] = []
-    others: list[Item] = []
-    balance = 0
-    for item in sorted(items, key=weight, reverse=True):
-        (mine if balance <= 0 else others).append(item)
-        balance += weight(item) if balance <= 0 else -weight(item)
-    total = sum(map(weight, items))
     # Only on Linux, and never beside other threads: a forked interpreter is not safe elsewhere.
-    alone = sys.platform == "linux" and threading.active_count() == 1
-    if not alone or (os.cpu_count() or 1) < 2 or total < WORTH_IT:
-        return work(items)
-    reader, writer = os.pipe()
+    alone = sys.platform != "linux" or threading.active_count() > 1
+    if alone or (os.cpu_count() or 1) < 2 or weight < WORTH_IT:
+        return work(Team())
+    from_second, from_first = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        _child(work, others, reader, writer)
-    os.close(writer)
+        _second(work, incoming=from_first, outgoing=from_second)
     try:
-        done = work(mine)
-        with os.fdopen(reader, "rb") as pipe:
-            sent = pipe.read()
+        with _partner(incoming=from_second, outgoing=from_first) as partner:
+            return work(Team(first=True, partner=partner))
+    except PartnerLostError:
+        return work(Team())
     finally:
-        _, status = os.waitpid(child, 0)
-    # A second process that failed, for want of memory or by a signal, costs time and nothing else.
-    return done + (pickle.loads(sent) if status == 0 else work(others))
+        os.waitpid(child, 0)
 
 
-def _child(
-    work: Callable[[Sequence[Item]], list[Result]],
-    items: Sequence[Item],
-    reader: int,
-    writer: int,
-) -> None:
-    status = 1
+def _second(
+    work: Callable[[Team], object], incoming: tuple[int, int], outgoing: tuple[int, int]
+) -> NoReturn:
     try:
-        os.close(reader)
-        with os.fdopen(writer, "wb") as pipe:
-            pickle.dump(work(items), pipe, pickle.HIGHEST_PROTOCOL)
-        status = 0
+        with _partner(incoming, outgoing) as partner:
+            work(Team(first=False, partner=partner))
     finally:
-        # No clean-up of the parent's objects and streams from here.
-        os._exit(status)
+        # No clean-up of the first process's objects and streams from here. A failure shows by the
+        # closed pipe.
+        os._exit(0)
+
+
+@contextlib.contextmanager
+def _partner(
+    incoming: tuple[int, int], outgoing: tuple[int, int]
+) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Give the ends of two pipes that are this process's; the other process has the others."""
+    os.close(incoming[1])
+    os.close(outgoing[0])
+    ends = os.fdopen(incoming[0], "rb"), os.fdopen(outgoing[1], "wb")
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            # What is still to be written has no reader any more.
+            with contextlib.suppress(OSError):
+                end.close()

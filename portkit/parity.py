@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.finding import Status
-from portkit.guards import functions, guards
+from portkit.guards import functions, guarded
 from portkit.names import normal
 from portkit.port import Gating, conditions_of, item_symbol
 from portkit.rules.added_arms import arms_of
@@ -88,7 +88,10 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
             found.append(Unpaired(manifest, 1, port.vendor.source, port.vendor.name))
     found += _without_arms(port)
     found += (
-        Unpaired(f.path, 1, f.symbol, "guard") for f in guards(port) if f.status is Status.TODO
+        Unpaired(f.path, 1, f.symbol, "guard")
+        for source in port.workspace.sources.values()
+        for f in guarded(port, source)
+        if f.status is Status.TODO
     )
     return tuple(sorted(found))
 

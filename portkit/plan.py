@@ -63,7 +63,7 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
                     f"{finding.code} would add {file.path}, which stands already or is added "
                     "twice; this is a defect of the profile"
                 )
-            changes[file.path] = Change(file.path, None, file.text.encode())
+            changes[file.path] = Change(file.path, file.before, file.text.encode())
     unformatted: tuple[str, ...] = ()
     if rustfmt:
         changes, unformatted = _formatted(scan, changes)

@@ -61,6 +61,7 @@ class Port:
         codebase: what is particular to the codebase.
         gating: how a tree without the feature is kept compiling.
         regenerate: whether files that were written before are replaced where they differ.
+        kernels: whether the sources of kernels are looked into, which takes as long as a scan.
         mentions: the offsets of the backend mentions in each file that has any, by path.
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
@@ -71,6 +72,7 @@ class Port:
     codebase: CodebaseProfile
     gating: Gating
     regenerate: bool = False
+    kernels: bool = False
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
@@ -100,6 +102,11 @@ class Port:
             rf"(?!NotCompiledWith)\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
             rf"|{self.vendor.facade.module})(?!Support)"
         )
+
+    def stands(self, path: str) -> bool:
+        """Whether a file stands in the tree, also one that is not looked at."""
+        place = self.workspace.root / path
+        return path in self.workspace.sources or (place.is_file() and not place.is_symlink())
 
     def names_source(self, text: str) -> bool:
         """Whether text names the source vendor's platform."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from portkit.errors import ProfileError
+from portkit.hipify.paths import hip_path
 from portkit.names import NameTable
 
 if TYPE_CHECKING:
@@ -251,6 +252,29 @@ class KernelsCrate:
 
 
 @dataclass(frozen=True)
+class HipSources:
+    """A folder of CUDA sources whose translations lie beside them.
+
+    Attributes:
+        source: the CUDA source that says that the folder is there.
+        reason: what the translations are for.
+    """
+
+    source: str
+    reason: str
+
+    @property
+    def folder(self) -> str:
+        """The folder that holds it."""
+        return self.source.rpartition("/")[0]
+
+    @property
+    def target(self) -> str:
+        """The HIP source that it becomes."""
+        return hip_path(self.source)
+
+
+@dataclass(frozen=True)
 class CodebaseProfile:
     """What is particular to one codebase.
 
@@ -265,6 +289,7 @@ class CodebaseProfile:
         overrides: hand-written replacements.
         prose: changes to comments and messages.
         kernels: its kernels, where it has any.
+        hip_sources: folders of other kernels.
         templates: files to add: path in the tree to template.
         arms: arms that no arm of the source vendor gives.
         sections: sections to add to pages of documentation.
@@ -291,6 +316,7 @@ class CodebaseProfile:
     guards: tuple[Guard, ...] = ()
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
+    hip_sources: tuple[HipSources, ...] = ()
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -367,6 +393,7 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             guards=tuple(Guard(**g) for g in data.get("guard", ())),
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
+            hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")

@@ -10,28 +10,35 @@ from __future__ import annotations
 import bisect
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit import files
 from portkit.additions import additions
 from portkit.finding import Applicability, Finding, Span, Status
-from portkit.guards import guards
-from portkit.parallel import halves
+from portkit.guards import guarded
+from portkit.parallel import together
 from portkit.port import Gating, Place, Port, Scope, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
+    from portkit.parallel import Team
     from portkit.port import DeviceMacro
     from portkit.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
     from portkit.source import Source
     from portkit.workspace import Workspace
+
+BYTES_PER_MENTION = 600
+"""How many bytes are parsed while the rules look at one mention."""
+SEARCHED_TO_PARSED = 50
+"""How many bytes are searched while one is parsed."""
 
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
 
@@ -69,6 +76,7 @@ def scan(
     gating: str = "dummy",
     chosen: Iterable[Rule] | None = None,
     regenerate: bool = False,
+    kernels: bool = False,
 ) -> Scan:
     """Find every place in a workspace where a backend decision stands.
 
@@ -79,39 +87,63 @@ def scan(
         gating: ``dummy`` or ``cfg``.
         chosen: the rules to ask; all of them by default.
         regenerate: whether files that were written before are replaced where they differ.
+        kernels: whether the sources of kernels are looked into, place by place.
     """
-    mentions = _mentions(workspace, vendor)
-    port = Port(workspace, vendor, codebase, Gating(gating), regenerate, mentions)
-    port = replace(port, macros=_device_macros(port))
-    port = replace(port, analogs=files.analogs(port))
+    rules_asked = rules() if chosen is None else tuple(chosen)
+    port = Port(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
+    return together(
+        lambda team: _scanned(team, port, rules_asked),
+        sum(len(source.data) for source in workspace.sources.values()),
+    )
+
+
+def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
+    """Scan with a team; what the first process returns is whole."""
+    port = replace(port, mentions=_mentions(team, port))
+    teaching = [path for path in port.mentions if _may_teach(port, path)]
+    paths = team.share(teaching, lambda path: len(port.workspace.sources[path].data))
+    learnt = [(path, _device_macros(port, path), files.declared(port, path)) for path in paths]
+    others = sorted(port.workspace.sources.keys() - set(teaching))
+    paths += team.share(others, partial(_weight, port))
+    gathered = sorted(
+        (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]
+    )
+    macros = {macro.name: macro for _, found, _ in gathered for macro in found}
+    port = replace(port, macros=dict(sorted(macros.items())))
+    port = replace(port, analogs=files.analogs(port, (found for _, _, found in gathered)))
+    # What makes a copy is not sent between processes.
+    paths = [path for path in paths if path not in port.analogs]
+    paths += port.analogs if team.first else ()
     by_node: dict[str, list[Rule]] = {}
-    for rule in rules() if chosen is None else chosen:
+    for rule in asked:
         for kind in rule.nodes:
             by_node.setdefault(kind, []).append(rule)
-    findings: list[Finding] = list(files.unread(port))
-    walks: list[_Walk] = []
-    for path, source in workspace.sources.items():
-        offsets = mentions.get(path, [])
-        seeds = _seeds(port, source)
-        if not offsets and not seeds:
-            continue
-        whole = files.whole_file(port, source, len(offsets))
-        if whole:
-            findings += whole
-        elif path.endswith((".rs", ".toml")) and not _is_written(port, path):
-            walks.append(_Walk(port, source, offsets, seeds, by_node))
+    looked = [_looked_at(port, path, by_node) for path in paths]
+    findings: list[Finding] = [*files.unread(port), *files.added(port)]
     unaccounted: list[Unaccounted] = []
-    for found, left in halves(_walked, walks, lambda walk: len(walk.source.data)):
-        findings += found
-        unaccounted += left
-    findings += guards(port)
-    findings += files.added(port)
+    for share in team.collect(looked):
+        for found, left in share:
+            findings += found
+            unaccounted += left
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(port, tuple(findings), tuple(sorted(unaccounted)))
 
 
-def _walked(walks: Sequence[_Walk]) -> list[tuple[list[Finding], list[Unaccounted]]]:
-    return [walk.run() for walk in walks]
+def _looked_at(
+    port: Port, path: str, by_node: Mapping[str, list[Rule]]
+) -> tuple[list[Finding], list[Unaccounted]]:
+    """Return what is found in a file, and what no finding accounts for."""
+    source = port.workspace.sources[path]
+    mentions = port.mentions.get(path, [])
+    found = list(guarded(port, source))
+    places = sorted({*mentions, *_seeds(port, source)})
+    if not places:
+        return found, []
+    whole = files.whole_file(port, source, len(mentions))
+    if whole or _is_written(port, path):
+        return [*found, *whole], []
+    walked, left = _Walk(port, source, places, by_node).run()
+    return found + walked, left
 
 
 def _is_written(port: Port, path: str) -> bool:
@@ -120,35 +152,51 @@ def _is_written(port: Port, path: str) -> bool:
     return path in port.analogs.values() or not own.isdisjoint((path, path.split("/")[0]))
 
 
-def _mentions(workspace: Workspace, vendor: VendorProfile) -> Mapping[str, list[int]]:
-    words = (*vendor.vocabulary, *vendor.peer_vocabulary)
-    found = {path: source.offsets(words) for path, source in workspace.sources.items()}
-    return {path: offsets for path, offsets in found.items() if offsets}
+def _mentions(team: Team, port: Port) -> Mapping[str, list[int]]:
+    words = (*port.vendor.vocabulary, *port.vendor.peer_vocabulary)
+    sources = team.share(port.workspace.sources.values(), lambda source: len(source.data))
+    found = [(source.path, source.offsets(words)) for source in sources]
+    gathered = sorted(each for share in team.gather(found) for each in share)
+    return {path: offsets for path, offsets in gathered if offsets}
 
 
-def _device_macros(port: Port) -> Mapping[str, DeviceMacro]:
-    """Return the macros of the tree that take an argument for the source vendor."""
+def _weight(port: Port, path: str) -> int:
+    """Return how long it takes to look at a file, in bytes that are parsed in that time."""
+    data = port.workspace.sources[path].data
+    mentions = len(port.mentions.get(path, ()))
+    if not mentions or files.renamed_path(port, path) != path or port.codebase.kept(path):
+        return len(data) // SEARCHED_TO_PARSED
+    return len(data) + BYTES_PER_MENTION * mentions
+
+
+def _may_teach(port: Port, path: str) -> bool:
+    """Whether what a file says must be known before the others are looked at."""
+    data = port.workspace.sources[path].data
+    teaches = _macro_parameter(port).search(data) or files.may_declare(data)
+    return bool(teaches) and path.endswith(".rs") and not port.codebase.kept(path)
+
+
+def _macro_parameter(port: Port) -> re.Pattern[bytes]:
+    return re.compile(rf"\$\w*(?:{port.vendor.source})\w*\s*:".encode())
+
+
+def _device_macros(port: Port, path: str) -> list[DeviceMacro]:
+    """Return the macros that a file defines and that take an argument for the source vendor."""
     from portkit.rules.device_macro import describe
 
-    found: dict[str, DeviceMacro] = {}
+    source = port.workspace.sources[path]
+    if not _macro_parameter(port).search(source.data):
+        return []
     definition = b"macro_rules!"
-    parameter = re.compile(rf"\$\w*(?:{port.vendor.source})\w*\s*:".encode())
-    for path in port.mentions:
-        source = port.workspace.sources[path]
-        if not path.endswith(".rs") or not parameter.search(source.data):
-            continue
-        if port.codebase.kept(path):
-            continue
-        pending = [source.tree.root_node]
-        while pending:
-            node = pending.pop()
-            if node.type == "macro_definition":
-                macro = describe(port, node)
-                if macro is not None:
-                    found[macro.name] = macro
-            elif source.data.find(definition, node.start_byte, node.end_byte) >= 0:
-                pending += node.named_children
-    return dict(sorted(found.items()))
+    found = []
+    pending = [source.tree.root_node]
+    while pending:
+        node = pending.pop()
+        if node.type == "macro_definition":
+            found.append(describe(port, node))
+        elif source.data.find(definition, node.start_byte, node.end_byte) >= 0:
+            pending += node.named_children
+    return [macro for macro in found if macro is not None]
 
 
 def _seeds(port: Port, source: Source) -> list[int]:
@@ -176,13 +224,12 @@ class _Walk:
         self,
         port: Port,
         source: Source,
-        mentions: list[int],
-        seeds: list[int],
+        places: list[int],
         by_node: Mapping[str, list[Rule]],
     ) -> None:
         self.port = port
         self.source = source
-        self.open = sorted({*mentions, *seeds})
+        self.open = list(places)
         self.by_node = by_node
         self.crate = port.workspace.crate_of(source.path)
         self.findings: list[Finding] = []

@@ -6,6 +6,7 @@ import bisect
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Source:
     @cached_property
     def line_starts(self) -> list[int]:
         """The offset of the first byte of each line."""
-        return [0, *(m.end() for m in re.finditer(rb"\n", self.data))]
+        lengths = (len(line) + 1 for line in self.data.split(b"\n"))
+        return list(accumulate(lengths, initial=0))[:-1]
 
     @property
     def newline(self) -> str:

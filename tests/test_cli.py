@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -21,10 +23,13 @@ from cli_support import (
     invoke,
     make_candle,
 )
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from portkit import __version__, workspace
 from portkit.apply import Recovery
-from portkit.explain import pages
+from portkit.cli import COMMANDS, app
+from portkit.explain import every_page, pages
 from portkit.fetch import FetchedWorkspace
 from portkit.verify import STEPS
 
@@ -328,7 +333,9 @@ def test_explain_prints_the_rule_s_docstring() -> None:
 
 def test_rules_lists_every_code() -> None:
     done = invoke("rules")
-    assert [line.split()[0] for line in done.out.splitlines()] == [page.code for page in pages()]
+    assert [line.split()[0] for line in done.out.splitlines()] == [
+        page.code for page in every_page()
+    ]
 
 
 def test_version() -> None:
@@ -357,10 +364,28 @@ def test_wrong_usage_has_its_own_exit_code(candle: Path, arguments: list[str]) -
 
 
 def test_help_of_each_command_fits_the_screen() -> None:
-    for command in ("fetch", "scan", "apply", "verify", "explain", "rules"):
-        done = invoke(command, "--help")
+    assert max(map(len, invoke("--help").out.splitlines())) <= 80
+    for command in COMMANDS:
+        done = invoke(command.name, "--help")
         assert done.code == 0
         assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("example", [line for each in COMMANDS for line in each.examples])
+def test_the_examples_of_the_help_are_right(example: str) -> None:
+    program, name, *arguments = shlex.split(re.split(r" [|>] ", example)[0])
+    assert program == "portkit"
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    group.commands[name].make_context(name, arguments)  # what is wrong raises an error
+    assert f"    {example}\n" in invoke(name, "--help").out
+
+
+def test_every_command_has_examples_and_says_what_it_does() -> None:
+    listed = invoke("--help").out
+    for command in COMMANDS:
+        assert command.examples, command.name
+        assert f"  {command.name} " in listed
 
 
 def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,8 +452,8 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     # rich and pydantic cost more than the whole scan of a small tree; asyncio and email come with
     # careless imports. `sys.modules` is asked at the end of a whole run.
     program = (
-        "import atexit, sys; from portkit.cli import main;"
-        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); main()"
+        "import atexit, sys; from portkit.cli import app;"
+        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); app()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "scan"],
@@ -447,4 +472,4 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
 def test_the_help_of_verify_names_every_step() -> None:
     said = " ".join(invoke("verify", "--help").out.split())
     for step in STEPS:
-        assert f"{step.name} ({step.shows})" in said
+        assert f"{step.name} {step.shows}" in said

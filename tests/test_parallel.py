@@ -1,4 +1,4 @@
-"""Half of the work in a second process gives what one process gives."""
+"""Two processes give what one process gives."""
 
 from __future__ import annotations
 
@@ -10,48 +10,75 @@ import pytest
 from portkit import parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from portkit.parallel import Team
+
+HEAVY = parallel.WORTH_IT
+NUMBERS = range(9)
 
 
-def squares(numbers: Sequence[int]) -> list[int]:
-    return [n * n for n in numbers]
+def squares(team: Team) -> list[int]:
+    mine = [n * n for n in team.share(NUMBERS, lambda n: n)]
+    return sorted(n for share in team.collect(mine) for n in share)
 
 
-def weight(number: int) -> int:
-    return parallel.WORTH_IT + number
+def processes(team: Team) -> list[int]:
+    return team.gather(os.getpid())
 
 
-def test_the_results_are_those_of_one_process() -> None:
-    assert sorted(parallel.halves(squares, range(9), weight)) == squares(range(9))
+def test_each_item_is_done_once() -> None:
+    assert parallel.together(squares, HEAVY) == [n * n for n in NUMBERS]
+
+
+def test_the_shares_are_of_equal_weight() -> None:
+    def weights(team: Team) -> list[int]:
+        return team.collect(sum(team.share(NUMBERS, lambda n: n)))
+
+    one, other = parallel.together(weights, HEAVY)
+    assert one + other == sum(NUMBERS)
+    assert abs(one - other) <= max(NUMBERS)
+
+
+def test_each_process_knows_what_both_have() -> None:
+    def known(team: Team) -> list[list[int]]:
+        return team.collect(processes(team))
+
+    in_first, in_second = parallel.together(known, HEAVY)
+    assert in_first == in_second
+    assert in_first[0] == os.getpid() != in_first[1]
+
+
+def test_more_than_a_pipe_holds_goes_both_ways() -> None:
+    def large(team: Team) -> list[int]:
+        return [len(each) for each in team.gather(bytes(10_000_000))]
+
+    assert parallel.together(large, HEAVY) == [10_000_000, 10_000_000]
 
 
 def test_little_work_stays_in_one_process() -> None:
-    assert parallel.halves(lambda items: [os.getpid() for _ in items], [1, 2], lambda _: 1) == [
-        os.getpid(),
-        os.getpid(),
-    ]
+    assert parallel.together(processes, HEAVY - 1) == [os.getpid()]
+    assert parallel.together(squares, HEAVY - 1) == [n * n for n in NUMBERS]
 
 
 def test_a_second_process_that_dies_costs_nothing_but_time() -> None:
-    parent = os.getpid()
+    first = os.getpid()
 
-    def work(numbers: Sequence[int]) -> list[int]:
-        if os.getpid() != parent:
+    def work(team: Team) -> list[int]:
+        if os.getpid() != first:
             os._exit(9)
-        return squares(numbers)
+        return squares(team)
 
-    assert sorted(parallel.halves(work, range(9), weight)) == squares(range(9))
+    assert parallel.together(work, HEAVY) == [n * n for n in NUMBERS]
 
 
 def test_an_error_in_the_first_process_leaves_no_second_one() -> None:
-    parent = os.getpid()
+    first = os.getpid()
 
-    def work(numbers: Sequence[int]) -> list[int]:
-        if os.getpid() == parent:
+    def work(team: Team) -> list[int]:
+        if os.getpid() == first:
             raise ValueError
-        return squares(numbers)
+        return squares(team)
 
     with pytest.raises(ValueError):
-        parallel.halves(work, range(9), weight)
+        parallel.together(work, HEAVY)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

@@ -9,12 +9,11 @@ import pytest
 from apply_support import git
 from cli_support import EDITED, LIB, MATMUL, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
+from report_support import CODES, EVERY_KIND, SECRET, made
 
 from portkit.apply import Change
-from portkit.finding import Applicability, Status
 from portkit.report.diff import patch
 from portkit.report.markdown import markdown
-from portkit.report.model import Mention, Report, ReportedCrate, Site
 from portkit.report.scan_json import scan_json
 from portkit.report.table import table
 from portkit.report.terminal import Terminal, columns, terminal, wrapped
@@ -22,7 +21,8 @@ from portkit.report.terminal import Terminal, columns, terminal, wrapped
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECRET = "let upstream = cuda_text();"
+    from portkit.report.model import Report
+
 PLAIN = Terminal()
 # The document of the issue that asked for it, field by field.
 DOCUMENT = {"schema", "root", "version", "crates", "sites", "unaccounted", "summary"}
@@ -60,48 +60,6 @@ def document(candle: Path, *options: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(done.out)
     validator("scan").validate(found)
     return found
-
-
-def site(number: int, applicability: Applicability, status: Status, path: str = "a/x.rs") -> Site:
-    return Site(
-        path=path,
-        line=number,
-        column=1,
-        end_line=number,
-        end_column=2,
-        code=f"PK{number:03}",
-        construct="arm: `E|F`",
-        symbol="f",
-        applicability=applicability,
-        status=status,
-        message="see <it>",
-        id=f"PK{number:03}-00000000",
-    )
-
-
-def made(*sites: Site, unaccounted: int = 0) -> Report:
-    return Report(
-        root="tree",
-        version="1.2.3",
-        codebase="candle",
-        vendor="rocm",
-        gating="dummy",
-        crates=(ReportedCrate("a", "a"), ReportedCrate("b", "a/b")),
-        files=4,
-        sites=sites,
-        unaccounted=tuple(Mention("a/x.rs", 7 + i, SECRET) for i in range(unaccounted)),
-    )
-
-
-EVERY_KIND = (
-    site(1, Applicability.SAFE, Status.TODO),
-    site(2, Applicability.SAFE, Status.PORTED),
-    site(3, Applicability.REVIEW, Status.TODO),
-    site(4, Applicability.REVIEW, Status.PORTED, "a/b/y.rs"),
-    site(5, Applicability.REVIEW, Status.NONE, "a/b/y.rs"),
-    site(6, Applicability.MANUAL, Status.NONE, "Cargo.toml"),
-    site(7, Applicability.KEEP, Status.NONE),
-)
 
 
 # --- JSON --------------------------------------------------------------------------------------
@@ -239,7 +197,7 @@ def test_each_site_is_in_one_column_of_the_table() -> None:
     assert header.split()[2:] == ["to", "do", "ported", "review", "manual", "kept"]
     assert total.split()[1:] == ["2", "2", "1", "1", "1"]
     rows = {line.split()[0]: line.split()[-1] for line in lines if line.startswith("PK")}
-    assert rows == {f"PK{n:03}": "1" for n in range(1, 8)}
+    assert rows == dict.fromkeys(CODES, "1")
 
 
 def test_the_table_lists_what_a_person_should_see() -> None:

@@ -11,20 +11,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from portkit.finding import Applicability, Finding, Span, Status
-from portkit.hipify.engine import translate
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
-from portkit.hipify.paths import is_cuda
-from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, load_profile
+from portkit.hipify.translated import Translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from portkit.hipify.profile import KernelProfile
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "kernels"
 
@@ -99,82 +100,99 @@ def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
     return KernelsLayout(modules, launchers, _declarations(_text(source, "src/ffi.rs")))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelsCrate:
-    """A ROCm kernels crate, not yet written.
+    """The ROCm kernels crate for a CUDA kernels crate, not yet written.
+
+    Which files it has is known without translating a kernel.
 
     Attributes:
-        files: each file's path inside the crate and its text, sorted by path.
-        findings: what the translation of the kernels says, with paths inside the CUDA crate.
-    """
-
-    files: dict[str, str]
-    findings: tuple[Finding, ...]
-
-
-def port_kernels(
-    source: Mapping[str, bytes],
-    *,
-    version: str,
-    edition: str = "2021",
-    repository: str = "",
-    name: str = "candle-rocm-kernels",
-    profile: str = "candle",
-) -> KernelsCrate:
-    """Return the ROCm kernels crate for a CUDA kernels crate.
-
-    Args:
         source: the CUDA kernels crate's files, path inside the crate to content.
         version: the version that the workspace gives its crates.
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         name: the name of the emitted crate.
         profile: the kernel profile of the codebase; empty for none.
-
-    Returns:
-        The crate and its findings.
-
-    Raises:
-        KernelsCrateError: the CUDA crate is not laid out as expected.
-        KernelPatchError: two edits overlap.
     """
-    layout = read_layout(source)
-    variables = {
-        "kernels": {"name": name, "module": name.replace("-", "_")},
-        "workspace": {"version": version, "edition": edition, "repository": repository},
-        "modules": layout.modules,
-        "static_families": layout.launchers,
-        "ffi": layout.declarations,
-    }
-    files = _render(variables)
-    if not layout.declarations:
-        del files["src/ffi.rs"], files["src/hip_runtime.cpp"]
-    known = load_profile(profile).for_version(version) if profile else NO_PROFILE
-    findings = []
-    for path, content in sorted(source.items()):
-        if not path.startswith(_SOURCES) or not is_cuda(path):
-            continue
-        translation = translate(path.removeprefix(_SOURCES), content, known)
-        files[_SOURCES + translation.target] = _decode(path, translation.content)
-        findings += [replace(f, path=_SOURCES + f.path) for f in translation.findings]
-    for header, text in (*known.headers, *prelude_headers().items()):
-        if _needed(header, files):
-            files[_SOURCES + header] = text
-    findings += _unexpected(findings, known.expected.get(version), version)
-    return KernelsCrate(dict(sorted(files.items())), tuple(findings))
 
+    source: Mapping[str, bytes]
+    version: str
+    edition: str = "2021"
+    repository: str = ""
+    name: str = "candle-rocm-kernels"
+    profile: str = "candle"
 
-def kernels_crate(
-    source: Mapping[str, bytes],
-    *,
-    version: str,
-    edition: str = "2021",
-    repository: str = "",
-    name: str = "candle-rocm-kernels",
-) -> dict[str, str]:
-    """Return the files of ``port_kernels``, without its findings; the arguments are the same."""
-    crate = port_kernels(source, version=version, edition=edition, repository=repository, name=name)
-    return crate.files
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The crate's files, sorted.
+
+        Raises:
+            KernelsCrateError: the CUDA crate is not laid out as expected.
+        """
+        return tuple(sorted({*self._frame, *(_SOURCES + path for path in self._kernels.paths)}))
+
+    def text(self, path: str) -> str:
+        """Return the text of one of the files.
+
+        Raises:
+            KernelInputError: a CUDA source is not UTF-8.
+            KernelPatchError: two edits overlap.
+        """
+        if path in self._frame:
+            return self._frame[path]
+        return self._kernels.text(path.removeprefix(_SOURCES))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Each file's path and its text, sorted by path; it raises what ``text`` raises."""
+        return {path: self.text(path) for path in self.paths}
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the translation says, with paths inside the CUDA crate.
+
+        Raises:
+            KernelPatchError: two edits overlap, or a rule finds nothing where it must.
+        """
+        found = [replace(f, path=_SOURCES + f.path) for f in self._kernels.findings]
+        expected = self._profile.expected.get(self.version)
+        return (*found, *_unexpected(found, expected, self.version))
+
+    def target(self, path: str) -> str:
+        """Return the file that a CUDA source becomes, or an empty string for another file."""
+        target = self._kernels.targets.get(path.removeprefix(_SOURCES), "")
+        return target and _SOURCES + target
+
+    @cached_property
+    def _profile(self) -> KernelProfile:
+        return load_profile(self.profile).for_version(self.version) if self.profile else NO_PROFILE
+
+    @cached_property
+    def _kernels(self) -> Translated:
+        below = {
+            p.removeprefix(_SOURCES): c for p, c in self.source.items() if p.startswith(_SOURCES)
+        }
+        return Translated(below, self._profile)
+
+    @cached_property
+    def _frame(self) -> dict[str, str]:
+        layout = read_layout(self.source)
+        files = _render(
+            {
+                "kernels": {"name": self.name, "module": self.name.replace("-", "_")},
+                "workspace": {
+                    "version": self.version,
+                    "edition": self.edition,
+                    "repository": self.repository,
+                },
+                "modules": layout.modules,
+                "static_families": layout.launchers,
+                "ffi": layout.declarations,
+            }
+        )
+        if not layout.declarations:
+            del files["src/ffi.rs"], files["src/hip_runtime.cpp"]
+        return files
 
 
 def _unexpected(
@@ -228,19 +246,6 @@ def _render(variables: Mapping[str, object]) -> dict[str, str]:
         else:
             files[name] = (TEMPLATES / name).read_text(encoding="utf-8")
     return files
-
-
-def _needed(header: str, files: Mapping[str, str]) -> bool:
-    """Whether a header's folder exists in the crate: a profile's may be for newer versions."""
-    folder, _, _ = header.rpartition("/")
-    return any(path.startswith(f"{_SOURCES}{folder}/" if folder else _SOURCES) for path in files)
-
-
-def _decode(path: str, content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise KernelsCrateError(f"{path} of the kernels crate is not UTF-8") from error
 
 
 def _declarations(ffi: str | None) -> str:

@@ -10,11 +10,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import tomllib
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -36,9 +34,12 @@ from portkit.hipify.lexer import KernelSource
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.hipify.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from portkit.hipify.side_by_side import Programs
 
 FAILED = "PH210"
 """The code of a finding for a file that another engine could not do."""
@@ -94,7 +95,10 @@ def find_engine(engine: Engine) -> ExternalEngine:
 
 
 def translate_with(
-    external: ExternalEngine, files: Mapping[str, bytes], profile: KernelProfile = NO_PROFILE
+    external: ExternalEngine,
+    files: Mapping[str, bytes],
+    profile: KernelProfile = NO_PROFILE,
+    own: frozenset[str] = frozenset(),
 ) -> list[Translation]:
     """Translate every CUDA source of a tree with another engine and our rules after it.
 
@@ -102,6 +106,7 @@ def translate_with(
         external: the engine.
         files: the tree, headers of other suffixes included, since sources include them.
         profile: what is known of the codebase; its patches come before the tool.
+        own: what ``own_names`` finds in the files.
 
     Returns:
         The translations, by path. Findings are those of our own engine over the same source, and
@@ -119,17 +124,16 @@ def translate_with(
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
 
-        def one(path: str) -> Translation:
-            own = translate(path, files[path], profile)
+        def one(path: str, programs: Programs) -> Translation:
+            ours = translate(path, files[path], profile, own)
             try:
-                renamed = _run(external, folder, path)
+                renamed = _run(external, folder, path, programs)
             except _ToolFailedError as error:
-                return replace(own, findings=(_failed(external, path, str(error)), *own.findings))
+                return replace(ours, findings=(_failed(external, path, str(error)), *ours.findings))
             text = apply_rules(path, _corrected(path, renamed), profile)
-            return replace(own, content=text.encode("latin-1"))
+            return replace(ours, content=text.encode("latin-1"))
 
-        with ThreadPoolExecutor() as pool:
-            return list(pool.map(one, sorted(filter(is_cuda, files))))
+        return side_by_side(one, sorted(filter(is_cuda, files)))
 
 
 def _failed(external: ExternalEngine, path: str, reason: str) -> Finding:
@@ -149,14 +153,14 @@ class _ToolFailedError(Exception):
     """The first line of what went wrong."""
 
 
-def _run(external: ExternalEngine, tree: Path, path: str) -> str:
+def _run(external: ExternalEngine, tree: Path, path: str, programs: Programs) -> str:
     """Return the tool's output for a source of the tree."""
     output = tree.parent / f"{path.replace('/', '_')}.out"
     command = [str(external.program), str(tree / path), f"-o={output}"]
     if external.engine is Engine.HIPIFY_CLANG:
         command += _clang_arguments(external, tree)
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        run = programs.run(command)
     except OSError as error:
         raise HipToolError(f"{external.program} cannot be run: {error.strerror}") from error
     # hipify-perl exits with 0 whatever happens, so the output is what counts.

@@ -45,6 +45,11 @@ NO_PROFILE = KernelProfile()
 """Nothing is known of the sources."""
 
 
+def profile_names() -> tuple[str, ...]:
+    """Return the names of the kernel profiles that portkit brings, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
 @cache
 def load_profile(name: str) -> KernelProfile:
     """Return a profile by name.
@@ -60,7 +65,7 @@ def load_profile(name: str) -> KernelProfile:
     """
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
-        known = ", ".join(sorted(found.stem for found in FOLDER.glob("*.toml")))
+        known = ", ".join(profile_names())
         raise KernelProfileError(f"there is no kernel profile {name!r}: choose one of {known}")
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability
@@ -16,9 +17,9 @@ from portkit.hipify.engine import Translation, own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.paths import is_cuda
-from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, load_profile
 from portkit.hipify.rules import prelude_include
+from portkit.hipify.translated import needed_headers, profile_headers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,17 +50,26 @@ class HipifyReport:
     """What one run did.
 
     Attributes:
+        engine: what renamed CUDA's names.
+        profile: the name of the kernel profile; empty without one.
+        sources: the files that were read, by path.
         translations: every translated file, by path.
-        refusals: every file that was left out, by path.
+        refusals: every file that could not be translated, by path.
+        findings: of all translations.
+        left_out: files that were not written, because a person has to finish them first.
         written: files written below the output folder, relative to it.
         unchanged: files there that already held what would be written.
     """
 
+    engine: Engine
+    profile: str
+    sources: Mapping[str, bytes] = field(repr=False)
     translations: tuple[Translation, ...]
     refusals: tuple[Refusal, ...] = ()
+    findings: tuple[Finding, ...] = field(default=(), repr=False)
+    left_out: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = field(default=(), repr=False)
 
     @property
     def remaining(self) -> tuple[Finding, ...]:
@@ -105,30 +115,43 @@ def hipify(
     """
     external = None if engine is Engine.PORTKIT else find_engine(engine)
     known = load_profile(profile) if profile else NO_PROFILE
-    sources = list(_sources(paths))
-    if not sources:
-        places = ", ".join(str(path) for path in paths)
-        raise KernelInputError(f"{places}: there is no CUDA source (.cu, .cuh) below")
-    contents = {}
+    contents: dict[str, bytes] = {}
     refusals = []
-    for relative, path in sources:
+    for relative, path in _sources(paths, out):
         try:
             contents[relative] = _read(path)
         except KernelInputError as error:
             refusals.append(Refusal(relative, str(error)))
+    _check_known(known, contents)
     own = own_names(contents.values())
     translations = [_translate(path, content, known, own) for path, content in contents.items()]
     if external is not None:
-        theirs = {each.path: each for each in translate_with(external, contents, known)}
+        theirs = {each.path: each for each in translate_with(external, contents, known, own)}
         translations = [theirs.get(each.path, each) for each in translations]
-    findings = tuple(finding for each in translations for finding in each.findings)
-    report = HipifyReport(tuple(translations), tuple(refusals), findings=findings)
+    report = HipifyReport(
+        engine=engine,
+        profile=profile,
+        sources=contents,
+        translations=tuple(translations),
+        refusals=tuple(refusals),
+        findings=tuple(finding for each in translations for finding in each.findings),
+    )
     if out is None:
         return report
     if skip_unfinished:
         unfinished = {finding.path for finding in report.remaining}
+        report = replace(report, left_out=tuple(sorted(unfinished)))
         translations = [each for each in translations if each.path not in unfinished]
     return _write(report, _files(translations, known), out, overwrite=overwrite)
+
+
+def _check_known(profile: KernelProfile, contents: Iterable[str]) -> None:
+    """Refuse a profile that knows none of the files: its changes would be missing silently."""
+    if profile.patches and not any(p.concerns(path) for p in profile.patches for path in contents):
+        raise KernelInputError(
+            f"the kernel profile {profile.name} knows none of these files by their paths: give the "
+            "folder that holds its sources, such as candle-kernels/src, or no profile"
+        )
 
 
 def _translate(
@@ -144,26 +167,49 @@ def _has_cuda(translation: Translation) -> bool:
     return any(finding.code != prelude_include.CODE for finding in translation.findings)
 
 
-def _sources(paths: Sequence[Path]) -> Iterable[tuple[str, Path]]:
-    """Return each source once: its path below the argument it came from, and where it is."""
+def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Path]]:
+    """Return each source once: its path below the argument it came from, and where it is.
+
+    What lies in the output folder is none: it is what an earlier run has made.
+
+    Raises:
+        KernelInputError: a path does not exist, there is no source, or two have one name.
+    """
+    found: dict[str, Path] = {}
     seen = set()
+    made = None if out is None else out.resolve()
     for path in paths:
         if not path.exists():
-            raise KernelInputError(f"{path} does not exist")
-        if path.is_file():
-            found = [(path.name, path)]
-        else:
-            found = [
-                (each.relative_to(path).as_posix(), each)
-                for each in sorted(path.rglob("*"))
-                if (is_cuda(each.name) or each.suffix in _PLAIN_HEADERS) and each.is_file()
-            ]
-            if not any(is_cuda(relative) for relative, _ in found):
-                found = []
-        for relative, each in found:
-            if each.resolve() not in seen:
-                seen.add(each.resolve())
-                yield relative, each
+            raise KernelInputError(f"{path} does not exist: name a CUDA source or a folder")
+        for relative, each in _below(path):
+            place = each.resolve()
+            if place in seen or (made is not None and place.is_relative_to(made)):
+                continue
+            seen.add(place)
+            if relative in found:
+                raise KernelInputError(
+                    f"{found[relative]} and {each} would have one name, {relative}: give the "
+                    "folder that holds both"
+                )
+            found[relative] = each
+    if not found:
+        places = ", ".join(map(str, paths))
+        raise KernelInputError(
+            f"{places}: there is no CUDA source (.cu, .cuh) below; a file of another suffix is "
+            "translated where it is named"
+        )
+    return found.items()
+
+
+def _below(path: Path) -> list[tuple[str, Path]]:
+    if not path.is_dir():
+        return [(path.name, path)]
+    found = [
+        (each.relative_to(path).as_posix(), each)
+        for each in sorted(path.rglob("*"))
+        if (is_cuda(each.name) or each.suffix in _PLAIN_HEADERS) and each.is_file()
+    ]
+    return found if any(is_cuda(relative) for relative, _ in found) else []
 
 
 def _read(path: Path) -> bytes:
@@ -178,7 +224,7 @@ def _read(path: Path) -> bytes:
     return content
 
 
-def _files(translations: Iterable[Translation], profile: KernelProfile) -> dict[str, bytes]:
+def _files(translations: Sequence[Translation], profile: KernelProfile) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for translation in translations:
         if translation.target in files:
@@ -186,8 +232,9 @@ def _files(translations: Iterable[Translation], profile: KernelProfile) -> dict[
                 f"{translation.target}: two sources would become this file; rename one of them"
             )
         files[translation.target] = translation.content
-    for target, text in (*profile.headers, *prelude_headers().items()):
-        files[target] = text.encode()
+    cuda = [translation.content for translation in translations]
+    headers = {**profile_headers(profile, files), **needed_headers(cuda)}
+    files |= {target: text.encode() for target, text in headers.items()}
     return files
 
 
@@ -195,40 +242,50 @@ def _write(
     report: HipifyReport, files: Mapping[str, bytes], out: Path, *, overwrite: bool
 ) -> HipifyReport:
     record = _read_record(out)
-    foreign = [
-        target
-        for target, content in sorted(files.items())
-        if (present := _present(out / target)) is not None
-        and present != content
-        and record.get(target) != _digest(present)
-    ]
-    if foreign and not overwrite:
-        raise KernelOutputError(
-            f"{out / foreign[0]} was not written by portkit or was changed since "
-            f"({len(foreign)} such files): choose another folder or allow overwriting"
-        )
     written = []
     unchanged = []
+    foreign = []
     try:
         for target, content in sorted(files.items()):
-            record[target] = _digest(content)
-            if _present(out / target) == content:
+            place = out / target
+            if not place.parent.resolve().is_relative_to(out.resolve()):
+                raise KernelOutputError(f"{place.parent} leads out of {out}: take the link away")
+            present = _present(place)
+            if present == content:
                 unchanged.append(target)
                 continue
-            (out / target).parent.mkdir(parents=True, exist_ok=True)
-            (out / target).write_bytes(content)
             written.append(target)
-        text = json.dumps(record, indent=1, sort_keys=True) + "\n"
-        (out / RECORD).write_text(text, encoding="utf-8")
+            if present is not None and record.get(target) != _digest(present):
+                foreign.append(target)
+        if foreign and not overwrite:
+            raise KernelOutputError(
+                f"{out / foreign[0]} was not written by portkit or was changed since "
+                f"({len(foreign)} such files): choose another folder or allow overwriting"
+            )
+        for target in written:
+            _replace(out / target, files[target])
+        record |= {target: _digest(content) for target, content in files.items()}
+        _replace(out / RECORD, f"{json.dumps(record, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
-        raise KernelOutputError(f"{out} cannot be written: {error.strerror}") from error
-    return HipifyReport(
-        report.translations, report.refusals, tuple(written), tuple(unchanged), report.findings
-    )
+        raise KernelOutputError(
+            f"{error.filename or out} cannot be written ({error.strerror}): choose another folder"
+        ) from error
+    return replace(report, written=tuple(written), unchanged=tuple(unchanged))
 
 
 def _present(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    """Return what a file holds, None where there is none; a link's own bytes are its target."""
+    if path.is_symlink():
+        return os.fsencode(path.readlink())
+    return path.read_bytes() if path.exists() else None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file as a whole: a killed run leaves the old one, and a link is not followed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def _digest(content: bytes) -> str:

@@ -47,7 +47,7 @@ def _lines(report: Report, *, source: bool) -> Iterator[str]:
     if report.unaccounted:
         yield from ("", "## Unaccounted", "")
         for mention in report.unaccounted:
-            text = f": `{_code(mention.text)}`" if source else ""
+            text = f": `{code(mention.text)}`" if source else ""
             yield f"- `{mention.path}:{mention.line}`{text}"
 
 
@@ -68,8 +68,8 @@ def _by_rule(report: Report) -> Iterator[str]:
     constructs = counted(report.sites, lambda site: f"{site.code}\0{site.construct}")
     rows = []
     for key, number in constructs.items():
-        code, construct = key.split("\0")
-        rows.append([code, _cell(construct), number])
+        rule, construct = key.split("\0")
+        rows.append([rule, _cell(construct), number])
     yield from _table(("rule", "construct", "places"), rows)
 
 
@@ -104,10 +104,10 @@ def _listed(sites: Iterable[Site]) -> Iterator[str]:
     grouped: dict[tuple[str, str, str], list[Site]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
-    for (code, construct, message), found in sorted(grouped.items()):
-        yield f"- **{code}** {_escaped(construct)}: {_escaped(message)}"
+    for (rule, construct, message), found in sorted(grouped.items()):
+        yield f"- **{rule}** {escaped(construct)}: {escaped(message)}"
         for site in found:
-            yield f"  - `{site.position}` `{_code(site.symbol)}`"
+            yield f"  - `{site.position}` `{code(site.symbol)}`"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -120,13 +120,14 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[
 
 
 def _cell(text: str) -> str:
-    return _escaped(text).replace("|", "\\|")
+    return escaped(text).replace("|", "\\|")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     r"""Escape what Markdown would take for a tag or emphasis; ``_`` inside a word is neither."""
     return re.sub(r"[\\`*<]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Return text that can stand between backticks."""
     return text.replace("`", "'")

@@ -8,16 +8,32 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability, Span, Status, finding_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from portkit.finding import Finding
     from portkit.scan import Scan
     from portkit.source import Source
+
+
+class State(StrEnum):
+    """What a place asks of a person, the most pressing first; each place has exactly one."""
+
+    MANUAL = "manual"
+    """A person must write it."""
+    REVIEW = "review"
+    """A person should look at it, before or after it is written."""
+    MECHANICAL = "mechanical"
+    """To do, and ``portkit apply`` writes it."""
+    PORTED = "ported"
+    """The counterpart stands in the tree."""
+    NOTHING = "nothing"
+    """There is nothing to write; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,15 @@ class Site:
         """``path:line``, as editors and terminals link it."""
         return f"{self.path}:{self.line}"
 
+    @property
+    def state(self) -> State:
+        """What the place asks of a person."""
+        if self.applicability in (Applicability.MANUAL, Applicability.REVIEW):
+            return State(self.applicability.value)
+        if self.status is Status.NONE:
+            return State.NOTHING
+        return State.MECHANICAL if self.status is Status.TODO else State.PORTED
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -76,6 +101,7 @@ class Report:
         version: the workspace's version.
         codebase: the codebase profile's name; empty for a codebase without one.
         vendor: the vendor backend that is written.
+        platform: what prose calls the vendor's platform, such as ``ROCm``.
         gating: ``dummy`` or ``cfg``.
         crates: sorted by path.
         files: how many files were looked at.
@@ -87,6 +113,7 @@ class Report:
     version: str
     codebase: str
     vendor: str
+    platform: str
     gating: str
     crates: tuple[ReportedCrate, ...]
     files: int
@@ -113,12 +140,15 @@ class Report:
 
         A site outside every crate, such as one in the root manifest, stands under ``.``.
         """
-        paths = sorted((crate.path for crate in self.crates), key=len, reverse=True)
         grouped: dict[str, list[Site]] = {}
         for site in self.sites:
-            inside = (path for path in paths if site.path.startswith(f"{path}/"))
-            grouped.setdefault(next(inside, "."), []).append(site)
+            grouped.setdefault(self.crate_of(site), []).append(site)
         return {path: tuple(grouped[path]) for path in sorted(grouped)}
+
+    def crate_of(self, site: Site) -> str:
+        """Return the path of the innermost crate that holds a site, ``.`` outside every crate."""
+        inside = (c.path for c in self.crates if site.path.startswith(f"{c.path}/"))
+        return max(inside, key=len, default=".")
 
 
 def report(scan: Scan, root: str) -> Report:
@@ -129,19 +159,15 @@ def report(scan: Scan, root: str) -> Report:
         root: the workspace as the user named it, with ``/``.
     """
     port = scan.port
-    ordinals: Counter[tuple[str, str, str, str]] = Counter()
-    sites = []
-    for finding in scan.findings:
-        key = (finding.code, finding.path, finding.construct, finding.symbol)
-        ordinals[key] += 1
-        source = port.workspace.sources.get(finding.path)
-        sites.append(_site(finding, source, finding_id(finding, ordinals[key])))
+    sources = port.workspace.sources
+    sites = [site_of(f, sources.get(f.path), identity) for identity, f in identified(scan.findings)]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
         root=root,
         version=port.workspace.version,
         codebase=port.codebase.name,
         vendor=port.vendor.name,
+        platform=port.vendor.title,
         gating=port.gating.value,
         crates=tuple(ReportedCrate(c.name, c.directory) for c in port.workspace.crates),
         files=len(port.workspace.sources) + len(port.workspace.unread),
@@ -150,12 +176,22 @@ def report(scan: Scan, root: str) -> Report:
     )
 
 
+def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+    """Yield each finding with its identity, in their order."""
+    ordinals: Counter[tuple[str, str, str, str]] = Counter()
+    for finding in findings:
+        key = (finding.code, finding.path, finding.construct, finding.symbol)
+        ordinals[key] += 1
+        yield finding_id(finding, ordinals[key]), finding
+
+
 def counted(sites: Iterable[Site], key: Callable[[Site], str]) -> dict[str, int]:
     """Return how many sites share each key, sorted by key."""
     return dict(sorted(Counter(map(key, sites)).items()))
 
 
-def _site(finding: Finding, source: Source | None, identity: str) -> Site:
+def site_of(finding: Finding, source: Source | None, identity: str) -> Site:
+    """Return a finding where a reader looks for it; ``source`` is its file as it stood."""
     line, column, end_line, end_column = _extent(finding.span, source)
     return Site(
         path=finding.path,

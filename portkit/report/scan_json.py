@@ -17,13 +17,23 @@ _FIELDS: Final = tuple(name for name in Site.__slots__ if name != "detail")
 
 
 def scan_json(report: Report, *, source: bool = True) -> str:
-    """Return the document, with a newline at its end.
+    """Return the document as text, with a newline at its end.
 
     Args:
         report: what to write.
         source: whether lines of the tree's own text are part of it.
     """
-    document = {
+    return json.dumps(document(report, source=source), indent=1, ensure_ascii=False) + "\n"
+
+
+def document(report: Report, *, source: bool = True) -> dict[str, Any]:
+    """Return the document.
+
+    Args:
+        report: what to write.
+        source: whether lines of the tree's own text are part of it.
+    """
+    return {
         "schema": SCHEMA,
         "root": report.root,
         "version": report.version,
@@ -41,7 +51,6 @@ def scan_json(report: Report, *, source: bool = True) -> str:
         ],
         "summary": summary(report),
     }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def summary(report: Report) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def table(
     listed = [s for s in report.sites if everything or _wants_a_person(s)]
     for title, sites in _sections(listed):
         heading = f"{title} ({_places(len(sites))})"
-        lines += ["", terminal.notable(heading), *_listed(sites, terminal)]
+        lines += ["", terminal.notable(heading), *grouped_places(sites, terminal)]
         if source:
             lines += _details(sites)
     lines += _unaccounted(report, terminal, source=source)
@@ -106,7 +106,7 @@ def _sections(sites: Iterable[Site]) -> Iterator[tuple[str, list[Site]]]:
     yield from ((title, found) for title, found in titles.items() if found)
 
 
-def _listed(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
+def grouped_places(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
     """Yield the places, those of one rule and one reason together."""
     grouped: dict[tuple[str, str, str], list[Site]] = {}
     for site in sites:

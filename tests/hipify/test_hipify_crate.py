@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from portkit.finding import Applicability
-from portkit.hipify.crate import kernels_crate, port_kernels, read_layout
+from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import KernelProfile
 
@@ -62,7 +62,7 @@ def source() -> dict[str, bytes]:
 
 
 def emitted(source: dict[str, bytes]) -> dict[str, str]:
-    return port_kernels(source, version="1.2.3", profile="").files
+    return KernelsCrate(source, version="1.2.3", profile="").files
 
 
 def test_the_layout_is_read(source: dict[str, bytes]) -> None:
@@ -117,14 +117,14 @@ def test_another_layout_is_an_error(
     else:
         source[path] = text.encode()
     with pytest.raises(KernelsCrateError, match=message):
-        kernels_crate(source, version="1.2.3")
+        KernelsCrate(source, version="1.2.3").paths  # noqa: B018 (it raises)
 
 
 def test_findings_have_paths_inside_the_crate(source: dict[str, bytes]) -> None:
     source["src/fill.cu"] += b'void f() { asm("trap;"); }\n'
     found = [
         finding
-        for finding in port_kernels(source, version="1.2.3", profile="").findings
+        for finding in KernelsCrate(source, version="1.2.3", profile="").findings
         if finding.applicability is Applicability.MANUAL
     ]
     assert [(finding.path, finding.code) for finding in found] == [("src/fill.cu", "PH203")]
@@ -146,11 +146,11 @@ def test_another_number_of_hits_is_a_finding(
     counted |= {"PH101": 4, "PH102": 4, "PH107": 9}
     messages = [
         finding.message
-        for finding in port_kernels(source, version="1.2.3", profile="counted").findings
+        for finding in KernelsCrate(source, version="1.2.3", profile="counted").findings
         if finding.construct == "number of hits"
     ]
     assert messages == ["PH107 finds 2 places in 1.2.3, not 9"]
-    other = port_kernels(source, version="1.2.4", profile="counted").findings
+    other = KernelsCrate(source, version="1.2.4", profile="counted").findings
     assert all(finding.construct != "number of hits" for finding in other)
 
 
@@ -159,7 +159,7 @@ def test_a_rule_that_finds_nothing_where_it_must_is_an_error(
 ) -> None:
     counted |= {"PH105": 1}
     with pytest.raises(KernelPatchError, match=r"PH105 finds 0 places in 1\.2\.3, not 1"):
-        port_kernels(source, version="1.2.3", profile="counted")
+        KernelsCrate(source, version="1.2.3", profile="counted").findings  # noqa: B018 (it raises)
 
 
 def write(files: dict[str, str], folder: Path) -> None:

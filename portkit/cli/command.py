@@ -1,0 +1,104 @@
+"""What a command is: a function with an exit code, whose errors are one sentence each."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, ParamSpec
+
+import typer
+from typer.core import TyperCommand
+
+from portkit.errors import PortkitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOUND: Final = 1
+"""The exit code of a command that found what a script may want to stop at."""
+DEFECT: Final = 70
+"""The exit code of a failure that is portkit's own (EX_SOFTWARE of sysexits.h)."""
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C: 128 and SIGINT's number, as shells have it."""
+CLOSED_PIPE: Final = 141
+"""The exit code when the reader of the output went away: 128 and SIGPIPE's number."""
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the program.
+
+    Attributes:
+        name: as the user types it.
+        run: reads the arguments and ends the program with an exit code.
+        examples: command lines that the help shows.
+        kind: makes the help.
+    """
+
+    name: str
+    run: Callable[..., None]
+    examples: tuple[str, ...]
+    kind: type[TyperCommand]
+
+    def add_to(self, app: typer.Typer) -> None:
+        """Make the command one of the program's."""
+        # The line with the backspace keeps the lines below it from being wrapped.
+        epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in self.examples)])
+        app.command(self.name, cls=self.kind, epilog=epilog)(self.run)
+
+
+def command(
+    *examples: str, name: str = "", kind: type[TyperCommand] = TyperCommand
+) -> Callable[[Callable[P, int | None]], Command]:
+    """Return a decorator that makes a command of a function that returns an exit code.
+
+    Args:
+        examples: command lines that the help shows.
+        name: as the user types it; the function's by default.
+        kind: makes the help.
+    """
+
+    def decorate(run: Callable[P, int | None]) -> Command:
+        @functools.wraps(run)
+        def run_command(*args: P.args, **kwargs: P.kwargs) -> None:
+            raise typer.Exit(_exit_code(lambda: run(*args, **kwargs)))
+
+        return Command(name or run.__name__, run_command, examples, kind)
+
+    return decorate
+
+
+def _exit_code(run: Callable[[], int | None]) -> int:
+    try:
+        return run() or 0
+    except (typer.Exit, typer.BadParameter):
+        raise
+    except PortkitError as error:
+        return _failed(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _failed("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        return CLOSED_PIPE
+    except Exception as error:
+        if os.environ.get("PORTKIT_TRACEBACK"):
+            traceback.print_exc()
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        return _failed(
+            f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in"
+            " the environment portkit shows where it happened",
+            DEFECT,
+        )
+
+
+def _failed(sentence: str, code: int) -> int:
+    from portkit.report.terminal import terminal
+
+    with contextlib.suppress(OSError):
+        print(f"{terminal(sys.stderr).loud('error')}: {sentence}", file=sys.stderr)
+    return code

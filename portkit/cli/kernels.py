@@ -1,0 +1,141 @@
+"""``portkit hipify`` and ``portkit map``: CUDA sources and names on AMD's platform."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads it)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from portkit.cli.command import FOUND, command
+from portkit.cli.output import deliver, errors, notice, screen, show, show_bytes
+
+if TYPE_CHECKING:
+    from portkit.hipify.stage import HipifyReport
+
+
+class EngineName(StrEnum):
+    """What renames CUDA's names; portkit's rules run in every case."""
+
+    PORTKIT = "portkit"
+    HIPIFY_CLANG = "hipify-clang"
+    HIPIFY_PERL = "hipify-perl"
+
+
+@command(
+    "portkit hipify kernel.cu > kernel.hip",
+    "portkit hipify src -o hip",
+    "portkit hipify candle-kernels/src -o hip --profile candle",
+    "portkit hipify src -o hip --engine hipify-clang --report hip.json",
+)
+def hipify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE|DIR...",
+            help="CUDA sources, or folders of which every source and header is taken.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Write the translations and the headers that they include to this folder.",
+        ),
+    ] = None,
+    engine: Annotated[
+        EngineName, typer.Option(help="What renames CUDA's names; our rules run in every case.")
+    ] = EngineName.PORTKIT,
+    profile: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The codebase whose own kernels these are, such as candle.",
+            show_default=False,
+        ),
+    ] = "",
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write each place to this file, as JSON."),
+    ] = None,
+    skip_unfinished: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unfinished", help="Do not write a file that a person must finish first."
+        ),
+    ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Write over files that portkit did not write, or not so."),
+    ] = False,
+) -> int:
+    """Translate CUDA sources to HIP.
+
+    Without -o nothing is written: one FILE is translated to standard output, for several there is
+    the report alone. What no rule can do is named with its place and what to do about it, and the
+    exit code is 1.
+    """
+    from portkit.hipify.engines import Engine
+    from portkit.hipify.stage import hipify as translate
+    from portkit.report.hipified import hipified, hipify_json
+    from portkit.verify.process import interruptible
+
+    with interruptible():
+        done = translate(
+            paths,
+            output,
+            engine=Engine(engine),
+            profile=profile,
+            skip_unfinished=skip_unfinished,
+            overwrite=overwrite,
+        )
+    if report is not None:
+        deliver(hipify_json(done, output), report)
+    if output is None and _is_one_file(paths):
+        _pipe(done)
+    else:
+        show(hipified(done, output, screen()), end="")
+    return done.exit_code
+
+
+def _is_one_file(paths: list[Path]) -> bool:
+    return len(paths) == 1 and not paths[0].is_dir()
+
+
+def _pipe(done: HipifyReport) -> None:
+    """Send a translation to standard output, and what a person should read to standard error."""
+    from portkit.report.hipified import listing
+
+    notice(listing(done, errors()))
+    for translation in done.translations:
+        show_bytes(translation.content)
+
+
+@command("portkit map cudaMallocAsync", "portkit map '<cuda_fp16.h>' __shfl_sync", name="map")
+def map_names(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", help="A function, type, constant, macro or header."),
+    ],
+) -> int:
+    """Say what a name of CUDA's becomes in HIP.
+
+    With the ROCm release that first has it, and the source of the knowledge. The exit code is 1
+    where a name is not known, with names like it.
+    """
+    from portkit.hipify.api_table import lookup
+    from portkit.report.mapped import mapped, unknown
+
+    code = 0
+    for name in names:
+        found = lookup(name)
+        if found.mapping is None:
+            code = FOUND
+            notice(unknown(found))
+        else:
+            show(mapped(found.mapping, screen()), end="")
+    return code

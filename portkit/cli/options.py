@@ -1,0 +1,62 @@
+"""The arguments and options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Gating(StrEnum):
+    """How a tree without the feature is kept compiling."""
+
+    DUMMY = "dummy"
+    CFG = "cfg"
+
+
+Directory = Annotated[
+    Path, typer.Argument(metavar="[DIR]", help="The directory of the workspace's root manifest.")
+]
+GatingOption = Annotated[
+    Gating,
+    typer.Option(
+        help="What stands without the feature: a dummy backend, or nothing (all behind cfg)."
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODES", help="Only these codes, or prefixes of codes: PK3,PK501."),
+]
+Skip = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODES", help="All but these codes, or prefixes of codes."),
+]
+
+
+def words(given: Iterable[str] | None) -> tuple[str, ...]:
+    """Return what an option holds that may be repeated and may list with commas."""
+    split = (word.strip() for option in given or () for word in option.split(","))
+    return tuple(filter(None, split))
+
+
+def codes(given: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the prefixes of codes in options such as ``PK3,PK501``.
+
+    Raises:
+        BadParameter: no code begins so.
+    """
+    prefixes = tuple(word.upper() for word in words(given))
+    if prefixes:
+        from portkit.explain import every_page
+
+        for prefix in prefixes:
+            if not any(page.code.startswith(prefix) for page in every_page()):
+                raise typer.BadParameter(
+                    f"no code begins with {prefix!r}; `portkit rules` lists them"
+                )
+    return prefixes

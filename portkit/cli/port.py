@@ -1,0 +1,188 @@
+"""``portkit fetch``, ``scan`` and ``apply``: from a published tree to a ported one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from portkit.cli.command import FOUND, command
+from portkit.cli.options import Directory, Gating, GatingOption, Select, Skip, codes
+from portkit.cli.output import deliver, notice, plain, progress, screen, show
+from portkit.report.forms import Form
+
+if TYPE_CHECKING:
+    from portkit.scan import Scan
+
+
+@command(
+    "portkit fetch candle@0.11.1 candle",
+    "portkit fetch candle@0.10.2 candle --offline",
+)
+def fetch(
+    spec: Annotated[str, typer.Argument(help="A codebase and its version: candle@0.11.1.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Take everything from cargo's cache.")
+    ] = False,
+) -> None:
+    """Rebuild a published workspace.
+
+    Its crates come from the Rust registry, through cargo; the new folder is a git repository whose
+    only commit is the tree as it was published.
+    """
+    from portkit.fetch import fetch as fetch_workspace
+
+    found = fetch_workspace(spec, directory, offline=offline)
+    show(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
+    if found.absent:
+        show(f"Not published in this version: {', '.join(found.absent)}")
+    show(f"Next: `portkit scan {directory}`.")
+
+
+@command(
+    "portkit scan",
+    "portkit scan candle --select PK3,PK4 --all",
+    "portkit scan candle --check --strict",
+    "portkit scan candle --format html --output sites.html",
+)
+def scan(
+    directory: Directory = Path(),
+    form: Annotated[Form, typer.Option("--format", help="The report's form.")] = Form.TABLE,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report to this file.")
+    ] = None,
+    select: Select = None,
+    skip: Skip = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 while a place is not ported.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With --check, also while one is left to a person.")
+    ] = False,
+    no_source: Annotated[
+        bool, typer.Option("--no-source", help="Leave out lines of the tree's text.")
+    ] = False,
+    gating: GatingOption = Gating.DUMMY,
+    kernels: Annotated[
+        bool,
+        typer.Option("--kernels", help="Look into the sources of kernels too, place by place."),
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List every place, those that are kept included.")
+    ] = False,
+) -> int:
+    """List the places where a backend decision stands.
+
+    Writes nothing. Each place has a state (to do, ported, or nothing to write) and a reason; every
+    mention of a backend belongs to a place or is listed as unaccounted for. The crate of kernels
+    is one place; with --kernels each place in its sources is listed too.
+    """
+    from portkit.finding import Applicability, Status
+    from portkit.report.forms import written
+    from portkit.report.github import annotated, in_workflow
+    from portkit.report.model import report
+
+    scanned = _scanned(directory, select, skip, gating, kernels=kernels)
+    found = report(scanned, directory.as_posix())
+    shown = plain() if output else screen()
+    text = written(form, found, scanned, shown, everything=everything, source=not no_source)
+    deliver(text, output)
+    if in_workflow():
+        notice(annotated(found))
+    unported = found.count(status=Status.TODO)
+    unwritten = found.count(applicability=Applicability.MANUAL) if strict else 0
+    return FOUND if check and (unported or unwritten) else 0
+
+
+@command(
+    "portkit apply --diff | less",
+    "portkit apply candle",
+    "portkit apply candle --select PK5 --gating cfg",
+    "portkit apply candle --check",
+)
+def apply(
+    directory: Directory = Path(),
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Print the changes as a patch; write nothing.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if a file would change; write nothing.")
+    ] = False,
+    select: Select = None,
+    skip: Skip = None,
+    gating: GatingOption = Gating.DUMMY,
+    regenerate: Annotated[
+        bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
+    ] = False,
+    no_format: Annotated[
+        bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
+    ] = False,
+    allow_dirty: Annotated[
+        bool, typer.Option("--allow-dirty", help="Write into a tree with uncommitted changes.")
+    ] = False,
+    allow_staged: Annotated[
+        bool, typer.Option("--allow-staged", help="Write into a tree with staged changes.")
+    ] = False,
+    allow_no_vcs: Annotated[
+        bool, typer.Option("--allow-no-vcs", help="Write into a tree without a git repository.")
+    ] = False,
+) -> int:
+    """Write the port into the tree.
+
+    All of it is written, or nothing, also when portkit is killed meanwhile: the next run ends what
+    it had begun. A tree that is ported already is left as it is.
+    """
+    from portkit.apply import check_clean, recover, write
+    from portkit.job import check_portable
+    from portkit.plan import plan
+    from portkit.report.applied import applied
+    from portkit.report.model import report
+
+    # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.
+    recovery = recover(directory) if directory.is_dir() else None
+    if recovery is not None:
+        progress(str(recovery))
+    found = _scanned(directory, select, skip, gating, regenerate=regenerate, kernels=True)
+    check_portable(found)
+    planned = plan(found, rustfmt=not no_format)
+    dry = diff or check
+    if planned.changes and not dry:
+        check_clean(
+            directory,
+            allow_dirty=allow_dirty,
+            allow_staged=allow_staged,
+            allow_no_vcs=allow_no_vcs,
+        )
+        write(directory, planned.changes)
+    if diff:
+        from portkit.report.diff import patch
+
+        show(patch(planned.changes), end="")
+    else:
+        text = applied(report(found, directory.as_posix()), planned, screen(), written=not dry)
+        show(text, end="")
+    return FOUND if check and planned.changes else 0
+
+
+def _scanned(
+    directory: Path,
+    select: list[str] | None,
+    skip: list[str] | None,
+    gating: Gating,
+    *,
+    regenerate: bool = False,
+    kernels: bool = False,
+) -> Scan:
+    """Return the scan of a tree with the chosen codes.
+
+    Raises:
+        BadParameter: there are no such codes.
+        PortkitError: the tree cannot be scanned.
+    """
+    from portkit.job import chosen, scan_tree
+
+    wanted = codes(select), codes(skip)
+    found = scan_tree(directory, gating=gating, regenerate=regenerate, kernels=kernels)
+    return chosen(found, *wanted)

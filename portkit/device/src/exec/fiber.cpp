@@ -1,0 +1,104 @@
+#include "fiber.h"
+
+#include <new>
+
+#include <sys/mman.h>
+
+#if defined(__x86_64__) && !defined(HIPCPU_UCONTEXT)
+#define HIPCPU_SWITCH_X86_64 1
+#else
+#include <ucontext.h>
+#endif
+
+namespace hipcpu {
+
+namespace {
+
+constexpr size_t stack_size = size_t{256} << 10;
+constexpr uint64_t canary = 0x5afe57ac5afe57ac;
+
+}  // namespace
+
+#if defined(HIPCPU_SWITCH_X86_64)
+
+// Saves what the System V calling convention lets a function expect to find unchanged, less the
+// floating-point control words, which kernels do not change.
+extern "C" __attribute__((visibility("hidden"))) void hipcpu_switch(void **from, void *to);
+__asm__(R"(
+.text
+.globl hipcpu_switch
+.hidden hipcpu_switch
+.type hipcpu_switch, @function
+hipcpu_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size hipcpu_switch, . - hipcpu_switch
+)");
+
+static void *first_context(char *stack, void (*entry)()) {
+  auto **top = reinterpret_cast<void **>(stack + stack_size);
+  *--top = nullptr;  // no caller
+  *--top = nullptr;  // alignment: a function begins 8 bytes off a multiple of 16
+  *--top = reinterpret_cast<void *>(entry);
+  for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
+  return top;
+}
+
+void Fiber::switch_to(Fiber &to) { hipcpu_switch(&context_, to.context_); }
+
+#else
+
+static void *first_context(char *stack, void (*entry)()) {
+  // At the far end, which is free until the first switch at least.
+  auto *context = new (stack + 64) ucontext_t;
+  getcontext(context);
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = stack_size;
+  context->uc_link = nullptr;
+  makecontext(context, entry, 0);
+  return context;
+}
+
+void Fiber::switch_to(Fiber &to) {
+  ucontext_t here;
+  context_ = &here;
+  swapcontext(&here, static_cast<ucontext_t *>(to.context_));
+}
+
+#endif
+
+Fiber::Fiber(void (*entry)()) {
+  void *memory = mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  stack_ = static_cast<char *>(memory);
+  *reinterpret_cast<uint64_t *>(stack_) = canary;
+  context_ = first_context(stack_, entry);
+}
+
+Fiber::~Fiber() {
+  if (stack_ != nullptr) munmap(stack_, stack_size);
+}
+
+size_t Fiber::depth(const void *frame) const {
+  return static_cast<size_t>(stack_ + stack_size - static_cast<const char *>(frame));
+}
+
+bool Fiber::overflown() const {
+  return stack_ != nullptr && *reinterpret_cast<const uint64_t *>(stack_) != canary;
+}
+
+}  // namespace hipcpu

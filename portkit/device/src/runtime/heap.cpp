@@ -1,0 +1,104 @@
+#include "heap.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+namespace hipcpu {
+
+namespace {
+
+constexpr size_t align = 256;  // of every allocation, as hipMalloc gives it
+
+// Fresh memory holds garbage: as a floating-point number of any size it is not a number, so that
+// what is computed from it shows.
+constexpr int garbage = 0xff;
+
+size_t rounded(size_t bytes) { return std::max((bytes + align - 1) / align * align, align); }
+
+}  // namespace
+
+Heap::Heap(size_t bytes) : bytes_(bytes) {
+  void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) throw std::bad_alloc();
+  base_ = static_cast<char *>(base);
+  add_free({0, bytes});
+}
+
+void *Heap::allocate(size_t bytes) {
+  if (bytes > bytes_) return nullptr;
+  const size_t needed = rounded(bytes);
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto fitting = free_by_size_.lower_bound({needed, 0});
+  if (fitting == free_by_size_.end()) return nullptr;
+  const Range range{fitting->second, fitting->first};
+  remove_free(range);
+  if (range.bytes > needed) add_free({range.offset + needed, range.bytes - needed});
+  taken_[range.offset] = {range.offset, bytes};
+  used_ += needed;
+  lock.unlock();
+  memset(base_ + range.offset, garbage, needed);
+  return base_ + range.offset;
+}
+
+bool Heap::free(void *pointer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = taken_.find(static_cast<size_t>(static_cast<char *>(pointer) - base_));
+  if (found == taken_.end()) return false;
+  Range range{found->first, rounded(found->second.bytes)};
+  taken_.erase(found);
+  used_ -= range.bytes;
+  const auto after = free_by_offset_.find(range.offset + range.bytes);
+  if (after != free_by_offset_.end()) {
+    const Range next{after->first, after->second};
+    remove_free(next);
+    range.bytes += next.bytes;
+  }
+  const auto behind = free_by_offset_.lower_bound(range.offset);
+  if (behind != free_by_offset_.begin()) {
+    const Range previous{std::prev(behind)->first, std::prev(behind)->second};
+    if (previous.offset + previous.bytes == range.offset) {
+      remove_free(previous);
+      range = {previous.offset, previous.bytes + range.bytes};
+    }
+  }
+  add_free(range);
+  return true;
+}
+
+Heap::Allocation Heap::find(const void *address) const {
+  if (!contains(address)) return {nullptr, 0};
+  const auto offset = static_cast<size_t>(static_cast<const char *>(address) - base_);
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto after = taken_.upper_bound(offset);
+  if (after == taken_.begin()) return {nullptr, 0};
+  const Range &range = std::prev(after)->second;
+  if (offset >= range.offset + std::max<size_t>(range.bytes, 1)) return {nullptr, 0};
+  return {base_ + range.offset, range.bytes};
+}
+
+bool Heap::contains(const void *address) const {
+  const auto *at = static_cast<const char *>(address);
+  return at >= base_ && at < base_ + bytes_;
+}
+
+size_t Heap::used() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return used_;
+}
+
+void Heap::add_free(Range range) {
+  free_by_offset_[range.offset] = range.bytes;
+  free_by_size_.insert({range.bytes, range.offset});
+}
+
+void Heap::remove_free(Range range) {
+  free_by_offset_.erase(range.offset);
+  free_by_size_.erase({range.bytes, range.offset});
+}
+
+}  // namespace hipcpu

@@ -1,0 +1,49 @@
+// The memory of one device: a range of addresses, handed out in pieces.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace hipcpu {
+
+class Heap {
+ public:
+  explicit Heap(size_t bytes);
+
+  // Memory with garbage in it; null where there is no room. Zero bytes count as one.
+  void *allocate(size_t bytes);
+  // Whether there was an allocation at this address.
+  bool free(void *pointer);
+
+  struct Allocation {
+    char *begin;
+    size_t bytes;  // as asked for
+  };
+  // The allocation that holds an address; its `begin` is null where there is none.
+  Allocation find(const void *address) const;
+
+  bool contains(const void *address) const;
+  size_t total() const { return bytes_; }
+  size_t used() const;
+
+ private:
+  struct Range {
+    size_t offset, bytes;
+  };
+  void add_free(Range range);
+  void remove_free(Range range);
+
+  char *base_;
+  size_t bytes_;
+  size_t used_ = 0;
+  mutable std::mutex mutex_;
+  std::map<size_t, Range> taken_;             // by offset; `bytes` as asked for
+  std::map<size_t, size_t> free_by_offset_;   // offset to bytes
+  std::set<std::pair<size_t, size_t>> free_by_size_;  // bytes, offset
+};
+
+}  // namespace hipcpu

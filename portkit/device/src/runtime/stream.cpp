@@ -1,0 +1,271 @@
+#include "stream.h"
+
+#include <map>
+#include <utility>
+
+#include "device.h"
+#include "options.h"
+
+namespace hipcpu {
+
+uint64_t Stream::submit(Work work) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  queue_.push_back(std::move(work));
+  const uint64_t position = ++submitted_;
+  lock.unlock();
+  if (!options().lazy) wait_until(position);
+  return position;
+}
+
+uint64_t Stream::submitted() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return submitted_;
+}
+
+bool Stream::reached(uint64_t position) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return done_ >= position;
+}
+
+void Stream::wait_until(uint64_t position) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (done_ < position) {
+    if (!running_) {
+      run_next(lock);
+    } else if (runner_ == std::this_thread::get_id()) {
+      return;  // a host function waits for its own stream: HIP calls that undefined
+    } else {
+      changed_.wait(lock);
+    }
+  }
+}
+
+void Stream::step() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!running_ && !queue_.empty()) run_next(lock);
+}
+
+void Stream::run_next(std::unique_lock<std::mutex> &lock) {
+  const Work work = std::move(queue_.front());
+  queue_.pop_front();
+  running_ = true;
+  runner_ = std::this_thread::get_id();
+  lock.unlock();
+  work();
+  lock.lock();
+  running_ = false;
+  ++done_;
+  changed_.notify_all();
+}
+
+namespace {
+
+struct Streams {
+  std::mutex mutex;
+  std::map<hipStream_t, std::shared_ptr<Stream>> by_handle;  // the default ones excepted
+};
+
+Streams &streams() {
+  static Streams *streams = new Streams;
+  return *streams;
+}
+
+std::shared_ptr<Stream> default_stream(int device) {
+  static std::mutex mutex;
+  static auto *made = new std::map<int, std::shared_ptr<Stream>>;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<Stream> &stream = (*made)[device];
+  if (stream == nullptr) stream = std::make_shared<Stream>(device, hipStreamDefault, 0);
+  return stream;
+}
+
+std::shared_ptr<Stream> thread_stream(int device) {
+  static thread_local std::map<int, std::shared_ptr<Stream>> made;
+  std::shared_ptr<Stream> &stream = made[device];
+  if (stream == nullptr) {
+    stream = std::make_shared<Stream>(device, hipStreamDefault, 0);
+    // The default stream and hipDeviceSynchronize have to find it.
+    std::lock_guard<std::mutex> lock(streams().mutex);
+    streams().by_handle[reinterpret_cast<hipStream_t>(stream.get())] = stream;
+  }
+  return stream;
+}
+
+std::vector<std::shared_ptr<Stream>> streams_of(int device) {
+  std::vector<std::shared_ptr<Stream>> found;
+  std::lock_guard<std::mutex> lock(streams().mutex);
+  for (const auto &[handle, stream] : streams().by_handle) {
+    if (stream->device == device) found.push_back(stream);
+  }
+  return found;
+}
+
+using Moment = std::pair<std::shared_ptr<Stream>, uint64_t>;
+
+// What the rules of the default stream make new work of a stream wait for: the default stream for
+// every blocking stream, each of those for the default stream.
+std::vector<Moment> implicit_dependencies(const std::shared_ptr<Stream> &stream) {
+  std::vector<Moment> found;
+  const std::shared_ptr<Stream> standard = default_stream(stream->device);
+  if (stream == standard) {
+    for (const auto &other : streams_of(stream->device)) {
+      if (other->blocking()) found.emplace_back(other, other->submitted());
+    }
+  } else if (stream->blocking()) {
+    found.emplace_back(standard, standard->submitted());
+  }
+  return found;
+}
+
+// Puts work into a stream that is not captured.
+uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
+  std::vector<Moment> before = implicit_dependencies(stream);
+  bool all_reached = true;
+  for (const auto &[other, position] : before) all_reached &= other->reached(position);
+  if (all_reached) return stream->submit(std::move(work));
+  return stream->submit([before = std::move(before), work = std::move(work)] {
+    for (const auto &[other, position] : before) other->wait_until(position);
+    work();
+  });
+}
+
+hipStream_t create(unsigned flags, int priority) {
+  require((flags & ~unsigned{hipStreamNonBlocking}) == 0, hipErrorInvalidValue);
+  auto stream = std::make_shared<Stream>(current_device(), flags, priority);
+  const auto handle = reinterpret_cast<hipStream_t>(stream.get());
+  std::lock_guard<std::mutex> lock(streams().mutex);
+  streams().by_handle[handle] = std::move(stream);
+  return handle;
+}
+
+}  // namespace
+
+std::shared_ptr<Stream> stream_of(hipStream_t handle) {
+  if (handle == nullptr || handle == hipStreamLegacy) return default_stream(current_device());
+  if (handle == hipStreamPerThread) return thread_stream(current_device());
+  std::lock_guard<std::mutex> lock(streams().mutex);
+  const auto found = streams().by_handle.find(handle);
+  require(found != streams().by_handle.end(), hipErrorInvalidHandle);
+  return found->second;
+}
+
+void submit(hipStream_t handle, Work work) {
+  const std::shared_ptr<Stream> stream = stream_of(handle);
+  if (stream->capture != nullptr) {
+    stream->capture->work.push_back(std::move(work));
+  } else {
+    enqueue(stream, std::move(work));
+  }
+}
+
+void submit_and_wait(hipStream_t handle, Work work) {
+  const std::shared_ptr<Stream> stream = stream_of(handle);
+  if (stream->capture != nullptr) {
+    stream->capture->broken = true;
+    throw Failure{hipErrorStreamCaptureImplicit};
+  }
+  stream->wait_until(enqueue(stream, std::move(work)));
+}
+
+void wait_for_device(int device) {
+  const std::shared_ptr<Stream> standard = default_stream(device);
+  standard->wait_until(standard->submitted());
+  for (const auto &stream : streams_of(device)) stream->wait_until(stream->submitted());
+}
+
+}  // namespace hipcpu
+
+using namespace hipcpu;
+
+HIP_EXPORT hipError_t hipStreamCreate(hipStream_t *stream) {
+  return answer(__func__, [&] {
+    require(stream != nullptr, hipErrorInvalidValue);
+    *stream = create(hipStreamDefault, 0);
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) {
+  return answer(__func__, [&] {
+    require(stream != nullptr, hipErrorInvalidValue);
+    *stream = create(flags, 0);
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags,
+                                                  int priority) {
+  return answer(__func__, [&] {
+    require(stream != nullptr, hipErrorInvalidValue);
+    *stream = create(flags, std::min(std::max(priority, greatest_priority), least_priority));
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
+  return answer(__func__, [&] {
+    require(handle != nullptr && handle != hipStreamLegacy && handle != hipStreamPerThread,
+            hipErrorInvalidHandle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
+    stream->wait_until(stream->submitted());
+    std::lock_guard<std::mutex> lock(streams().mutex);
+    streams().by_handle.erase(handle);
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamQuery(hipStream_t handle) {
+  return answer(__func__, [&] {
+    const std::shared_ptr<Stream> stream = stream_of(handle);
+    require(stream->capture == nullptr, hipErrorStreamCaptureUnsupported);
+    if (stream->reached(stream->submitted())) return;
+    stream->step();  // so that a program that asks again and again comes to an end
+    throw Failure{hipErrorNotReady};
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
+  return answer(__func__, [&] {
+    const std::shared_ptr<Stream> stream = stream_of(handle);
+    if (stream->capture != nullptr) {
+      stream->capture->broken = true;
+      throw Failure{hipErrorStreamCaptureUnsupported};
+    }
+    for (const auto &[other, position] : implicit_dependencies(stream)) {
+      if (stream == default_stream(stream->device)) other->wait_until(position);
+    }
+    stream->wait_until(stream->submitted());
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamGetFlags(hipStream_t handle, unsigned *flags) {
+  return answer(__func__, [&] {
+    require(flags != nullptr, hipErrorInvalidValue);
+    *flags = stream_of(handle)->flags;
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamGetPriority(hipStream_t handle, int *priority) {
+  return answer(__func__, [&] {
+    require(priority != nullptr, hipErrorInvalidValue);
+    *priority = stream_of(handle)->priority;
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t *device) {
+  return answer(__func__, [&] {
+    require(device != nullptr, hipErrorInvalidValue);
+    *device = stream_of(handle)->device;
+  });
+}
+
+HIP_EXPORT hipError_t hipLaunchHostFunc(hipStream_t handle, hipHostFn_t function, void *data) {
+  return answer(__func__, [&] {
+    require(function != nullptr, hipErrorInvalidValue);
+    submit(handle, [=] { function(data); });
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamAddCallback(hipStream_t handle, hipStreamCallback_t function,
+                                           void *data, unsigned flags) {
+  return answer(__func__, [&] {
+    require(function != nullptr && flags == 0, hipErrorInvalidValue);
+    submit(handle, [=] { function(handle, hipSuccess, data); });
+  });
+}

@@ -1,0 +1,119 @@
+"""The CUDA sources of one folder as HIP sources, made when one of them is asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from portkit.hipify import api_table
+from portkit.hipify.engine import own_names, translate
+from portkit.hipify.errors import KernelInputError
+from portkit.hipify.paths import hip_path, is_cuda
+from portkit.hipify.prelude import prelude_headers
+from portkit.hipify.profile import NO_PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from portkit.finding import Finding
+    from portkit.hipify.engine import Translation
+    from portkit.hipify.profile import KernelProfile
+
+_INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The translation of a folder.
+
+    Which files it makes is known without making them.
+
+    Attributes:
+        sources: the files of the folder, by their path below it; those that are not CUDA's by
+            their suffix are left aside.
+        profile: what is known of the codebase.
+    """
+
+    sources: Mapping[str, bytes]
+    profile: KernelProfile = NO_PROFILE
+
+    @cached_property
+    def targets(self) -> Mapping[str, str]:
+        """The path of each HIP source below the folder, by that of its CUDA source."""
+        return {path: hip_path(path) for path in sorted(self.sources) if is_cuda(path)}
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The headers that the HIP sources include, the profile's and the prelude's."""
+        cuda = [self.sources[path] for path in self.targets]
+        return {**profile_headers(self.profile, self.targets), **needed_headers(cuda)}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file of the translation, sorted."""
+        return tuple(sorted({*self.targets.values(), *self.headers}))
+
+    def text(self, path: str) -> str:
+        """Return the text of one of the files.
+
+        Raises:
+            KernelInputError: a CUDA source is not UTF-8.
+        """
+        return self.headers[path] if path in self.headers else self._texts[path]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules say of the CUDA sources, by path and place."""
+        return tuple(finding for each in self._translations for finding in each.findings)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, str]:
+        return {each.target: _decoded(each) for each in self._translations}
+
+    @cached_property
+    def _translations(self) -> tuple[Translation, ...]:
+        own = own_names(self.sources[path] for path in self.targets)
+        return tuple(
+            translate(path, self.sources[path], self.profile, own) for path in self.targets
+        )
+
+
+def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
+    """Return the prelude's headers that sources need, name to text.
+
+    Args:
+        contents: CUDA sources, or their translations.
+    """
+    prelude = prelude_headers()
+    together = b"\0".join(contents)
+    asked = (
+        mapping.hip
+        for mapping in api_table.corrections().values()
+        if mapping.hip in prelude
+        and (mapping.cuda.encode() in together or mapping.hip.encode() in together)
+    )
+    pending = ["hipx.h", *asked]
+    needed: dict[str, str] = {}
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed[name] = prelude[name]
+            pending += _INCLUDE.findall(needed[name])
+    return dict(sorted(needed.items()))
+
+
+def profile_headers(profile: KernelProfile, paths: Iterable[str]) -> Mapping[str, str]:
+    """Return the profile's headers that lie beside one of the sources, path to text."""
+    folders = {path.rpartition("/")[0] for path in paths}
+    return {path: text for path, text in profile.headers if path.rpartition("/")[0] in folders}
+
+
+def _decoded(translation: Translation) -> str:
+    try:
+        return translation.content.decode()
+    except UnicodeDecodeError as error:
+        raise KernelInputError(
+            f"{translation.path} is not UTF-8 (byte {error.start}): save it as UTF-8"
+        ) from None

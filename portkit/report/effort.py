@@ -1,0 +1,49 @@
+"""How much work is left to a person: an estimate, and what it assumes.
+
+The figures are assumptions, not measurements. Each report that shows an estimate shows them beside
+it, so that a reader can put in their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from portkit.report.model import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from portkit.report.model import Site
+
+MINUTES: Final[Mapping[State, int]] = {State.MANUAL: 120, State.REVIEW: 10}
+"""What a place of this state is taken to cost a person who knows the code, in minutes."""
+BY_HAND: Final = 10
+"""What a mechanical place would cost without portkit, in minutes."""
+
+
+def effort(sites: Iterable[Site]) -> int:
+    """Return the minutes that are left to a person."""
+    states = Counter(site.state for site in sites)
+    return sum(cost * states[state] for state, cost in MINUTES.items())
+
+
+def saved(sites: Iterable[Site]) -> int:
+    """Return the minutes that the mechanical places, done or to do, would take by hand."""
+    return BY_HAND * sum(site.state in (State.MECHANICAL, State.PORTED) for site in sites)
+
+
+def hours(minutes: int) -> str:
+    """Return a time as people say it: ``40 min``, ``3 h``, ``3 h 20 min``."""
+    whole, rest = divmod(minutes, 60)
+    parts = [f"{whole} h" if whole else "", f"{rest} min" if rest or not whole else ""]
+    return " ".join(filter(None, parts))
+
+
+def assumption() -> str:
+    """Return what the estimates assume, as a sentence."""
+    return (
+        f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"
+        f" {hours(MINUTES[State.MANUAL])} to write one, {BY_HAND} minutes for a mechanical place if"
+        " it were done by hand; files that are copied whole count as one place each."
+    )

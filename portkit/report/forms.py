@@ -1,0 +1,79 @@
+"""The forms of a scan's report; what each needs is imported when it is asked for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from portkit.report.model import Report
+    from portkit.report.terminal import Terminal
+    from portkit.scan import Scan
+
+
+class Form(StrEnum):
+    """A form of a scan's report."""
+
+    TABLE = "table"
+    """For a terminal."""
+    JSON = "json"
+    """For programs; ``scan.schema.json`` describes it."""
+    MARKDOWN = "markdown"
+    """For a pull request."""
+    HTML = "html"
+    """For a browser: one file that needs no network."""
+    PLAN = "plan"
+    """A checklist of what is left, in Markdown."""
+    SARIF = "sarif"
+    """For code scanning services."""
+    JUNIT = "junit"
+    """For the test reports of CI services."""
+
+
+def written(
+    form: Form,
+    report: Report,
+    scan: Scan,
+    terminal: Terminal,
+    *,
+    everything: bool = False,
+    source: bool = True,
+) -> str:
+    """Return a report in a form, with a newline at its end.
+
+    Args:
+        form: the form.
+        report: what to write.
+        scan: what the report was made from; HTML shows its text.
+        terminal: where a table is read.
+        everything: a table lists the places that are mechanical or kept as well.
+        source: whether lines of the tree's own text are part of it.
+    """
+    if form is Form.TABLE:
+        from portkit.report.table import table
+
+        return table(report, terminal, everything=everything, source=source)
+    if form is Form.JSON:
+        from portkit.report.scan_json import scan_json
+
+        return scan_json(report, source=source)
+    if form is Form.MARKDOWN:
+        from portkit.report.markdown import markdown
+
+        return markdown(report, source=source)
+    if form is Form.PLAN:
+        from portkit.report.workplan import work_plan_markdown
+
+        return work_plan_markdown(report)
+    if form is Form.SARIF:
+        from portkit.report.sarif import sarif
+
+        return sarif(report, source=source)
+    if form is Form.JUNIT:
+        from portkit.report.junit import junit
+
+        return junit(report, source=source)
+    from portkit.report.html import html
+    from portkit.report.snippets import snippets
+
+    return html(report, snippets(scan) if source else {}, source=source)

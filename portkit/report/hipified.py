@@ -1,0 +1,150 @@
+"""What ``portkit hipify`` says: a table, or a document that ``hipify.schema.json`` describes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from portkit.finding import Applicability
+from portkit.report.model import counted, identified, site_of
+from portkit.report.table import grouped_places
+from portkit.report.terminal import columns, wrapped
+from portkit.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from portkit.hipify.stage import HipifyReport
+    from portkit.report.model import Site
+    from portkit.report.terminal import Terminal
+
+SCHEMA: Final = 1
+"""The version of the document; it grows when a reader of the old one would go wrong."""
+
+_FIELDS: Final = (
+    "path",
+    "line",
+    "column",
+    "end_line",
+    "end_column",
+    "code",
+    "construct",
+    "symbol",
+    "applicability",
+    "message",
+    "id",
+)
+_KINDS: Final = (Applicability.SAFE, Applicability.REVIEW, Applicability.MANUAL)
+
+
+def hipified(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
+    """Return the table.
+
+    Args:
+        report: what one run did.
+        out: the folder that it wrote to, if any.
+        terminal: where it is read.
+    """
+    return "\n".join(_lines(report, out, terminal)) + "\n"
+
+
+def listing(report: HipifyReport, terminal: Terminal) -> str:
+    """Return what a person should read, and nothing else; empty where there is nothing."""
+    return "".join(f"{line}\n" for line in _listing(report, sites(report), terminal))
+
+
+def hipify_json(report: HipifyReport, out: Path | None) -> str:
+    """Return the document, with a newline at its end; the arguments are those of ``hipified``."""
+    found = sites(report)
+    document = {
+        "schema": SCHEMA,
+        "engine": report.engine.value,
+        "profile": report.profile,
+        "out": None if out is None else out.as_posix(),
+        "files": [{"path": t.path, "target": t.target} for t in report.translations],
+        "refused": [{"path": r.path, "reason": r.reason} for r in report.refusals],
+        "left_out": list(report.left_out),
+        "written": list(report.written),
+        "unchanged": list(report.unchanged),
+        "sites": [{name: getattr(site, name) for name in _FIELDS} for site in found],
+        "summary": {
+            "files": len(report.translations),
+            "refused": len(report.refusals),
+            "sites": len(found),
+            "applicability": counted(found, lambda site: site.applicability.value),
+            "codes": counted(found, lambda site: site.code),
+        },
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def sites(report: HipifyReport) -> tuple[Site, ...]:
+    """Return the places that the run found, sorted by path and position."""
+    sources = {path: Source(path, content) for path, content in report.sources.items()}
+    found = [site_of(f, sources.get(f.path), i) for i, f in identified(report.findings)]
+    return tuple(sorted(found, key=lambda s: (s.path, s.line, s.column, s.code, s.id)))
+
+
+def _lines(report: HipifyReport, out: Path | None, terminal: Terminal) -> Iterator[str]:
+    found = sites(report)
+    by = report.engine.value + (f", profile {report.profile}" if report.profile else "")
+    yield terminal.bold(
+        f"{_number(len(report.translations), 'file')} by {by}: {_number(len(found), 'place')}"
+    )
+    if found:
+        yield ""
+        yield from _counts(found, terminal)
+    yield from _listing(report, found, terminal)
+    yield ""
+    yield from wrapped(_outcome(report, out), terminal.width)
+
+
+def _listing(report: HipifyReport, found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
+    for kind, title in (
+        (Applicability.MANUAL, "Manual: a person must write this"),
+        (Applicability.REVIEW, "Review: a person should look at this"),
+    ):
+        wanted = [site for site in found if site.applicability is kind]
+        if wanted:
+            yield ""
+            yield terminal.notable(f"{title} ({_number(len(wanted), 'place')})")
+            yield from grouped_places(wanted, terminal)
+    if report.refusals:
+        yield ""
+        yield terminal.loud(f"Refused ({_number(len(report.refusals), 'file')})")
+        for refusal in report.refusals:
+            yield from wrapped(f"  {refusal.path}: {refusal.reason}", terminal.width, "      ")
+
+
+def _outcome(report: HipifyReport, out: Path | None) -> str:
+    if out is None:
+        return "Nothing is written; `-o FOLDER` writes the translations and their headers."
+    done = f"{_number(len(report.written), 'file')} written to {out}"
+    if report.unchanged:
+        done += f", {len(report.unchanged)} unchanged"
+    if report.left_out:
+        done += f"; not written, since a person must finish them: {', '.join(report.left_out)}"
+    return f"{done}."
+
+
+def _counts(found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
+    tally = Counter((site.code, site.applicability) for site in found)
+    constructs: dict[str, Counter[str]] = {}
+    for site in found:
+        constructs.setdefault(site.code, Counter())[site.construct] += 1
+    rows = [["Rule", "Construct", "done", "review", "manual"]]
+    for code, named in sorted(constructs.items()):
+        kinds = ", ".join(name for name, _ in sorted(named.items(), key=lambda n: (-n[1], n[0])))
+        rows.append([code, kinds, *(str(tally[code, kind] or "") for kind in _KINDS)])
+    totals = (sum(site.applicability is kind for site in found) for kind in _KINDS)
+    rows.append(["", "total", *map(str, totals)])
+    first, *body, last = columns(rows, numbers=len(_KINDS), width=terminal.width)
+    yield terminal.dim(first)
+    yield from body
+    yield terminal.bold(last)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

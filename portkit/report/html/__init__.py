@@ -1,0 +1,7 @@
+"""The HTML report: one file that needs no network, made from a template beside this module."""
+
+from __future__ import annotations
+
+from portkit.report.html.page import html
+
+__all__ = ["html"]

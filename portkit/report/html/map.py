@@ -1,0 +1,100 @@
+"""The map of the workspace: crates as boxes of files, files as slices by state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.report.model import State
+from portkit.report.treemap import Box, squarified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from portkit.report.model import Report, Site
+
+WIDTH: Final = 1200.0
+HEIGHT: Final = 560.0
+_TITLE: Final = 18.0
+_LETTER: Final = 6.6
+"""How wide a letter of a label is taken to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The places of one state in one file."""
+
+    state: State
+    count: int
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file with places; its label is empty where there is no room for it."""
+
+    path: str
+    label: str
+    count: int
+    box: Box
+    slices: tuple[Slice, ...]
+
+    @property
+    def title(self) -> str:
+        """What is in the file, in words."""
+        parts = ", ".join(f"{s.count} {s.state}" for s in self.slices)
+        return f"{self.path}: {parts}"
+
+
+@dataclass(frozen=True, slots=True)
+class Crate:
+    """A crate with places."""
+
+    path: str
+    label: str
+    count: int
+    box: Box
+    files: tuple[File, ...]
+
+
+def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
+    """Return the map, which fills a box of ``WIDTH`` by ``HEIGHT``.
+
+    Args:
+        report: of the scan.
+        settled: whether places with nothing to write are part of it.
+    """
+    crates: dict[str, list[Site]] = {}
+    for path, sites in report.by_crate().items():
+        shown = [s for s in sites if settled or s.state is not State.NOTHING]
+        if shown:
+            crates[path] = shown
+    order = sorted(crates, key=lambda path: (-len(crates[path]), path))
+    boxes = squarified([len(crates[path]) for path in order], Box(0, 0, WIDTH, HEIGHT))
+    return tuple(_crate(p, crates[p], box) for p, box in zip(order, boxes, strict=True))
+
+
+def _crate(path: str, sites: Sequence[Site], box: Box) -> Crate:
+    inner = box.inside(2, _TITLE if box.height > 2 * _TITLE and box.width > 60 else 2)
+    name = "workspace root" if path == "." else path
+    label = _fitting(f"{name} {len(sites)}", box.width) or _fitting(name, box.width)
+    return Crate(path, label, len(sites), box, tuple(_files(sites, inner)))
+
+
+def _files(sites: Sequence[Site], box: Box) -> Iterator[File]:
+    files: dict[str, list[Site]] = {}
+    for site in sites:
+        files.setdefault(site.path, []).append(site)
+    order = sorted(files, key=lambda path: (-len(files[path]), path))
+    for path, cell in zip(order, squarified([len(files[p]) for p in order], box), strict=True):
+        counts = Counter(site.state for site in files[path])
+        states = [state for state in State if counts[state]]
+        parts = squarified([counts[s] for s in states], cell.inside(0.5, 0.5))
+        slices = tuple(Slice(s, counts[s], b) for s, b in zip(states, parts, strict=True))
+        label = _fitting(path.rsplit("/", 1)[-1], cell.width) if cell.height > 16 else ""
+        yield File(path, label, len(files[path]), cell, slices)
+
+
+def _fitting(text: str, width: float) -> str:
+    return text if len(text) * _LETTER + 8 <= width else ""

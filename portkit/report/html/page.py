@@ -1,0 +1,140 @@
+"""The HTML report from the same findings as every other report.
+
+The figures, the map and the plan are part of the page as text; the list of places is drawn by the
+page's script from data that the page carries, since there may be thousands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit import __version__
+from portkit.explain import pages
+from portkit.report.effort import assumption, effort, hours, saved
+from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
+from portkit.report.model import State
+from portkit.report.scan_json import document, summary
+from portkit.report.workplan import work_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from portkit.report.model import Report
+    from portkit.report.snippets import Hunk
+
+_FOLDER: Final = Path(__file__).parent
+_SCRIPTS: Final = ("highlight.js", "page.js")
+
+LABELS: Final[Mapping[State, tuple[str, str]]] = {
+    State.MANUAL: ("to write", "a person must write these"),
+    State.REVIEW: ("to look at", "a person should look at these, before or after"),
+    State.MECHANICAL: ("mechanical", "portkit apply writes these"),
+    State.PORTED: ("ported", "the counterpart stands in the tree"),
+    State.NOTHING: ("stay as they are", "nothing to write, each with its reason"),
+}
+"""What a state is called, and what it means."""
+
+
+def html(
+    report: Report,
+    snippets: Mapping[str, Sequence[Hunk]] | None = None,
+    *,
+    source: bool = True,
+) -> str:
+    """Return the page.
+
+    Args:
+        report: what to show.
+        snippets: the text at each place, by its identity; shown only with ``source``.
+        source: whether lines of the tree's own text are part of it.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["hours"] = hours
+    environment.filters["prose"] = _prose
+    template = environment.get_template("page.html.j2")
+    counts = Counter(site.state for site in report.sites)
+    by_crate = report.by_crate()
+    return template.render(
+        report=report,
+        summary=summary(report),
+        states=[(state, *LABELS[state], counts[state]) for state in State],
+        crates={path: Counter(s.state for s in sites) for path, sites in by_crate.items()},
+        largest=max(map(len, by_crate.values()), default=1),
+        maps=[
+            ("every place", workspace_map(report)),
+            ("what is left", workspace_map(report, settled=False)),
+        ],
+        map_width=WIDTH,
+        map_height=HEIGHT,
+        stages=work_plan(report),
+        left=effort(report.sites),
+        saved=saved(report.sites),
+        assumption=assumption(),
+        source=source,
+        version=__version__,
+        data=_embedded(_data(report, snippets or {}, source=source)),
+        style=_read("page.css"),
+        script=_read(*_SCRIPTS),
+    )
+
+
+def _data(
+    report: Report, snippets: Mapping[str, Sequence[Hunk]], *, source: bool
+) -> dict[str, Any]:
+    """Return what the page's script needs: the document of ``scan``, and what goes with it."""
+    found = document(report, source=source)
+    for entry, site in zip(found["sites"], report.sites, strict=True):
+        entry["state"] = site.state
+        entry["crate"] = report.crate_of(site)
+        if source and site.id in snippets:
+            entry["hunks"] = [
+                [h.before, h.after, h.line, list(h.lines), h.left_out] for h in snippets[site.id]
+            ]
+    codes = {site.code for site in report.sites}
+    return {
+        **found,
+        "rules": {
+            page.code: {
+                "name": page.name.replace("_", " "),
+                "title": _prose(page.title),
+                "text": [_prose(part) for part in page.text.split("\n\n") if part],
+            }
+            for page in pages()
+            if page.code in codes
+        },
+        "labels": {state: label for state, (label, _) in LABELS.items()},
+    }
+
+
+def _embedded(data: Mapping[str, Any]) -> Any:
+    """Return JSON that may stand in a ``script`` element: nothing in it can end the element."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _prose(text: str) -> Any:
+    """Return text with the code in it marked, as HTML."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`+([^`]+)`+", r"<code>\1</code>", str(escape(text))))
+
+
+def _read(*names: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup("\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in names))

@@ -1,0 +1,35 @@
+"""What ``portkit map`` says of a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from portkit.hipify.api_table import Lookup, Mapping
+    from portkit.report.terminal import Terminal
+
+
+def mapped(mapping: Mapping, terminal: Terminal) -> str:
+    """Return what a known name becomes, since when, and who says so."""
+    if not mapping.hip:
+        becomes = terminal.notable("no counterpart in HIP")
+    elif mapping.hip == mapping.cuda:
+        becomes = "the same in HIP"
+    else:
+        becomes = terminal.good(mapping.hip)
+    kind = "type, constant or macro" if mapping.kind == "data" else mapping.kind
+    since = f", since ROCm {mapping.since}" if mapping.since else ""
+    lines = [f"{terminal.bold(mapping.cuda)} -> {becomes}", f"    {kind}{since}"]
+    if mapping.note:
+        lines.append(f"    {mapping.note}")
+    if mapping.source == "prelude":
+        lines.append("    from the headers that portkit hipify writes (hipx*.h)")
+    else:
+        lines.append(f"    source: {mapping.source}")
+    return "\n".join(lines) + "\n"
+
+
+def unknown(lookup: Lookup) -> str:
+    """Return what to say of a name that the table does not know."""
+    names = f"; like it: {', '.join(lookup.similar)}" if lookup.similar else ""
+    return f"{lookup.name} is no name of CUDA's that portkit knows{names}\n"

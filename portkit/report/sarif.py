@@ -1,0 +1,131 @@
+"""SARIF 2.1.0 of ``portkit scan``, as code scanning services read it.
+
+The OASIS standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0. A result is a place that asks
+something of somebody; what is ported, or left alone on purpose, would only fill the list of alerts
+and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from portkit import __version__
+from portkit.explain import pages
+from portkit.report.model import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from portkit.explain import Page
+    from portkit.report.model import Mention, Report, Site
+
+UNACCOUNTED: Final = "unaccounted"
+"""The identity of the rule about mentions that no rule explains."""
+_ROOT: Final = "%SRCROOT%"
+_LEVELS: Final[Mapping[State, str]] = {
+    State.MANUAL: "error",
+    State.REVIEW: "note",
+    State.MECHANICAL: "warning",
+}
+
+
+def sarif(report: Report, *, source: bool = True) -> str:
+    """Return the log, with a newline at its end.
+
+    Args:
+        report: what to write.
+        source: whether lines of the tree's own text are part of it.
+    """
+    sites = [site for site in report.sites if site.state in _LEVELS]
+    known = {page.code: page for page in pages()}
+    codes = sorted({site.code for site in sites})
+    rules = [_rule(known[code]) for code in codes]
+    results = [_result(site, codes.index(site.code)) for site in sites]
+    if report.unaccounted:
+        rules.append(_unaccounted_rule())
+        results += [_unaccounted(m, len(codes), source=source) for m in report.unaccounted]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "portkit",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": rules,
+            }
+        },
+        "automationDetails": {"id": f"portkit/{report.vendor}/{report.gating}/"},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the workspace."}}},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rule(page: Page) -> dict[str, Any]:
+    title = page.title.replace("``", "`")
+    text = "\n\n".join(part for part in (page.title, page.text) if part).replace("``", "`")
+    return {
+        "id": page.code,
+        "name": "".join(word.capitalize() for word in page.name.split("_")),
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": text},
+        "help": {"text": text, "markdown": text},
+    }
+
+
+def _unaccounted_rule() -> dict[str, Any]:
+    text = "A mention of a backend that no rule explains."
+    return {"id": UNACCOUNTED, "name": "Unaccounted", "shortDescription": {"text": text}}
+
+
+def _result(site: Site, index: int) -> dict[str, Any]:
+    return {
+        "ruleId": site.code,
+        "ruleIndex": index,
+        "level": _LEVELS[site.state],
+        "message": {"text": f"{site.construct}: {site.message}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": _artifact(site.path),
+                    "region": {
+                        "startLine": site.line,
+                        "startColumn": site.column,
+                        "endLine": site.end_line,
+                        "endColumn": site.end_column,
+                    },
+                },
+                "logicalLocations": [{"fullyQualifiedName": site.symbol}],
+            }
+        ],
+        "partialFingerprints": {"portkitSite/v1": site.id},
+        "properties": {
+            "applicability": site.applicability.value,
+            "status": site.status.value,
+        },
+    }
+
+
+def _unaccounted(mention: Mention, index: int, *, source: bool) -> dict[str, Any]:
+    text = f": {mention.text}" if source and mention.text else ""
+    region = {"startLine": mention.line}
+    place = {"artifactLocation": _artifact(mention.path), "region": region}
+    return {
+        "ruleId": UNACCOUNTED,
+        "ruleIndex": index,
+        "level": "error",
+        "message": {"text": f"no rule explains this mention of a backend{text}"},
+        "locations": [{"physicalLocation": place}],
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    # A file's name need not be Unicode; it is quoted as its bytes.
+    return {"uri": quote(path.encode(errors="surrogateescape")), "uriBaseId": _ROOT}

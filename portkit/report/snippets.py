@@ -1,0 +1,149 @@
+"""The text at a place, before and after: what a report that may show source puts side by side.
+
+What comes after is what the finding itself writes; rustfmt, and what other findings write around
+it, are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from portkit.finding import Status
+from portkit.report.model import identified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from portkit.finding import Finding, NewFile
+    from portkit.scan import Scan
+    from portkit.source import Source
+
+CONTEXT: Final = 3
+"""How many lines stand around a change."""
+LONGEST: Final = 240
+"""How many lines of one place are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that stand together.
+
+    Attributes:
+        before: the file as it is; empty for one that the port adds.
+        after: the file as it will be; empty where nothing changes.
+        line: the number of the first line that is part of ``before``, or of ``after`` for a file
+            that the port adds.
+        lines: each after a space, a ``-`` or a ``+``, as in a unified diff, or after a ``=`` where
+            it is part of a place at which nothing changes.
+        left_out: how many more lines there are that are not shown.
+    """
+
+    before: str
+    after: str
+    line: int
+    lines: tuple[str, ...]
+    left_out: int = 0
+
+
+def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
+    """Return what there is to show, by the place's identity; places without any text are left out.
+
+    A file that is left alone as a whole is not shown.
+    """
+    sources = scan.port.workspace.sources
+    found = {i: tuple(_hunks(f, sources.get(f.path))) for i, f in identified(scan.findings)}
+    return {identity: hunks for identity, hunks in found.items() if hunks}
+
+
+def _hunks(finding: Finding, source: Source | None) -> Iterator[Hunk]:
+    if finding.status is Status.TODO:
+        copied, *added = finding.files() or (None,)
+        if copied is not None:
+            yield from _copy(copied, source) if source is not None else (_new_file(copied),)
+        yield from (_new_file(file) for file in added if file is not None)
+    if source is None:
+        return
+    if finding.edits:
+        yield from _edited(finding, source)
+    elif finding.status is not Status.TODO and not _is_whole(finding, source):
+        first, _ = source.position(finding.span.start)
+        last, _ = source.position(max(finding.span.end - 1, finding.span.start))
+        start = max(first - CONTEXT, 1)
+        text = _text(source, start, min(last + CONTEXT, len(source.line_starts)))
+        lines = (f"{' ='[first <= n <= last]}{line}" for n, line in enumerate(text, start))
+        yield _cut(Hunk(source.path, "", start, tuple(lines)))
+
+
+def _is_whole(finding: Finding, source: Source) -> bool:
+    return finding.span.start == 0 and finding.span.end >= len(source.data)
+
+
+def _edited(finding: Finding, source: Source) -> Iterator[Hunk]:
+    """Yield the changes in the lines that they touch."""
+    edits = sorted(finding.edits)
+    first, _ = source.position(min(finding.span.start, edits[0].start))
+    last, _ = source.position(max(finding.span.end, *(edit.end for edit in edits)))
+    first, last = max(first - CONTEXT, 1), min(last + CONTEXT, len(source.line_starts))
+    start = at = source.line_starts[first - 1]
+    end = source.line_starts[last] if last < len(source.line_starts) else len(source.data)
+    parts = []
+    for edit in edits:
+        parts += [source.text(at, edit.start), edit.text]
+        at = edit.end
+    after = "".join([*parts, source.text(at, end)])
+    before = source.text(start, end)
+    yield from _compared(_lines(before), _lines(after), first, source.path, source.path)
+
+
+def _copy(file: NewFile, source: Source) -> Iterator[Hunk]:
+    """Yield where a copy differs from what it is copied from."""
+    before = _lines(source.text(0, len(source.data)))
+    yield from _compared(before, _lines(file.text), 1, source.path, file.path)
+
+
+def _new_file(file: NewFile) -> Hunk:
+    return _cut(Hunk("", file.path, 1, tuple(f"+{line}" for line in _lines(file.text))))
+
+
+def _compared(
+    before: Sequence[str], after: Sequence[str], first: int, old: str, new: str
+) -> Iterator[Hunk]:
+    matcher = SequenceMatcher(None, before, after)
+    room = LONGEST
+    groups = list(matcher.get_grouped_opcodes(CONTEXT))
+    for number, group in enumerate(groups, 1):
+        lines: list[str] = []
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                lines += [f" {line}" for line in before[i1:i2]]
+            else:
+                lines += [f"-{line}" for line in before[i1:i2]]
+                lines += [f"+{line}" for line in after[j1:j2]]
+        hunk = _cut(Hunk(old, new, first + group[0][1], tuple(lines)), room)
+        room -= len(hunk.lines)
+        if room <= 0 and number < len(groups):
+            rest = sum(max(g[-1][2] - g[0][1], g[-1][4] - g[0][3]) for g in groups[number:])
+            yield Hunk(old, new, hunk.line, hunk.lines, hunk.left_out + rest)
+            return
+        yield hunk
+
+
+def _cut(hunk: Hunk, room: int = LONGEST) -> Hunk:
+    left_out = len(hunk.lines) - room
+    if left_out <= 0:
+        return hunk
+    return Hunk(hunk.before, hunk.after, hunk.line, tuple(islice(hunk.lines, room)), left_out)
+
+
+def _text(source: Source, first: int, last: int) -> list[str]:
+    starts = source.line_starts
+    end = starts[last] if last < len(starts) else len(source.data)
+    return _lines(source.text(starts[first - 1], end))
+
+
+def _lines(text: str) -> list[str]:
+    """Split at newlines alone: ``str.splitlines`` knows more line ends than a Rust compiler."""
+    return text.removesuffix("\n").split("\n")

@@ -1,0 +1,178 @@
+"""The work plan: what a person must still look at or write, in phases, as a checklist.
+
+On a tree with nothing ported it is the plan of the whole port. What a person must do is one task
+for each rule and reason; what ``portkit apply`` writes is one task a phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from portkit.explain import pages
+from portkit.report.effort import BY_HAND, assumption, effort, hours
+from portkit.report.markdown import code, escaped
+from portkit.report.model import State
+from portkit.report.phases import phase_of, phases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from portkit.report.model import Report, Site
+    from portkit.report.phases import Phase
+
+_TEST_FOLDERS: Final = ("tests", "examples", "benches")
+
+
+class Priority(StrEnum):
+    """How much depends on a task."""
+
+    HIGH = "high"
+    """Something is missing until a person writes it."""
+    MEDIUM = "medium"
+    """Something may be wrong in what users run."""
+    LOW = "low"
+    """Something may be wrong in a test, an example or a benchmark."""
+    NONE = "portkit does it"
+    """No person is needed."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to do.
+
+    Attributes:
+        what: in the imperative.
+        why: the rule's reason.
+        verify: how to see that it is done.
+        priority: how much depends on it.
+        minutes: what it is taken to cost a person.
+        done: whether the tree shows that it is done.
+        sites: where.
+    """
+
+    what: str
+    why: str
+    verify: str
+    priority: Priority
+    minutes: int
+    done: bool
+    sites: tuple[Site, ...]
+
+    @property
+    def count(self) -> int:
+        """How many places it is about."""
+        return len(self.sites)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A phase with its tasks, the most pressing first."""
+
+    phase: Phase
+    tasks: tuple[Task, ...]
+
+    @property
+    def minutes(self) -> int:
+        """What the tasks are taken to cost a person."""
+        return sum(task.minutes for task in self.tasks)
+
+
+def work_plan(report: Report) -> tuple[Stage, ...]:
+    """Return the phases that have anything to do, in their order."""
+    order = phases(report.codebase)
+    grouped: dict[Phase, list[Site]] = {phase: [] for phase in order}
+    for site in report.sites:
+        phase = phase_of(site, order)
+        if phase is not None and site.state is not State.NOTHING:
+            grouped[phase].append(site)
+    return tuple(
+        Stage(phase, tuple(_tasks(report, phase, sites)))
+        for phase, sites in grouped.items()
+        if sites
+    )
+
+
+def work_plan_markdown(report: Report) -> str:
+    """Return the plan as a checklist in Markdown, with a newline at its end."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _tasks(report: Report, phase: Phase, sites: Iterable[Site]) -> Iterator[Task]:
+    titles = {page.code: page.title for page in pages()}
+    grouped: dict[tuple[Priority, str, str, str], list[Site]] = {}
+    mechanical: list[Site] = []
+    for site in sites:
+        if site.state in (State.MECHANICAL, State.PORTED):
+            mechanical.append(site)
+        else:
+            key = (_priority(site), site.code, site.construct, site.message)
+            grouped.setdefault(key, []).append(site)
+    if mechanical:
+        todo = [site for site in mechanical if site.state is State.MECHANICAL]
+        where = "" if report.root == "." else f" {report.root}"
+        yield Task(
+            what=f"write {_places(len(todo))}"
+            if todo
+            else f"{_places(len(mechanical))} are ported",
+            why="ROCm's side follows from the CUDA side; by hand it would take about"
+            f" {hours(BY_HAND * len(mechanical))}",
+            verify=f"portkit apply{where} --check",
+            priority=Priority.NONE,
+            minutes=0,
+            done=not todo,
+            sites=tuple(mechanical),
+        )
+    for (priority, rule, construct, message), found in sorted(
+        grouped.items(), key=lambda item: (list(Priority).index(item[0][0]), item[0][1:])
+    ):
+        verb = "write" if found[0].state is State.MANUAL else "look at"
+        yield Task(
+            what=f"{verb} {construct}: {message}",
+            why=f"{rule}: {titles[rule]}",
+            verify=phase.verify,
+            priority=priority,
+            minutes=effort(found),
+            done=False,
+            sites=tuple(found),
+        )
+
+
+def _priority(site: Site) -> Priority:
+    if site.state is State.MANUAL:
+        return Priority.HIGH
+    tried = any(folder in site.path.split("/") for folder in _TEST_FOLDERS)
+    return Priority.LOW if tried else Priority.MEDIUM
+
+
+def _lines(report: Report) -> Iterator[str]:
+    stages = work_plan(report)
+    yield f"# {report.title}: the work plan of the port to {report.vendor}"
+    yield ""
+    left = [s for stage in stages for task in stage.tasks if not task.done for s in task.sites]
+    person = sum(site.state in (State.MANUAL, State.REVIEW) for site in left)
+    yield (
+        f"{_places(person)} for a person, about {hours(effort(left))};"
+        f" {_places(len(left) - person)} for `portkit apply`. {assumption()}"
+    )
+    for number, stage in enumerate(stages, 1):
+        cost = f" ({hours(stage.minutes)})" if stage.minutes else ""
+        yield from ("", f"## {number}. {stage.phase.title}{cost}", "")
+        for task in stage.tasks:
+            yield from _task(task)
+    yield from ("", "## At the end", "", "- [ ] `portkit verify` passes every step")
+
+
+def _task(task: Task) -> Iterator[str]:
+    cost = f", {hours(task.minutes)}" if task.minutes else ""
+    yield f"- [{'x' if task.done else ' '}] {escaped(task.what)} ({task.priority}{cost})"
+    yield f"  - why: {escaped(task.why.replace('``', ''))}"
+    yield f"  - verify: `{task.verify}`"
+    if task.priority is not Priority.NONE:
+        for site in task.sites:
+            yield f"  - `{site.position}` `{code(site.symbol)}` {site.id}"
+
+
+def _places(number: int) -> str:
+    return f"{number} place{'' if number == 1 else 's'}"

@@ -1,0 +1,166 @@
+"""The sources of kernels in scan and apply: what is said of them, what is written, and when."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apply_support import picture
+from cli_support import add_file, commit, invoke, make_candle
+from hipify.test_hipify_crate import SOURCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CUDA = "candle-kernels/src"
+HIP = "candle-rocm-kernels/src"
+CUSTOM = "candle-examples/examples/custom-ops/kernels"
+# Inline PTX is for a person; the shuffle is rewritten.
+FILL = SOURCE["src/fill.cu"] + 'void f() { asm("trap;"); }\n'
+LAYERNORM = "__global__ void norm(float *x) { *x = __shfl_sync(0xffffffff, *x, 0); }\n"
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    # A version of which the profile does not know how many places there must be.
+    root = make_candle(tmp_path / "candle", version="0.11.9")
+    manifest = '[package]\nname = "candle-kernels"\nversion = "0.11.1"\n'
+    add_file(root, "candle-kernels/Cargo.toml", manifest.encode())
+    for path, text in (SOURCE | {"src/fill.cu": FILL}).items():
+        add_file(root, f"candle-kernels/{path}", text.encode())
+    add_file(root, f"{CUSTOM}/layernorm_kernels.cu", LAYERNORM.encode())
+    commit(root)
+    return root
+
+
+def sites(candle: Path, *options: str) -> list[dict[str, Any]]:
+    done = invoke("scan", candle, "--format", "json", *options)
+    assert done.code == 0, done.err
+    found: list[dict[str, Any]] = json.loads(done.out)["sites"]
+    return found
+
+
+def kernels(candle: Path) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return what is said of each place in the kernels' sources."""
+    return {
+        (site["code"], f"{site['path']}:{site['line']}"): (site["applicability"], site["status"])
+        for site in sites(candle, "--kernels", "--select", "PH")
+    }
+
+
+def apply(candle: Path, *options: str) -> str:
+    done = invoke("apply", candle, "--no-format", "--allow-dirty", *options)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def no_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def translate(*_: object) -> None:
+        raise AssertionError("a kernel is translated")
+
+    monkeypatch.setattr("portkit.hipify.translated.translate", translate)
+
+
+def test_a_scan_lists_the_places_in_the_cuda_sources_when_asked(candle: Path) -> None:
+    assert not [site for site in sites(candle) if site["code"].startswith("PH")]
+    found = kernels(candle)
+    assert found["PH102", f"{CUDA}/fill.cu:1"] == ("safe", "todo")
+    assert found["PH203", f"{CUDA}/fill.cu:3"] == ("manual", "none")
+    assert found["PH105", f"{CUSTOM}/layernorm_kernels.cu:1"] == ("safe", "todo")
+    assert {path.partition(":")[0] for _, path in found} == {
+        *(f"candle-kernels/{path}" for path in SOURCE if path.endswith((".cu", ".cuh"))),
+        f"{CUSTOM}/layernorm_kernels.cu",
+    }
+
+
+def test_a_scan_translates_nothing_unless_asked(
+    candle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        no_translation(patch)
+        pristine = sites(candle)
+    assert [site["path"] for site in pristine if site["code"] == "PK103"].count(
+        "candle-rocm-kernels"
+    ) == 1
+    apply(candle)
+    no_translation(monkeypatch)
+    assert not [site for site in sites(candle) if site["status"] == "todo"]
+    assert "a kernel is translated" in invoke("scan", candle, "--kernels").err
+
+
+def test_apply_writes_the_hip_sources_and_says_what_is_left(candle: Path) -> None:
+    before = picture(candle)
+    said = apply(candle)
+    assert f"{CUDA}/fill.cu:3\n" in said
+    after = picture(candle)
+    for path in (f"{CUDA}/fill.cu", f"{CUSTOM}/layernorm_kernels.cu"):
+        assert after[path] == before[path]
+    assert (candle / HIP / "fill.hip").read_text().startswith('#include "hipx.h"\n')
+    layernorm = (candle / CUSTOM / "layernorm_kernels.hip").read_text()
+    assert layernorm.endswith("{ *x = hipx::shfl(*x, 0); }\n")
+    # The headers that it includes, all of them, and none that it does not.
+    headers = {path.name for path in (candle / CUSTOM).glob("*.h")}
+    assert {"hipx.h", "hipx_warp.h"} <= headers
+    assert "hipx_wmma.h" not in headers
+
+
+def test_what_stands_is_ported_and_stays(candle: Path) -> None:
+    todo = kernels(candle)
+    apply(candle)
+    ported = kernels(candle)
+    assert ported == {
+        place: (applicability, "none" if applicability == "manual" else "ported")
+        for place, (applicability, _) in todo.items()
+    }
+    before = picture(candle)
+    assert "Nothing to write" in apply(candle)
+    assert picture(candle) == before
+
+
+@pytest.mark.parametrize(
+    "path", [f"{HIP}/fill.hip", f"{HIP}/hipx_warp.h", f"{CUSTOM}/layernorm_kernels.hip"]
+)
+def test_a_file_that_was_taken_out_comes_back_alone(candle: Path, path: str) -> None:
+    apply(candle)
+    before = picture(candle)
+    (candle / path).unlink()
+    assert [s["path"] for s in sites(candle) if s["status"] == "todo"] == [path]
+    apply(candle)
+    assert picture(candle) == before
+
+
+@pytest.mark.parametrize("path", [f"{HIP}/fill.hip", f"{CUSTOM}/hipx.h"])
+def test_what_a_person_changed_is_kept_unless_regenerated(candle: Path, path: str) -> None:
+    apply(candle)
+    before = picture(candle)
+    with (candle / path).open("a") as file:
+        file.write("// mine\n")
+    changed = picture(candle)
+    found = [s for s in sites(candle, "--kernels") if s["path"] == path]
+    assert [(s["code"], s["applicability"], s["status"]) for s in found] == [
+        ("PK103", "review", "ported")
+    ]
+    apply(candle)
+    assert picture(candle) == changed
+    apply(candle, "--regenerate")
+    assert picture(candle) == before
+
+
+def test_a_cuda_source_that_changed_shows_in_its_translation(candle: Path) -> None:
+    apply(candle)
+    with (candle / CUDA / "fill.cu").open("a") as file:
+        file.write("// upstream has changed\n")
+    found = [s for s in sites(candle, "--kernels") if s["path"] == f"{HIP}/fill.hip"]
+    assert [(s["applicability"], s["status"]) for s in found] == [("review", "ported")]
+
+
+def test_a_link_in_place_of_a_hip_source_is_not_followed(candle: Path, tmp_path: Path) -> None:
+    apply(candle)
+    commit(candle)
+    outside = tmp_path / "outside"
+    outside.write_text("mine\n")
+    (candle / HIP / "fill.hip").unlink()
+    (candle / HIP / "fill.hip").symlink_to(outside)
+    done = invoke("apply", candle, "--no-format", "--allow-dirty")
+    assert (done.code, outside.read_text()) == (15, "mine\n")

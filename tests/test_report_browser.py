@@ -1,0 +1,346 @@
+"""The HTML report in a browser: what it shows, what keys and clicks do, and what it may not do.
+
+The tests leave pictures in ``build/screenshots`` for people to look at. They need Chromium; the
+last two need what ``ci/browser-tools`` installs as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser_support import Browser, find_browser
+from report_support import CODES, EVERY_KIND, made
+
+from portkit.cache import cache_folder
+from portkit.report.html import html
+from portkit.report.snippets import Hunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.report.model import Site
+
+PROGRAM = find_browser()
+pytestmark = pytest.mark.skipif(
+    PROGRAM is None, reason="no Chromium (install one, or name it with PORTKIT_CHROMIUM)"
+)
+PICTURES = Path(__file__).parents[1] / "build" / "screenshots"
+TOOLS = cache_folder() / "browser-tools" / "node_modules"
+LINES = (
+    " impl Device {",
+    '-    const NAME: &str = "cuda"; // the first',
+    '+    const NAME: &str = "rocm"; // the first',
+    "+    fn added<'a>(x: &'a u8) -> Self { todo!(0x1F) }",
+    " }",
+)
+HUNKS = {
+    EVERY_KIND[0].id: (Hunk("a/x.rs", "a/x.rs", 7, LINES), Hunk("a/x.rs", "a/x.rs", 40, LINES, 9)),
+    EVERY_KIND[5].id: (Hunk("Cargo.toml", "", 3, (" # a comment", '=cuda = ["x"]', " ")),),
+}
+MANY = 5_000
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    assert PROGRAM is not None
+    with Browser(PROGRAM, tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("pages") / "report.html"
+    place.write_text(html(made(*EVERY_KIND, unaccounted=2), HUNKS))
+    return place
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with very many places."""
+    place = tmp_path_factory.mktemp("pages") / "large.html"
+    place.write_text(html(made(*many()), {site.id: HUNKS[EVERY_KIND[0].id] for site in many()}))
+    return place
+
+
+def many() -> Iterator[Site]:
+    for number in range(MANY):
+        code = CODES[number % 7]
+        yield replace(
+            EVERY_KIND[number % 7],
+            path=f"a/src/file_{number % 300}.rs",
+            line=number + 1,
+            end_line=number + 1,
+            code=code,
+            symbol=f"symbol_{number}",
+            id=f"{code}-{number:08x}",
+        )
+
+
+def shown(browser: Browser) -> list[str]:
+    """Return the symbols or paths of the rows that are drawn."""
+    found: list[str] = browser.run(
+        "[...document.querySelectorAll('.item b')].map(row => row.textContent)"
+    )
+    return found
+
+
+def count(browser: Browser) -> str:
+    return str(browser.run("document.getElementById('count').value"))
+
+
+def chosen(browser: Browser) -> str:
+    """Return the identity of the place that is described."""
+    found = str(browser.run("document.querySelector('#detail h3 a').getAttribute('href')"))
+    return found.removeprefix("#")
+
+
+def test_it_opens_without_a_complaint_and_asks_for_nothing(browser: Browser, page: Path) -> None:
+    for scheme in ("light", "dark"):
+        browser.prefer(scheme)
+        browser.open(page)
+        browser.screenshot(PICTURES / f"report-{scheme}.png", whole=True)
+        assert browser.complaints() == []
+        assert browser.requests() == [page.as_uri()]
+    browser.prefer("light")
+    assert count(browser) == "7 places"
+    # What is most pressing is described first: the place that a person must write.
+    assert chosen(browser) == EVERY_KIND[5].id
+
+
+def test_a_link_leads_to_its_place(browser: Browser, page: Path) -> None:
+    browser.open(page, f"#{EVERY_KIND[0].id}")
+    assert chosen(browser) == EVERY_KIND[0].id
+    assert browser.run("document.querySelector('[aria-selected=true] b').textContent") == "x.rs:1"
+    browser.run(f"location.hash = '#{EVERY_KIND[4].id}'; new Promise(r => setTimeout(r, 50))")
+    assert chosen(browser) == EVERY_KIND[4].id
+    assert browser.run("document.activeElement.id") == "detail"
+    assert browser.complaints() == []
+
+
+def test_before_and_after_stand_side_by_side(browser: Browser, page: Path) -> None:
+    browser.open(page, f"#{EVERY_KIND[0].id}")
+    rows = browser.run(
+        "[...document.querySelectorAll('.diff tbody tr')].map(row => "
+        "[...row.cells].map(cell => cell.textContent))"
+    )
+    assert rows[:5] == [
+        ["7", "impl Device {", "impl Device {"],
+        ["8", LINES[1][1:], LINES[2][1:]],
+        ["", "", LINES[3][1:]],
+        ["9", "}", "}"],
+        ["…"],
+    ]
+    assert rows[5][0] == "40"
+    assert rows[-1] == ["9 more lines"]
+    marked = "[...document.querySelectorAll('.diff mark')].map(mark => mark.textContent)"
+    assert browser.run(marked)[:2] == ["cuda", "rocm"]
+    kinds = browser.run(
+        "[...document.querySelectorAll('.diff tbody:first-of-type .in span')]"
+        ".map(span => [span.className.slice(4), span.textContent])"
+    )
+    for kind in ("k const", "k fn", "t 'a", "t Self", "m todo!", "n 0x1F", "c // the first"):
+        assert kind.split(" ", 1) in kinds, kind
+    browser.screenshot(PICTURES / "place.png")
+    browser.open(page, f"#{EVERY_KIND[5].id}")
+    assert browser.run("document.querySelectorAll('.diff thead th').length") == 2
+    assert browser.run("document.querySelector('.diff .here .text').textContent") == 'cuda = ["x"]'
+
+
+def test_filters_narrow_the_list(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.click("#text")
+    browser.write("Y.RS look nothing")
+    assert count(browser) == "0 of 7 places"
+    assert browser.run("document.querySelector('.empty').textContent").startswith("No place fits")
+    browser.run("document.getElementById('text').select()")
+    browser.write("Y.RS pk403")
+    assert count(browser) == "1 of 7 places"
+    browser.click("#clear")
+    assert count(browser) == "7 places"
+    for box, value, left in (("rule", "PK401", 1), ("crate", "a/b", 2), ("crate", ".", 1)):
+        browser.run(
+            f"(s => {{ s.value = '{value}'; s.dispatchEvent(new Event('input')); }})"
+            f"(document.getElementById('{box}'))"
+        )
+        assert count(browser) == f"{left} of 7 places", (box, value)
+        browser.click("#clear")
+    for state, left in (("manual", 1), ("review", 3), ("mechanical", 1), ("ported", 1)):
+        browser.click(f"input[value={state}]")
+        assert count(browser) == f"{7 - left} of 7 places", state
+        browser.click("#clear")
+
+
+def test_the_summary_and_the_map_lead_to_the_list(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.click(".card.review")
+    assert count(browser) == "3 of 7 places"
+    browser.click("[data-crate='a/b']")
+    assert count(browser) == "2 of 7 places"
+    assert shown(browser) == ["y.rs:4", "y.rs:5"]
+    browser.click(".map:not([hidden]) [data-path='Cargo.toml'] rect")
+    assert count(browser) == "1 of 7 places"
+    assert chosen(browser) == EVERY_KIND[5].id
+    browser.click("[data-map='1']")
+    assert browser.run("[...document.querySelectorAll('.map')].map(map => map.hidden)") == [
+        True,
+        False,
+    ]
+
+
+def test_keys(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.press("/")
+    assert browser.run("document.activeElement.id") == "text"
+    browser.write("x.rs")
+    assert count(browser) == "4 of 7 places"
+    browser.press("Escape")
+    assert browser.run("document.activeElement.id") == "list"
+    steps = (("Home", 0), ("ArrowDown", 1), ("j", 2), ("End", 6), ("k", 2), ("ArrowUp", 1))
+    for key, index in steps:
+        browser.press(key)
+        assert chosen(browser) == EVERY_KIND[index].id, key
+    browser.press("Enter")
+    assert browser.run("document.activeElement.id") == "detail"
+    browser.press("c")
+    assert count(browser) == "7 places"
+    browser.press("?")
+    assert browser.run("document.getElementById('help').open")
+    browser.screenshot(PICTURES / "keys.png")
+    browser.press("j")
+    assert chosen(browser) == EVERY_KIND[1].id
+
+
+def test_the_theme_is_switched_and_remembered(browser: Browser, page: Path) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    browser.prefer("light")
+    browser.open(page)
+    assert browser.run(colour) == "rgb(255, 255, 255)"
+    browser.press("t")
+    dark = browser.run(colour)
+    assert dark != "rgb(255, 255, 255)"
+    browser.open(page)
+    assert browser.run(colour) == dark
+    browser.press("t")
+    assert browser.run(colour) == "rgb(255, 255, 255)"
+    browser.run("localStorage.clear()")
+
+
+def test_a_task_stays_ticked(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.run("document.querySelectorAll('details').forEach(stage => stage.open = true)")
+    browser.screenshot(PICTURES / "plan.png", whole=True)
+    browser.click("[data-task]:not(:checked)")
+    ticked = "[...document.querySelectorAll('[data-task]')].map(box => box.checked)"
+    before = browser.run(ticked)
+    browser.open(page)
+    assert browser.run(ticked) == before
+    assert before.count(True) == 1
+    browser.run("localStorage.clear()")
+
+
+def test_thousands_of_places_are_drawn_as_they_are_needed(browser: Browser, large: Path) -> None:
+    started = time.monotonic()
+    browser.open(large)
+    assert count(browser) == f"{MANY} places"
+    seconds = time.monotonic() - started
+    assert len(shown(browser)) < 60
+    browser.run("(l => { l.scrollTop = l.scrollHeight; })(document.getElementById('list'))")
+    browser.settle()
+    assert shown(browser)[-1] == f"file_{(MANY - 1) % 300}.rs:{MANY}"
+    typed = browser.run(
+        "(() => { const t = performance.now(); const box = document.getElementById('text');"
+        " box.value = 'symbol_4999'; box.dispatchEvent(new Event('input')); "
+        " return performance.now() - t; })()"
+    )
+    assert count(browser) == f"1 of {MANY} places"
+    # A person takes up to 100 ms for at once (Miller 1968); the machine may be busy.
+    assert typed < 500, f"a letter takes {typed:.0f} ms"
+    assert seconds < 10, f"opening takes {seconds:.1f} s"
+    browser.screenshot(PICTURES / "large.png")
+
+
+def test_it_fits_a_small_window(browser: Browser, page: Path) -> None:
+    try:
+        browser.resize(360, 800)
+        browser.open(page, f"#{EVERY_KIND[0].id}")
+        assert browser.run("document.documentElement.scrollWidth") <= 360
+        browser.screenshot(PICTURES / "small.png", whole=True)
+    finally:
+        browser.resize(1400, 900)
+
+
+def test_it_can_be_printed(browser: Browser, page: Path, large: Path) -> None:
+    browser.open(page)
+    browser.run(
+        "addEventListener('beforeprint', () => {"
+        " window.printed = document.querySelectorAll('.printed-place').length; }); 0"
+    )
+    printed = browser.pdf()
+    (PICTURES / "report.pdf").write_bytes(printed)
+    assert printed.startswith(b"%PDF-")
+    assert browser.run("window.printed") == len(EVERY_KIND)
+    assert browser.run("document.getElementById('printed').hidden")
+    browser.open(large)
+    browser.run("dispatchEvent(new Event('beforeprint')); 0")
+    assert browser.run("document.querySelectorAll('#printed > p').length") == MANY
+
+
+def test_text_of_the_tree_is_text(browser: Browser, tmp_path: Path) -> None:
+    evil = "<img src=x onerror='window.hurt=1'></script><script>window.hurt=1</script>"
+    bad = replace(EVERY_KIND[0], symbol=evil, message=evil, construct=evil, detail=evil)
+    place = tmp_path / "evil.html"
+    place.write_text(html(made(bad), {bad.id: (Hunk(evil, "", 1, (f" {evil}",)),)}))
+    browser.open(place)
+    assert browser.run("window.hurt === undefined")
+    assert browser.run("document.querySelector('.message').textContent") == evil
+    assert browser.run("document.querySelectorAll('img').length") == 0
+    assert browser.complaints() == []
+
+
+@pytest.mark.skipif(
+    not (TOOLS / "axe-core").is_dir(), reason="no axe-core (ci/browser-tools installs it)"
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible(browser: Browser, page: Path, scheme: str) -> None:
+    browser.prefer(scheme)
+    try:
+        browser.open(page, f"#{EVERY_KIND[0].id}")
+        browser.run("document.querySelectorAll('details').forEach(stage => stage.open = true)")
+        browser.run((TOOLS / "axe-core" / "axe.min.js").read_text() + "; 0")
+        found = browser.run(
+            "axe.run().then(result => [result.passes.length, result.violations.map("
+            "v => [v.id, v.impact, v.nodes.map(node => node.html)])])"
+        )
+    finally:
+        browser.prefer("light")
+    passed, violations = found
+    assert passed > 20
+    assert violations == []
+
+
+@pytest.mark.skipif(
+    not (TOOLS / "html-validate").is_dir() or shutil.which("node") is None,
+    reason="no html-validate (ci/browser-tools installs it)",
+)
+def test_it_is_valid_html(page: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"extends": ["html-validate:standard"], "root": True}))
+    done = subprocess.run(
+        ["node", TOOLS / "html-validate" / "bin" / "html-validate.mjs", "--config", settings, page],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NO_COLOR": "1"},
+    )
+    said = re.sub(re.escape(str(page)), "report.html", done.stdout + done.stderr)
+    assert done.returncode == 0, said

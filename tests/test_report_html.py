@@ -1,0 +1,185 @@
+"""The HTML report as text: its figures, what it leaves out, what it may not do."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cli_support import invoke, make_candle
+from report_support import EVERY_KIND, SECRET, made
+
+from portkit.report.html import html
+from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
+from portkit.report.model import State
+from portkit.report.snippets import Hunk
+from portkit.report.treemap import Box, squarified
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HUNKS = {EVERY_KIND[0].id: (Hunk("a/x.rs", "a/x.rs", 1, (f"-{SECRET}", "+let rocm = 1;")),)}
+# HTML 5.2, section 8.1.2: elements that have no end tag.
+VOID = {"meta", "input", "link", "br", "img", "hr"}
+
+
+class Tags(HTMLParser):
+    """Checks that each element is closed in its place, and keeps what it needs to be asked."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name in ("src", "href", "srcset", "action", "data"):
+                self.addresses.append(value or "")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def carried(page: str) -> dict[str, Any]:
+    """Return the data that a page carries for its script."""
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    found: dict[str, Any] = json.loads(match.group(1))
+    return found
+
+
+def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
+    candle = make_candle(tmp_path / "candle")
+    document = json.loads(invoke("scan", candle, "--format", "json").out)
+    page = invoke("scan", candle, "--format", "html").out
+    data = carried(page)
+    assert data["summary"] == document["summary"]
+    shown = {"state", "crate", "hunks"}
+    assert [{k: v for k, v in s.items() if k not in shown} for s in data["sites"]] == document[
+        "sites"
+    ]
+    cards = dict(re.findall(r'data-state="(\w+)".*?<b>(\d+)</b>', page))
+    assert cards.keys() == set(State)
+    assert sum(map(int, cards.values())) == document["summary"]["sites"]
+    # By hand, from the small candle: five places that are mechanical, one to look at, and the two
+    # crates that a port adds to any tree.
+    applicability = document["summary"]["applicability"]
+    assert int(cards["review"]) == applicability["review"] == 1
+    assert int(cards["mechanical"]) == applicability["safe"]
+    assert int(cards["nothing"]) == applicability.get("keep", 0)
+    row = re.search(r"<tfoot>.*?</tfoot>", page, re.DOTALL)
+    assert row is not None
+    assert re.findall(r">(\d+)</td>", row.group()) == [*cards.values(), str(len(data["sites"]))]
+
+
+@pytest.mark.parametrize("source", [True, False])
+def test_the_page_is_one_well_formed_file(source: bool) -> None:
+    page = html(made(*EVERY_KIND, unaccounted=2), HUNKS, source=source)
+    tags = Tags(page)
+    assert len(tags.ids) == len(set(tags.ids))
+    assert tags.addresses
+    assert all(address.startswith("#") for address in tags.addresses)
+    targets = {*tags.ids, *(site.id for site in EVERY_KIND)}
+    assert {address[1:] for address in tags.addresses} <= targets
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?://|@import|url\(", page)
+
+
+@pytest.mark.parametrize("source", [True, False])
+def test_source_is_left_out_where_it_is_not_wanted(source: bool) -> None:
+    page = html(made(*EVERY_KIND, unaccounted=1), HUNKS, source=source)
+    assert (SECRET in page) is source
+    assert any("hunks" in site for site in carried(page)["sites"]) is source
+
+
+def test_what_the_tree_says_cannot_become_part_of_the_page() -> None:
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)> & \u2028"
+    bad = replace(
+        EVERY_KIND[2], path=f"a/{evil}.rs", symbol=evil, message=evil, construct=evil, detail=evil
+    )
+    hunks = {bad.id: (Hunk(evil, evil, 1, (f"+{evil}",)),)}
+    page = html(made(bad, EVERY_KIND[5], unaccounted=1), hunks)
+    Tags(page)
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert carried(page)["sites"][0]["message"] == evil
+
+
+def test_the_same_report_makes_the_same_page() -> None:
+    report = made(*EVERY_KIND, unaccounted=1)
+    assert html(report, HUNKS) == html(report, dict(HUNKS))
+
+
+def test_a_report_without_places_is_a_page_too() -> None:
+    page = html(made())
+    Tags(page)
+    assert "There is nothing to do." in page
+    assert "Nothing is left." in page
+
+
+# --- the map -----------------------------------------------------------------------------------
+
+
+def test_the_map_s_areas_are_the_counts() -> None:
+    crates = workspace_map(made(*EVERY_KIND))
+    assert {crate.path: crate.count for crate in crates} == {".": 1, "a": 4, "a/b": 2}
+    unit = WIDTH * HEIGHT / len(EVERY_KIND)
+    for crate in crates:
+        assert crate.box.width * crate.box.height == pytest.approx(unit * crate.count)
+        assert sum(file.count for file in crate.files) == crate.count
+        for file in crate.files:
+            assert sum(part.count for part in file.slices) == file.count
+    assert sum(crate.count for crate in workspace_map(made(*EVERY_KIND), settled=False)) == 6
+
+
+def area(box: Box) -> float:
+    return box.width * box.height
+
+
+def test_boxes_fill_their_frame_and_do_not_overlap() -> None:
+    weights = [40.0, 30, 20, 10, 5, 5, 3, 2, 1, 1, 1]
+    frame = Box(10, 20, 600, 300)
+    boxes = squarified(weights, frame)
+    for weight, box in zip(weights, boxes, strict=True):
+        assert area(box) == pytest.approx(area(frame) * weight / sum(weights))
+        assert frame.x - 1e-6 <= box.x <= box.x + box.width <= frame.x + frame.width + 1e-6
+        assert frame.y - 1e-6 <= box.y <= box.y + box.height <= frame.y + frame.height + 1e-6
+    for i, one in enumerate(boxes):
+        for other in boxes[i + 1 :]:
+            wide = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
+            high = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
+            assert wide < 1e-6 or high < 1e-6
+
+
+def test_boxes_are_those_of_the_paper() -> None:
+    """The example of "Squarified Treemaps", 6, 6, 4, 3, 2, 2, 1 in 6 by 4, worked out by hand."""
+    boxes = squarified([6, 6, 4, 3, 2, 2, 1], Box(0, 0, 6, 4))
+    assert [(round(b.width, 2), round(b.height, 2)) for b in boxes] == [
+        (3, 2),
+        (3, 2),
+        (1.71, 2.33),
+        (1.29, 2.33),
+        (1.2, 1.67),
+        (1.2, 1.67),
+        (0.6, 1.67),
+    ]
+
+
+def test_a_box_without_room_is_no_defect() -> None:
+    assert [area(box) for box in squarified([2, 1], Box(0, 0, 0, 4))] == [0, 0]
+    assert squarified([], Box(0, 0, 1, 1)) == []
