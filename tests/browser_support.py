@@ -112,13 +112,17 @@ class Browser:
     def open(self, page: Path, fragment: str = "") -> None:
         """Open a file and wait until it is loaded."""
         # A page that differs in its fragment alone would not be loaded anew.
-        self._navigate("about:blank")
-        self._navigate(page.as_uri() + fragment)
+        self._load("Page.navigate", url="about:blank")
+        self._load("Page.navigate", url=page.as_uri() + fragment)
 
-    def _navigate(self, address: str) -> None:
+    def reload(self) -> None:
+        """Load the page anew, with what it has stored."""
+        self._load("Page.reload")
+
+    def _load(self, method: str, **parameters: object) -> None:
         self.settle()
         self.events.clear()
-        self.ask("Page.navigate", url=address)
+        self.ask(method, **parameters)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._receive()
 

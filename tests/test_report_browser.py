@@ -94,6 +94,13 @@ def shown(browser: Browser) -> list[str]:
     return found
 
 
+def forget(browser: Browser, page: Path) -> None:
+    """Open a page that nothing is remembered of."""
+    browser.open(page)
+    browser.run("localStorage.clear()")
+    browser.reload()
+
+
 def count(browser: Browser) -> str:
     return str(browser.run("document.getElementById('count').value"))
 
@@ -222,30 +229,27 @@ def test_keys(browser: Browser, page: Path) -> None:
 
 def test_the_theme_is_switched_and_remembered(browser: Browser, page: Path) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
-    browser.prefer("light")
-    browser.open(page)
+    forget(browser, page)
     assert browser.run(colour) == "rgb(255, 255, 255)"
     browser.press("t")
     dark = browser.run(colour)
     assert dark != "rgb(255, 255, 255)"
-    browser.open(page)
+    browser.reload()
     assert browser.run(colour) == dark
     browser.press("t")
     assert browser.run(colour) == "rgb(255, 255, 255)"
-    browser.run("localStorage.clear()")
 
 
 def test_a_task_stays_ticked(browser: Browser, page: Path) -> None:
-    browser.open(page)
+    forget(browser, page)
     browser.run("document.querySelectorAll('details').forEach(stage => stage.open = true)")
     browser.screenshot(PICTURES / "plan.png", whole=True)
     browser.click("[data-task]:not(:checked)")
     ticked = "[...document.querySelectorAll('[data-task]')].map(box => box.checked)"
     before = browser.run(ticked)
-    browser.open(page)
+    browser.reload()
     assert browser.run(ticked) == before
     assert before.count(True) == 1
-    browser.run("localStorage.clear()")
 
 
 def test_thousands_of_places_are_drawn_as_they_are_needed(browser: Browser, large: Path) -> None:

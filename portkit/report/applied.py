@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,10 @@ from portkit.finding import Applicability, Status
 from portkit.report.terminal import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from portkit.apply import Change
     from portkit.plan import Plan
-    from portkit.report.model import Report, Site
+    from portkit.report.model import Report
     from portkit.report.terminal import Terminal
 
 
@@ -55,7 +55,7 @@ def _lines(report: Report, plan: Plan, terminal: Terminal, *, written: bool) -> 
 
 
 def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterator[str]:
-    changes = {change.path: change for change in plan.changes}
+    line_after = _lines_after(plan)
     for wanted, title in (
         (Applicability.MANUAL, "Left for a person to write"),
         (Applicability.REVIEW, "For a person to look at"),
@@ -66,7 +66,7 @@ def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterato
         yield terminal.notable(f"{title} ({_number(len(sites), 'place')}):")
         grouped: dict[tuple[str, str], list[str]] = {}
         for site in sites:
-            position = f"{site.path}:{_line_after(site, changes.get(site.path))}"
+            position = f"{site.path}:{line_after(site.path, site.line)}"
             grouped.setdefault((site.code, site.message), []).append(position)
         for (code, message), positions in sorted(grouped.items()):
             yield from wrapped(f"  {code} {message}", terminal.width, "      ")
@@ -74,16 +74,26 @@ def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterato
                 yield terminal.dim(f"      {position}")
 
 
-def _line_after(site: Site, change: Change | None) -> int:
-    """Return the line at which a place stands after a change to its file."""
-    if change is None or change.before is None:
-        return site.line
-    before, after = change.before.split(b"\n"), change.after.split(b"\n")
-    at = site.line - 1
-    for _, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if i1 <= at < i2:
-            return min(j1 + at - i1, max(j2 - 1, j1)) + 1
-    return site.line
+def _lines_after(plan: Plan) -> Callable[[str, int], int]:
+    """Return a function from a path and a line before the changes to the line after them."""
+    changes = {change.path: change for change in plan.changes}
+
+    @functools.cache
+    def blocks(path: str) -> Sequence[tuple[str, int, int, int, int]]:
+        change = changes.get(path)
+        if change is None or change.before is None:
+            return ()
+        before, after = change.before.split(b"\n"), change.after.split(b"\n")
+        return SequenceMatcher(None, before, after).get_opcodes()
+
+    def line_after(path: str, line: int) -> int:
+        at = line - 1
+        for _, i1, i2, j1, j2 in blocks(path):
+            if i1 <= at < i2:
+                return min(j1 + at - i1, max(j2 - 1, j1)) + 1
+        return line
+
+    return line_after
 
 
 def _number(count: int, noun: str) -> str:

@@ -6,6 +6,7 @@ for each rule and reason; what ``portkit apply`` writes is one task a phase.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -150,11 +151,11 @@ def _lines(report: Report) -> Iterator[str]:
     stages = work_plan(report)
     yield f"# {report.title}: the work plan of the port to {report.vendor}"
     yield ""
-    left = [s for stage in stages for task in stage.tasks if not task.done for s in task.sites]
-    person = sum(site.state in (State.MANUAL, State.REVIEW) for site in left)
+    states = Counter(site.state for site in report.sites)
     yield (
-        f"{_places(person)} for a person, about {hours(effort(left))};"
-        f" {_places(len(left) - person)} for `portkit apply`. {assumption()}"
+        f"{_places(states[State.MANUAL] + states[State.REVIEW])} for a person, about"
+        f" {hours(effort(report.sites))}; {_places(states[State.MECHANICAL])} for `portkit apply`."
+        f" {assumption()}"
     )
     for number, stage in enumerate(stages, 1):
         cost = f" ({hours(stage.minutes)})" if stage.minutes else ""

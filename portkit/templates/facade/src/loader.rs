@@ -209,9 +209,20 @@ impl Names {
     }
 }
 
+/// The folders of ROCm's headers that are there.
+pub(crate) fn include_folders() -> Vec<PathBuf> {
+    let mut folders = installations(|name| std::env::var_os(name), "include");
+    folders.retain(|folder| folder.is_dir());
+    folders
+}
+
 /// The folders to search after the dynamic loader's own.
 fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    let leaf = if cfg!(windows) { "bin" } else { "lib" };
+    installations(variable, if cfg!(windows) { "bin" } else { "lib" })
+}
+
+/// A folder of each place where ROCm may be installed.
+fn installations(variable: impl Fn(&str) -> Option<OsString>, leaf: &str) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = ["ROCM_PATH", "HIP_PATH"]
         .into_iter()
         .filter_map(variable)

@@ -26,6 +26,7 @@ pub use context::HipContext;
 pub use event::HipEvent;
 pub use graph::HipGraph;
 pub use launch::{LaunchArgs, LaunchConfig, PushKernelArg};
+pub(crate) use module::is_code_object;
 pub use module::{HipFunction, HipModule};
 pub use pinned::PinnedHostSlice;
 pub use pointer::{DevicePtr, DevicePtrMut, DeviceSlice, HostSlice, SyncOnDrop};

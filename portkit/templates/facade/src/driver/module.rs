@@ -1,6 +1,7 @@
 use super::uses::UNTRACKED;
 use super::{result, sys, HipContext, HipError, HipStream, HipViewMut};
 use crate::hiprtc::{Hsaco, HsacoKind};
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ pub struct HipModule {
     module: sys::hipModule_t,
     context: Arc<HipContext>,
     /// HIP goes on reading the image that it was given.
-    _image: Option<Vec<u8>>,
+    _image: Option<Cow<'static, [u8]>>,
 }
 
 // SAFETY: HIP's functions on modules can be called from any thread.
@@ -30,35 +31,59 @@ impl Drop for HipModule {
 impl HipContext {
     /// Loads a code object on the device.
     ///
+    /// [`Kernels`](crate::hiprtc::Kernels) that were compiled for other architectures are compiled
+    /// from their source.
+    ///
     /// # Errors
     ///
-    /// [`hipErrorInvalidImage`](sys::hipError_t::hipErrorInvalidImage) for an image that is empty
-    /// or not a whole code object, else the error of HIP, such as
+    /// One that says what to do for an image that is empty and for kernels that neither the build
+    /// nor hipRTC has for the device.
+    /// [`hipErrorInvalidImage`](sys::hipError_t::hipErrorInvalidImage) for an image that is not a
+    /// whole code object, else the error of HIP, such as
     /// [`hipErrorNoBinaryForGpu`](sys::hipError_t::hipErrorNoBinaryForGpu) for one that was
     /// compiled for other architectures.
     pub fn load_module(self: &Arc<Self>, hsaco: Hsaco) -> Result<Arc<HipModule>, HipError> {
         self.bind_to_thread()?;
-        let (module, image) = match hsaco.0 {
+        match hsaco.0 {
             HsacoKind::File(path) => {
                 let path = c_string(&path.to_string_lossy())?;
-                (result::module::load(&path)?, None)
+                let module = result::module::load(&path)?;
+                Ok(Arc::new(HipModule {
+                    module,
+                    context: self.clone(),
+                    _image: None,
+                }))
             }
-            HsacoKind::Image(image) => {
-                if !is_code_object(&image) {
-                    return Err(HipError(sys::hipError_t::hipErrorInvalidImage));
-                }
-                // SAFETY: the image is kept, in its place, as long as the module.
-                let module = unsafe { result::module::load_data(image.as_ptr().cast()) }?;
-                (module, Some(image))
-            }
-        };
+            HsacoKind::Image(image) => self.load_image(image.into()),
+            HsacoKind::Kernels(kernels) => kernels.load(self),
+        }
+    }
+
+    /// Loads a code object on the calling thread's device, which has to be this one.
+    pub(crate) fn load_image(
+        self: &Arc<Self>,
+        image: Cow<'static, [u8]>,
+    ) -> Result<Arc<HipModule>, HipError> {
+        if image.is_empty() {
+            return Err(HipError::own(EMPTY.to_string()));
+        }
+        if !is_code_object(&image) {
+            return Err(HipError(sys::hipError_t::hipErrorInvalidImage));
+        }
+        // SAFETY: the image is kept, in its place, as long as the module.
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }?;
         Ok(Arc::new(HipModule {
             module,
             context: self.clone(),
-            _image: image,
+            _image: Some(image),
         }))
     }
 }
+
+/// What is said of a code object that has no bytes: build scripts write such ones for checks of
+/// types and for documentation.
+const EMPTY: &str = "the code object is empty, as those of a build with \
+                     CANDLE_ROCM_KERNELS=none are: build without that setting, with hipcc installed";
 
 impl HipModule {
     /// The kernel with a name.
@@ -188,7 +213,7 @@ fn c_string(text: &str) -> Result<CString, HipError> {
 ///
 /// An ELF file has to hold its tables of segments and sections; a bundle of them is known by its
 /// first bytes only.
-fn is_code_object(image: &[u8]) -> bool {
+pub(crate) fn is_code_object(image: &[u8]) -> bool {
     const BUNDLES: [&[u8]; 2] = [b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"];
     if BUNDLES.iter().any(|magic| image.starts_with(magic)) {
         return true;

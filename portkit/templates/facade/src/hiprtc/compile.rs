@@ -18,8 +18,18 @@ pub fn compile_hsaco_with_opts<S: AsRef<str>>(
     src: S,
     opts: CompileOptions,
 ) -> Result<Hsaco, CompileError> {
-    let program = Program::create(src.as_ref(), opts.name.as_deref())?;
-    program.compile(opts.build())
+    let program = Program::create(src.as_ref(), opts.name.as_deref(), &[])?;
+    program.compile(opts.build()).map(Hsaco::from_binary)
+}
+
+/// Compiles a source text that includes headers, given by name and text.
+pub(super) fn compile_with_headers(
+    source: &str,
+    name: &str,
+    headers: &[(&str, &str)],
+    options: Vec<String>,
+) -> Result<Vec<u8>, CompileError> {
+    Program::create(source, Some(name), headers)?.compile(options)
 }
 
 struct Program(hiprtcProgram);
@@ -32,7 +42,11 @@ impl Drop for Program {
 }
 
 impl Program {
-    fn create(source: &str, name: Option<&str>) -> Result<Self, CompileError> {
+    fn create(
+        source: &str,
+        name: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> Result<Self, CompileError> {
         let c_string = |text: &str| {
             CString::new(text).map_err(|_| {
                 CompileError::CreationError(HiprtcError(hiprtcResult::HIPRTC_ERROR_INVALID_INPUT))
@@ -40,12 +54,16 @@ impl Program {
         };
         let source = c_string(source)?;
         let name = name.map(c_string).transpose()?;
-        result::create_program(&source, name.as_deref())
+        let headers = headers
+            .iter()
+            .map(|&(name, text)| Ok((c_string(name)?, c_string(text)?)))
+            .collect::<Result<Vec<_>, _>>()?;
+        result::create_program_with_headers(&source, name.as_deref(), &headers)
             .map(Self)
             .map_err(CompileError::CreationError)
     }
 
-    fn compile(&self, options: Vec<String>) -> Result<Hsaco, CompileError> {
+    fn compile(&self, options: Vec<String>) -> Result<Vec<u8>, CompileError> {
         // SAFETY: the program is alive.
         if let Err(hiprtc) = unsafe { result::compile_program(self.0, &options) } {
             // SAFETY: as above.
@@ -58,8 +76,7 @@ impl Program {
             });
         }
         // SAFETY: as above.
-        let code = unsafe { result::get_code(self.0) }.map_err(CompileError::GetHsacoError)?;
-        Ok(Hsaco::from_binary(code))
+        unsafe { result::get_code(self.0) }.map_err(CompileError::GetHsacoError)
     }
 }
 

@@ -1,9 +1,10 @@
+use super::Kernels;
 use std::path::PathBuf;
 
 /// A code object: compiled kernels for one or several architectures.
 ///
-/// Code objects come from [`compile_hsaco`](super::compile_hsaco), from a file, or from bytes that
-/// hipcc wrote before. They are loaded with
+/// Code objects come from [`compile_hsaco`](super::compile_hsaco), from a file, from bytes that
+/// hipcc wrote before, or from [`Kernels`] that the program carries. They are loaded with
 /// [`HipContext::load_module`](crate::driver::HipContext::load_module).
 #[derive(Debug, Clone)]
 pub struct Hsaco(pub(crate) HsacoKind);
@@ -12,6 +13,7 @@ pub struct Hsaco(pub(crate) HsacoKind);
 pub(crate) enum HsacoKind {
     Image(Vec<u8>),
     File(PathBuf),
+    Kernels(&'static Kernels),
 }
 
 impl Hsaco {
@@ -30,7 +32,14 @@ impl Hsaco {
         match &self.0 {
             HsacoKind::Image(image) => Some(image),
             HsacoKind::File(_) => None,
+            HsacoKind::Kernels(kernels) => Some(kernels.compiled),
         }
+    }
+}
+
+impl From<&'static Kernels> for Hsaco {
+    fn from(kernels: &'static Kernels) -> Self {
+        Self(HsacoKind::Kernels(kernels))
     }
 }
 

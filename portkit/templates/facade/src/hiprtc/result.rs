@@ -43,16 +43,28 @@ pub fn version() -> Result<(i32, i32), HiprtcError> {
 
 /// Makes a program of a source text. The name is used in messages.
 pub fn create_program(source: &CStr, name: Option<&CStr>) -> Result<hiprtcProgram, HiprtcError> {
+    create_program_with_headers(source, name, &[])
+}
+
+/// Makes a program of a source text and of the headers that it includes, by name and text. hipRTC
+/// refuses a header without a text.
+pub fn create_program_with_headers(
+    source: &CStr,
+    name: Option<&CStr>,
+    headers: &[(CString, CString)],
+) -> Result<hiprtcProgram, HiprtcError> {
     let mut program = std::ptr::null_mut();
+    let mut names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
+    let mut texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
     // SAFETY: the pointers are valid, and hipRTC copies the texts.
     unsafe {
         sys::hiprtcCreateProgram(
             &mut program,
             source.as_ptr(),
             name.map_or(std::ptr::null(), CStr::as_ptr),
-            0,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
+            headers.len() as c_int,
+            texts.as_mut_ptr(),
+            names.as_mut_ptr(),
         )
     }
     .result()?;

@@ -2,11 +2,13 @@ use crate::driver::sys::{self, hipError_t};
 use crate::loader::HIP;
 use std::ffi::{c_char, CStr};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// A status of HIP other than success.
 ///
 /// [`hipError_t::NOT_LOADED`] stands for a library or a function that could not be loaded; its
-/// text says which, and what to do.
+/// text says which, and what to do. The numbers right below it stand for errors of this crate's
+/// own, such as kernels that could not be compiled for a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HipError(pub hipError_t);
 
@@ -20,12 +22,33 @@ impl hipError_t {
     }
 }
 
+/// The texts of this crate's own errors, in the order of their numbers.
+static OWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
 impl HipError {
+    /// An error of this crate's own, with its text.
+    pub(crate) fn own(text: String) -> Self {
+        let mut texts = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = texts.iter().position(|known| *known == text);
+        let index = known.unwrap_or_else(|| {
+            texts.push(text);
+            texts.len() - 1
+        });
+        Self(hipError_t(hipError_t::NOT_LOADED.0 - 1 - index as u32))
+    }
+
+    /// The text of an error of this crate's own.
+    fn own_text(&self) -> Option<String> {
+        let index = (hipError_t::NOT_LOADED.0 - self.0 .0).checked_sub(1)?;
+        let texts = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.get(index as usize).cloned()
+    }
+
     /// The name of the status, such as `hipErrorOutOfMemory`.
     ///
     /// # Errors
     ///
-    /// This error itself, where HIP is not loaded.
+    /// This error itself, where HIP is not loaded or does not know it.
     pub fn error_name(&self) -> Result<&'static CStr, HipError> {
         // SAFETY: HIP takes any status.
         self.text(unsafe { sys::hipGetErrorName(self.0) })
@@ -35,14 +58,14 @@ impl HipError {
     ///
     /// # Errors
     ///
-    /// This error itself, where HIP is not loaded.
+    /// This error itself, where HIP is not loaded or does not know it.
     pub fn error_string(&self) -> Result<&'static CStr, HipError> {
         // SAFETY: HIP takes any status.
         self.text(unsafe { sys::hipGetErrorString(self.0) })
     }
 
     fn text(&self, text: *const c_char) -> Result<&'static CStr, HipError> {
-        if text.is_null() || self.0 == hipError_t::NOT_LOADED {
+        if text.is_null() || self.0 == hipError_t::NOT_LOADED || self.own_text().is_some() {
             return Err(*self);
         }
         // SAFETY: HIP's texts are constants of the library, which is never closed.
@@ -60,6 +83,9 @@ impl fmt::Display for HipError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == hipError_t::NOT_LOADED {
             return f.write_str(&HIP.not_loaded());
+        }
+        if let Some(text) = self.own_text() {
+            return f.write_str(&text);
         }
         match self.error_string() {
             Ok(text) => write!(f, "{} ({:?})", text.to_string_lossy(), self.0),
@@ -89,6 +115,18 @@ mod tests {
             format!("{:?}", HipError(hipError_t(12345))),
             "HipError(hipError_t(12345))"
         );
+    }
+
+    #[test]
+    fn errors_of_our_own_have_their_texts() {
+        let (one, other) = (HipError::own("one".into()), HipError::own("other".into()));
+        assert_ne!(one, other);
+        assert_eq!(one, HipError::own("one".into()));
+        assert_eq!(
+            (one.to_string(), other.to_string()),
+            ("one".into(), "other".into())
+        );
+        assert_eq!(one.error_name(), Err(one));
     }
 
     #[test]

@@ -28,3 +28,11 @@ pub fn init() -> Result<(), HipError> {
     // SAFETY: 0 is the only flag there is.
     unsafe { sys::hipInit(0) }.result()
 }
+
+/// The version of the HIP runtime: major * 10,000,000 + minor * 100,000 + patch.
+pub fn runtime_version() -> Result<i32, HipError> {
+    let mut version = 0;
+    // SAFETY: the pointer is valid for a write.
+    unsafe { sys::hipRuntimeGetVersion(&mut version) }.result()?;
+    Ok(version)
+}

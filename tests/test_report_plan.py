@@ -1,0 +1,155 @@
+"""The work plan, and the phases and estimates that it is made of."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_support import invoke, make_candle
+from report_support import EVERY_KIND, made
+
+from portkit.errors import ProfileError
+from portkit.finding import Applicability, Status
+from portkit.report import phases as phases_module
+from portkit.report.effort import effort, hours, saved
+from portkit.report.model import Site
+from portkit.report.phases import Phase, phase_of, phases
+from portkit.report.workplan import Priority, work_plan, work_plan_markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+REPORTS = sorted((ROOT / "reports").glob("candle-*.json"))
+# The order of the issue that asked for the plan, with what stands around it.
+TITLES = [
+    "Manifests and features",
+    "HIP bindings and kernels",
+    "Device and storage",
+    "Tensors",
+    "Custom operations",
+    "Neural-network operations",
+    "Quantized",
+    "Models",
+    "Python",
+    "Examples and tests",
+    "Documentation",
+]
+
+
+def sites(report: Path) -> Iterator[Site]:
+    for site in json.loads(report.read_text())["sites"]:
+        state = Applicability(site.pop("applicability")), Status(site.pop("status"))
+        yield Site(**site, applicability=state[0], status=state[1])
+
+
+def test_the_phases_of_candle_have_the_promised_order() -> None:
+    assert [phase.title for phase in phases("candle")] == TITLES
+
+
+@pytest.mark.parametrize(
+    ("code", "path", "title"),
+    [
+        ("PK201", "candle-nn/Cargo.toml", "Manifests and features"),
+        ("PK103", "candle-hip", "HIP bindings and kernels"),
+        ("PK102", "candle-metal-kernels/src/lib.rs", "HIP bindings and kernels"),
+        ("PK101", "candle-core/src/cuda_backend/mod.rs", "Device and storage"),
+        ("PK101", "candle-core/src/dummy_cuda_backend.rs", "Device and storage"),
+        ("PK301", "candle-core/src/tensor.rs", "Tensors"),
+        ("PK504", "candle-core/src/custom_op.rs", "Custom operations"),
+        ("PK101", "candle-core/src/quantized/cuda.rs", "Quantized"),
+        ("PK602", "candle-core/tests/quantized_tests.rs", "Examples and tests"),
+        ("PK401", "candle-transformers/src/models/qwen3_moe.rs", "Models"),
+        ("PK505", "candle-pyo3/src/lib.rs", "Python"),
+        ("PK105", "README.md", "Documentation"),
+    ],
+)
+def test_a_place_belongs_to_its_phase(code: str, path: str, title: str) -> None:
+    site = Site(path, 1, 1, 1, 1, code, "c", "s", Applicability.SAFE, Status.TODO, "m", "i")
+    found = phase_of(site, phases("candle"))
+    assert found is not None
+    assert found.title == title
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
+def test_each_place_of_candle_has_a_phase_that_suits_its_crate(report: Path) -> None:
+    order = phases("candle")
+    counts = dict.fromkeys(TITLES, 0)
+    for site in sites(report):
+        phase = phase_of(site, order)
+        assert phase is not None
+        counts[phase.title] += 1
+        if site.path.startswith("candle-core/src/"):
+            assert phase.title in (*TITLES[2:5], "Quantized", "Examples and tests"), site.path
+        if "/tests/" in site.path and "kernels" not in site.path and "flash" not in site.path:
+            assert phase.title == "Examples and tests", site.path
+    assert all(counts.values()), counts
+
+
+def test_a_codebase_without_phases_has_those_of_any() -> None:
+    assert phases("") == phases("unheard-of")
+    assert phases("")[0].title == "Manifests and features"
+
+
+def test_a_malformed_file_of_phases_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phases_module, "_FOLDER", tmp_path)
+    for text in ("", 'kind = "phases"\n[[phase]]\nname = "x"\n', 'kind = "other"\nphase = []\n'):
+        (tmp_path / "any.toml").write_text(text)
+        with pytest.raises(ProfileError, match="any.toml"):
+            phases("")
+
+
+def test_each_place_that_asks_something_is_in_the_plan_once() -> None:
+    stages = work_plan(made(*EVERY_KIND))
+    found = [site for stage in stages for task in stage.tasks for site in task.sites]
+    assert sorted(site.id for site in found) == [site.id for site in EVERY_KIND[:6]]
+    priorities = [task.priority for stage in stages for task in stage.tasks]
+    assert priorities == [
+        Priority.NONE,
+        Priority.HIGH,
+        Priority.MEDIUM,
+        Priority.MEDIUM,
+        Priority.MEDIUM,
+    ]
+
+
+def test_what_is_ported_is_done() -> None:
+    ((task,),) = (stage.tasks for stage in work_plan(made(EVERY_KIND[1])))
+    assert task.done
+    assert "- [x] 1 place written" in work_plan_markdown(made(EVERY_KIND[1]))
+
+
+def test_estimates_are_what_they_assume() -> None:
+    # Three places to look at, of 10 minutes, and one to write, of two hours.
+    assert effort(EVERY_KIND) == 3 * 10 + 120
+    assert saved(EVERY_KIND) == 2 * 10
+    assert [hours(n) for n in (0, 5, 60, 150)] == ["0 min", "5 min", "1 h", "2 h 30 min"]
+    text = work_plan_markdown(made(*EVERY_KIND))
+    assert "4 places for a person, about 2 h 30 min; 1 place for `portkit apply`." in text
+
+
+def test_the_plan_is_a_checklist(tmp_path: Path) -> None:
+    candle = make_candle(tmp_path / "candle")
+    text = invoke("scan", candle, "--format", "plan").out
+    summary = json.loads(invoke("scan", candle, "--format", "json").out)["summary"]
+    tasks = re.findall(r"^- \[([ x])\] (.*)$", text, re.MULTILINE)
+    assert all(mark == " " for mark, _ in tasks)
+    counts = [int(n) for n in re.findall(r"\] write (\d+) place", text)]
+    assert sum(counts) == summary["applicability"]["safe"]
+    assert "`candle-core/src/matmul.rs:8`" in text
+    assert invoke("apply", candle, "--no-format").code == 0
+    again = invoke("scan", candle, "--format", "plan").out
+    assert "- [ ] write" not in again
+    assert "- [x]" in again
+
+
+def test_a_phase_that_names_the_code_counts_first() -> None:
+    order = (Phase("paths", "", paths=("a/x*",)), Phase("codes", "", codes=("PK3",)))
+    assert phase_of(EVERY_KIND[0], order) is order[1]
+    assert phase_of(EVERY_KIND[2], order) is order[0]
+    assert phase_of(EVERY_KIND[5], order) is None
