@@ -57,7 +57,7 @@ reports: $(INSTALLED)
 .PHONY: report
 report:
 	@mkdir -p reports
-	@cd $(TREE) && for form in markdown:md json:json; do \
+	@cd $(TREE) && for form in markdown:md json:json plan:plan.md html:html; do \
 		$(PORTKIT) scan --no-source --format $${form%:*} \
 			--output $(CURDIR)/reports/candle-$(VERSION).$${form#*:} || exit; \
 	done

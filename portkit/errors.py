@@ -86,6 +86,18 @@ class DiskError(PortkitError):
     exit_code = 21
 
 
+class ConfigError(PortkitError):
+    """``portkit.toml`` is malformed; the message names the line."""
+
+    exit_code = 23
+
+
+class DocumentError(PortkitError):
+    """A report that portkit is to read is missing or is none of its own."""
+
+    exit_code = 24
+
+
 class BusyTreeError(PortkitError):
     """Another portkit is writing to the tree."""
 

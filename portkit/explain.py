@@ -92,6 +92,15 @@ _FILES: Final = {
         The rest of the file was still looked at. Newer syntax than the parser knows is the usual
         cause; look at the place by hand.""",
     ),
+    "PK903": (
+        "unused_exception",
+        """A comment in the source, or a skip in ``portkit.toml``, that excepts nothing.
+
+        ``// portkit: keep PK501 reason`` above an item keeps what PK501 finds at it; in a manifest
+        the comment begins with ``#``. Where nothing of that code begins there, where the comment
+        names no code, or where it gives no reason, it would only hide what comes there later: mend
+        it or take it away.""",
+    ),
     "PK902": (
         "unread_file",
         """A file that could not be looked at.

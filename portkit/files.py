@@ -15,7 +15,7 @@ from portkit.fingerprint import overrides, repairs
 from portkit.port import Gating, conditions_of
 from portkit.source import field_text, grouped, node_text
 from portkit.templates import render
-from portkit.workspace import LOOKED_AT
+from portkit.workspace import CUDA_CODE, LOOKED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -103,7 +103,7 @@ def whole_file(port: Port, source: Source, mentions: int) -> tuple[Finding, ...]
     if path.endswith(".md"):
         return (_page(port, source, whole, mentions),)
     reason = _kept_reason(port, source)
-    if not reason and path.endswith((".cu", ".cuh")):
+    if not reason and path.endswith(CUDA_CODE):
         return (_kernels(source, whole, mentions),)
     if not reason:
         return ()

@@ -6,16 +6,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from portkit.config import NAME, settings
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.files import ADDED, UNREAD
 from portkit.finding import Applicability
 from portkit.fingerprint import OVERRIDE
 from portkit.profile import codebase_names, load_codebase, load_vendor, parse_codebase
 from portkit.scan import Scan, scan
+from portkit.suppress import with_exceptions
 from portkit.workspace import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
     from pathlib import Path
 
     from portkit.profile import CodebaseProfile
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 VENDOR: Final = "rocm"
 """The vendor that is written; there is one profile so far."""
+
+DEFAULT_GATING: Final = "dummy"
+"""What stands without the feature, where nobody says."""
 
 _ANY: Final = {
     "name": "",
@@ -35,13 +40,13 @@ _ANY: Final = {
 
 
 def scan_tree(
-    directory: Path, *, gating: str, regenerate: bool = False, kernels: bool = False
+    directory: Path, *, gating: str = "", regenerate: bool = False, kernels: bool = False
 ) -> Scan:
     """Scan the tree at ``directory`` under the profiles that fit it.
 
     Args:
         directory: the directory of the workspace's root manifest.
-        gating: ``dummy`` or ``cfg``.
+        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
         regenerate: replace files that an earlier run has written.
         kernels: look into the sources of kernels as well, place by place.
 
@@ -49,11 +54,22 @@ def scan_tree(
         NotAWorkspaceError: there is no workspace.
         NoBackendError: there is no place in it where a backend decision stands.
         ProfileError: a profile is malformed.
+        ConfigError: ``portkit.toml`` is malformed.
     """
     workspace = load(directory)
-    codebase = _codebase(workspace)
+    said = settings(workspace.sources.get(NAME))
+    workspace = _without(workspace, {NAME, said.profile})
+    codebase = _codebase(workspace, said.profile)
+    codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
-    found = scan(workspace, vendor, codebase, gating=gating, regenerate=regenerate, kernels=kernels)
+    found = scan(
+        workspace,
+        vendor,
+        codebase,
+        gating=gating or said.gating or DEFAULT_GATING,
+        regenerate=regenerate,
+        kernels=kernels,
+    )
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
         for f in found.findings
@@ -62,6 +78,7 @@ def scan_tree(
             f"{directory} has no place that decides for {found.port.vendor.source}, so there is"
             " nothing to port: name the root of a workspace with a CUDA backend"
         )
+    found = with_exceptions(found, said)
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
         from portkit.upstream import with_differences
 
@@ -109,7 +126,17 @@ def check_portable(found: Scan) -> None:
         )
 
 
-def _codebase(workspace: Workspace) -> CodebaseProfile:
+def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
+    """Return a workspace without portkit's own files, which are not part of the codebase."""
+    if paths.isdisjoint(workspace.sources):
+        return workspace
+    kept = {path: source for path, source in workspace.sources.items() if path not in paths}
+    return replace(workspace, sources=kept)
+
+
+def _codebase(workspace: Workspace, named: str) -> CodebaseProfile:
+    if named:
+        return load_codebase(named, workspace.root)
     names = {crate.name for crate in workspace.crates}
     profiles = (load_codebase(name) for name in codebase_names())
     return next((p for p in profiles if p.crate in names), None) or parse_codebase(_ANY)

@@ -359,12 +359,18 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
 
 
-def load_codebase(name: str) -> CodebaseProfile:
-    """Load a codebase profile that portkit brings.
+def load_codebase(name: str, root: Path | None = None) -> CodebaseProfile:
+    """Load a codebase profile.
+
+    Args:
+        name: of a profile that portkit brings, or a file, relative to ``root``.
+        root: where a file is looked for; none where only portkit's own are.
 
     Raises:
         ProfileError: there is no such profile, or it is malformed.
     """
+    if root is not None and name not in codebase_names():
+        return parse_codebase(_read(root / name, "codebase"))
     return parse_codebase(_read(PROFILES / "codebases" / f"{name}.toml", "codebase"))
 
 
@@ -409,7 +415,7 @@ def _read(path: Path, kind: str) -> dict[str, Any]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise ProfileError(f"there is no {kind} profile {path.stem!r}") from None
+        raise ProfileError(f"there is no {kind} profile {path.stem!r} ({path})") from None
     except tomllib.TOMLDecodeError as error:
         raise ProfileError(f"{path} is not valid TOML: {error}") from None
     if data.get("kind") != kind:

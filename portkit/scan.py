@@ -302,6 +302,8 @@ def _inside(place: Place) -> Scope:
         "enum_item",
         "struct_item",
         "macro_definition",
+        "function_definition",
+        "class_definition",
     ):
         name = item_symbol(node)
         container = CONTAINERS.get(node.type, "")
@@ -312,7 +314,7 @@ def _inside(place: Place) -> Scope:
             type_name = name.rsplit(" for ", 1)[-1].removeprefix("trait ")
         return Scope(
             symbol=place.symbol(name),
-            function=field_text(node, "name") if node.type == "function_item" else scope.function,
+            function=field_text(node, "name") if "function" in node.type else scope.function,
             type_name=type_name,
             container=container,
             vendor=vendor,

@@ -38,7 +38,7 @@ class Source:
 
     @cached_property
     def tree(self) -> Tree:
-        """The syntax tree; Rust and TOML are told apart by the file's name."""
+        """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
         return _parse(self.path, self.data)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
@@ -97,6 +97,10 @@ def _parse(path: str, data: bytes) -> Tree:
         import tree_sitter_toml
 
         return Parser(Language(tree_sitter_toml.language())).parse(data)
+    if path.endswith((".py", ".pyi")):
+        import tree_sitter_python
+
+        return Parser(Language(tree_sitter_python.language())).parse(data)
     import tree_sitter_rust
 
     return Parser(Language(tree_sitter_rust.language())).parse(data)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
-LOOKED_AT = (".rs", ".toml", ".md", ".cu", ".cuh")
+CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+"""How the names of files end that the CUDA compiler may be given."""
+LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
+"""How the names of files end that are looked at; what is Metal's own by its name is not."""
 
 
 @dataclass(frozen=True)

@@ -269,3 +269,141 @@ def test_compilation(call: Call) -> None:
     log = call("compile")
     assert [line for line in log if "option" in line] == ["option --offload-arch=gfx90a"]
     assert log.count("destroy program") == 2
+
+
+# Kernels that a program carries.
+
+
+@pytest.fixture
+def with_kernels(probe: Path, libraries: Path, tmp_path: Path) -> Call:
+    """Load kernels with the stand-ins and a cache, and return what they logged."""
+
+    def loading(action: str, **variables: str) -> list[str]:
+        log = tmp_path / "log"
+        log.write_text("")
+        printed = run(
+            probe,
+            action,
+            LD_LIBRARY_PATH=str(libraries),
+            STAND_IN_LOG=str(log),
+            XDG_CACHE_HOME=str(tmp_path / "caches"),
+            **variables,
+        )
+        assert printed == "loaded\n"
+        return log.read_text().splitlines()
+
+    return loading
+
+
+def cached(folder: Path) -> list[str]:
+    """The names of the files among the user's caches."""
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_kernels_of_the_build_are_loaded_as_they_are(with_kernels: Call, tmp_path: Path) -> None:
+    log = with_kernels("kernels", STAND_IN_COVERED="1")
+    assert not [line for line in log if "option" in line]
+    assert cached(tmp_path / "caches") == []
+
+
+def test_kernels_for_other_devices_are_compiled_once(with_kernels: Call, tmp_path: Path) -> None:
+    log = with_kernels("kernels")
+    assert [line for line in log if line.startswith(("option", "header"))] == [
+        "header a.h: // a",
+        "option --offload-arch=gfx90a",
+        "option -O3",
+    ]
+    (name,) = cached(tmp_path / "caches" / "candle-hip")
+    assert name.startswith("twice.hip-gfx90a-") and name.endswith(".hsaco")
+    again = with_kernels("kernels")
+    assert not [line for line in again if "option" in line]
+    # Another release of ROCm compiles for itself.
+    assert "option -O3" in with_kernels("kernels", STAND_IN_VERSION="70000000")
+    assert len(cached(tmp_path / "caches")) == 2
+
+
+def test_rocms_headers_are_found(with_kernels: Call, tmp_path: Path) -> None:
+    headers = tmp_path / "rocm" / "include"
+    headers.mkdir(parents=True)
+    assert f"option -I{headers}" in with_kernels("kernels", ROCM_PATH=str(tmp_path / "rocm"))
+
+
+def test_a_cached_file_that_is_no_code_object_is_replaced(
+    with_kernels: Call, tmp_path: Path
+) -> None:
+    with_kernels("kernels")
+    (file,) = (tmp_path / "caches" / "candle-hip").iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:20])
+    assert "option -O3" in with_kernels("kernels")
+    assert file.read_bytes() == whole
+
+
+def test_without_a_cache_kernels_are_compiled_all_the_same(
+    with_kernels: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "caches").write_text("a file where the folder should be")
+    assert "option -O3" in with_kernels("kernels")
+
+
+def test_programs_that_compile_at_once_do_not_disturb_each_other(
+    probe: Path, libraries: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "LD_LIBRARY_PATH": str(libraries),
+        "ROCM_PATH": "/nowhere",
+        "STAND_IN_LOG": str(log),
+        "STAND_IN_PAUSE": "300",
+        "XDG_CACHE_HOME": str(tmp_path / "caches"),
+    }
+    started = [
+        subprocess.Popen([str(probe), "kernels"], env=environment, stdout=subprocess.PIPE)
+        for _ in range(8)
+    ]
+    assert [each.communicate()[0] for each in started] == [b"loaded\n"] * 8
+    # They were at it together, and one file is left, whole.
+    assert log.read_text().count("option -O3") > 1
+    (name,) = cached(tmp_path / "caches")
+    assert name.endswith(".hsaco")
+    assert (tmp_path / "caches" / "candle-hip" / name).stat().st_size == 64
+
+
+def test_a_program_that_is_killed_leaves_nothing_that_is_taken_for_kernels(
+    probe: Path, libraries: Path, with_kernels: Call, tmp_path: Path
+) -> None:
+    environment = {
+        "LD_LIBRARY_PATH": str(libraries),
+        "STAND_IN_PAUSE": "60000",
+        "XDG_CACHE_HOME": str(tmp_path / "caches"),
+    }
+    with subprocess.Popen([str(probe), "kernels"], env=environment) as started:
+        with pytest.raises(subprocess.TimeoutExpired):
+            started.wait(0.5)
+        started.kill()
+    assert cached(tmp_path / "caches") == []
+    assert "option -O3" in with_kernels("kernels")
+
+
+def test_kernels_that_nothing_can_make_say_what_to_do(
+    probe: Path, libraries: Path, tmp_path: Path
+) -> None:
+    if Path("/opt/rocm").exists():
+        pytest.skip("ROCm is installed")
+    build("amdhip64", tmp_path / "libamdhip64.so")
+    begin = (
+        "twice.hip: this program has kernels for gfx1030 and gfx1100, the device is gfx90a, and "
+        "they could not be compiled for it: "
+    )
+    end = "; or build it with CANDLE_ROCM_ARCHS naming the device's\n"
+    without = run(probe, "kernels", LD_LIBRARY_PATH=str(tmp_path), HOME="/nowhere")
+    assert without.startswith(begin + "hipRTC could not be loaded: no libhiprtc.so, ")
+    assert without.endswith(end)
+    broken = run(probe, "broken kernels", LD_LIBRARY_PATH=str(libraries), HOME="/nowhere")
+    reason = "hipRTC: HIPRTC_ERROR_COMPILATION, kernel.hip:1:1: error: so it says"
+    assert broken == begin + reason + end
+    assert run(probe, "no kernels", LD_LIBRARY_PATH=str(libraries)) == (
+        "twice.hip: this program was built without kernels: "
+        "build it with CANDLE_ROCM_ARCHS naming the device's\n"
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from apply_support import picture
 from cli_support import add_file, commit, invoke, make_candle
-from hipify.test_hipify_crate import SOURCE
+from kernel_support import SOURCE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -100,7 +100,7 @@ def test_a_malformed_file_of_phases_is_said(
     monkeypatch.setattr(phases_module, "_FOLDER", tmp_path)
     for text in ("", 'kind = "phases"\n[[phase]]\nname = "x"\n', 'kind = "other"\nphase = []\n'):
         (tmp_path / "any.toml").write_text(text)
-        with pytest.raises(ProfileError, match="any.toml"):
+        with pytest.raises(ProfileError, match=r"any\.toml"):
             phases("")
 
 

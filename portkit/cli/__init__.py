@@ -11,13 +11,14 @@ from typing import Annotated, Final
 import typer
 
 from portkit import __version__
-from portkit.cli import explain, kernels, port, verify
+from portkit.cli import compare, explain, kernels, port, verify
 
 COMMANDS: Final = (
     port.fetch,
     port.scan,
     port.apply,
     verify.verify,
+    compare.diff,
     kernels.hipify,
     kernels.map_names,
     explain.explain,

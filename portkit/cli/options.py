@@ -23,10 +23,15 @@ Directory = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="The directory of the workspace's root manifest.")
 ]
 GatingOption = Annotated[
-    Gating,
+    Gating | None,
     typer.Option(
-        help="What stands without the feature: a dummy backend, or nothing (all behind cfg)."
+        help="What stands without the feature: a dummy backend, or nothing (all behind cfg);"
+        " by default what portkit.toml says, else dummy.",
+        show_default=False,
     ),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the report to this file.")
 ]
 Select = Annotated[
     list[str] | None,

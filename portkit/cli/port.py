@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
-from portkit.cli.options import Directory, Gating, GatingOption, Select, Skip, codes
+from portkit.cli.options import Directory, Gating, GatingOption, Output, Select, Skip, codes
 from portkit.cli.output import deliver, notice, plain, progress, screen, show
 from portkit.report.forms import Form
 
@@ -50,9 +50,7 @@ def fetch(
 def scan(
     directory: Directory = Path(),
     form: Annotated[Form, typer.Option("--format", help="The report's form.")] = Form.TABLE,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report to this file.")
-    ] = None,
+    output: Output = None,
     select: Select = None,
     skip: Skip = None,
     check: Annotated[
@@ -64,7 +62,7 @@ def scan(
     no_source: Annotated[
         bool, typer.Option("--no-source", help="Leave out lines of the tree's text.")
     ] = False,
-    gating: GatingOption = Gating.DUMMY,
+    gating: GatingOption = None,
     kernels: Annotated[
         bool,
         typer.Option("--kernels", help="Look into the sources of kernels too, place by place."),
@@ -112,7 +110,7 @@ def apply(
     ] = False,
     select: Select = None,
     skip: Skip = None,
-    gating: GatingOption = Gating.DUMMY,
+    gating: GatingOption = None,
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
     ] = False,
@@ -170,7 +168,7 @@ def _scanned(
     directory: Path,
     select: list[str] | None,
     skip: list[str] | None,
-    gating: Gating,
+    gating: Gating | None,
     *,
     regenerate: bool = False,
     kernels: bool = False,
@@ -184,5 +182,5 @@ def _scanned(
     from portkit.job import chosen, scan_tree
 
     wanted = codes(select), codes(skip)
-    found = scan_tree(directory, gating=gating, regenerate=regenerate, kernels=kernels)
+    found = scan_tree(directory, gating=gating or "", regenerate=regenerate, kernels=kernels)
     return chosen(found, *wanted)

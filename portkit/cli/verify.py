@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from portkit.cli.command import command
-from portkit.cli.options import Directory, Gating, GatingOption
+from portkit.cli.options import Directory, GatingOption  # noqa: TC001 (typer reads them)
 from portkit.cli.output import progress, screen, show
 
 
@@ -49,7 +49,7 @@ def verify(
             show_default=False,
         ),
     ] = "",
-    gating: GatingOption = Gating.DUMMY,
+    gating: GatingOption = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print a document instead of lines.")
     ] = False,
@@ -69,7 +69,7 @@ def verify(
     except KeyError as error:
         names = ", ".join(step.name for step in STEPS)
         raise typer.BadParameter(f"there is no step {error}; the steps are {names}") from None
-    tree = Tree(scan_tree(directory, gating=gating), baseline, progress)
+    tree = Tree(scan_tree(directory, gating=gating or ""), baseline, progress)
     results = []
     with interruptible():
         for result in climb(steps, tree, keep_going=keep_going):

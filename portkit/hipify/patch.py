@@ -2,7 +2,7 @@
 
 A patch matches tokens, so that blanks, line breaks and comments do not matter. In its pattern
 ``$name`` stands for the tokens up to the next token of the pattern, brackets balanced; in its
-replacement for their text.
+replacement for their text, and ``$all`` for the text of the whole place.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class Patch:
                 continue
             end, captured = found
             start = source.tokens[position].start
+            captured["$all"] = source.text[start : source.tokens[end - 1].end]
             if self.with_comments:
                 start = _before_comments(source, position)
             span = Span(start, source.tokens[end - 1].end)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability, Status
-from portkit.report.model import counted
+from portkit.report.model import counted, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,15 +89,9 @@ def _decisions(report: Report) -> Iterator[str]:
     if not kept:
         return
     yield from ("", "## Left alone on purpose", "")
-    reasons = counted(kept, lambda site: f"{site.code}\0{_reason(site)}")
+    reasons = counted(kept, lambda site: f"{site.code}\0{reason(site.message)}")
     rows = [[*map(_cell, key.split("\0")), number] for key, number in reasons.items()]
     yield from _table(("rule", "reason", "places"), rows)
-
-
-def _reason(site: Site) -> str:
-    """Return a reason without the count of mentions that a whole file's ends with."""
-    reason, opening, count = site.message.rpartition(" (")
-    return reason if opening and count.endswith(" mentions)") else site.message
 
 
 def _listed(sites: Iterable[Site]) -> Iterator[str]:

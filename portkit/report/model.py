@@ -190,6 +190,12 @@ def counted(sites: Iterable[Site], key: Callable[[Site], str]) -> dict[str, int]
     return dict(sorted(Counter(map(key, sites)).items()))
 
 
+def reason(message: str) -> str:
+    """Return a message without the count of mentions that a whole file's ends with."""
+    said, opening, count = message.rpartition(" (")
+    return said if opening and count.endswith(" mentions)") else message
+
+
 def site_of(finding: Finding, source: Source | None, identity: str) -> Site:
     """Return a finding where a reader looks for it; ``source`` is its file as it stood."""
     line, column, end_line, end_column = _extent(finding.span, source)

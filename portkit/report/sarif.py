@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from portkit import __version__
-from portkit.explain import pages
+from portkit.explain import every_page
 from portkit.report.model import State
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def sarif(report: Report, *, source: bool = True) -> str:
         source: whether lines of the tree's own text are part of it.
     """
     sites = [site for site in report.sites if site.state in _LEVELS]
-    known = {page.code: page for page in pages()}
+    known = {page.code: page for page in every_page()}
     codes = sorted({site.code for site in sites})
     rules = [_rule(known[code]) for code in codes]
     results = [_result(site, codes.index(site.code)) for site in sites]

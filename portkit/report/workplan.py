@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.explain import pages
+from portkit.explain import every_page
 from portkit.report.effort import BY_HAND, assumption, effort, hours
 from portkit.report.markdown import code, escaped
 from portkit.report.model import State
@@ -101,7 +101,7 @@ def work_plan_markdown(report: Report) -> str:
 
 
 def _tasks(report: Report, phase: Phase, sites: Iterable[Site]) -> Iterator[Task]:
-    titles = {page.code: page.title for page in pages()}
+    titles = {page.code: page.title for page in every_page()}
     grouped: dict[tuple[Priority, str, str, str], list[Site]] = {}
     mechanical: list[Site] = []
     for site in sites:
@@ -113,10 +113,9 @@ def _tasks(report: Report, phase: Phase, sites: Iterable[Site]) -> Iterator[Task
     if mechanical:
         todo = [site for site in mechanical if site.state is State.MECHANICAL]
         where = "" if report.root == "." else f" {report.root}"
+        count = _places(len(todo or mechanical))
         yield Task(
-            what=f"write {_places(len(todo))}"
-            if todo
-            else f"{_places(len(mechanical))} are ported",
+            what=f"write {count}" if todo else f"{count} written",
             why="ROCm's side follows from the CUDA side; by hand it would take about"
             f" {hours(BY_HAND * len(mechanical))}",
             verify=f"portkit apply{where} --check",

@@ -32,6 +32,11 @@ def test_a_capture_stays_inside_its_brackets() -> None:
     assert translated("f((1), [2]);", known) == "g((1), [2]);"
 
 
+def test_the_whole_place_has_a_name() -> None:
+    known = profile("for ($loop) { f", "hint; $all")
+    assert translated("for (a; b) {\n  f(); }", known) == "hint; for (a; b) {\n  f(); }"
+
+
 def test_rules_see_the_patched_text() -> None:
     known = profile("old();", "cudaFree(p);")
     assert translated("old();", known) == "hipFree(p);"

@@ -15,6 +15,7 @@ case. The crates that a port adds have tests of their own and are left out here.
 
 from __future__ import annotations
 
+import ast
 import random
 import tomllib
 from collections import Counter
@@ -171,6 +172,8 @@ class FixtureSuite:
         for path, source in workspace_of(run.port(run.before), run.case.folder).sources.items():
             if path.endswith((".rs", ".toml")):
                 assert not source.tree.root_node.has_error, path
+            if path.endswith((".py", ".pyi")):
+                ast.parse(source.data)
 
     def test_edits_are_disjoint(self, run: Run) -> None:
         assert conflicts(run.scan(run.before).findings) == []

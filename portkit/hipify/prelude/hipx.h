@@ -15,7 +15,9 @@
 #define HIPX_BOTH static inline
 #endif
 
-#if !defined(__HIPCC_RTC__)
+#if defined(__HIPCC_RTC__)
+#include "hipx_rtc.h"
+#else
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit import __version__
-from portkit.explain import pages
+from portkit.explain import every_page
 from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
 from portkit.report.model import State
@@ -112,7 +112,7 @@ def _data(
                 "title": _prose(page.title),
                 "text": [_prose(part) for part in page.text.split("\n\n") if part],
             }
-            for page in pages()
+            for page in every_page()
             if page.code in codes
         },
         "labels": {state: label for state, (label, _) in LABELS.items()},

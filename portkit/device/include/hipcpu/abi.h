@@ -34,6 +34,7 @@ struct Kernel {
   const void *address;       // of the function
   void (*call)(void **);     // calls it with pointers to the arguments
   const unsigned *sizes;     // of the arguments in bytes
+  const unsigned *aligns;    // of the arguments
   unsigned count;            // of the arguments
   unsigned bounds;           // the largest number of threads of a block
   const Kernel *next;

@@ -22,6 +22,7 @@ template <typename... Parameters, void (*Function)(Parameters...)>
 struct Call<Function> {
   // One more than there are, since an array needs an element.
   static constexpr unsigned sizes[] = {sizeof(Parameters)..., 0};
+  static constexpr unsigned aligns[] = {alignof(Parameters)..., 0};
   static constexpr unsigned count = sizeof...(Parameters);
 
   static void with(void **arguments) { with(arguments, std::index_sequence_for<Parameters...>{}); }
@@ -75,7 +76,7 @@ struct Registration {
   static inline const Entry entry{Kernel{
       Here::name(), signature<Here, decltype(Function), Arguments>(),
       reinterpret_cast<const void *>(Function), Call<Function>::with, Call<Function>::sizes,
-      Call<Function>::count, Bounds, nullptr}};
+      Call<Function>::aligns, Call<Function>::count, Bounds, nullptr}};
 };
 
 }  // namespace hipcpu

@@ -51,7 +51,47 @@ impl GfxArch {
             32
         }
     }
+
+    /// Whether code that was compiled for a target runs on this architecture: for the architecture
+    /// itself, with whatever target features, or for a generic target that covers it.
+    pub fn runs(&self, target: &str) -> bool {
+        let target = target.split(':').next().unwrap_or_default();
+        target == self.name
+            || GENERIC
+                .iter()
+                .any(|(generic, covered)| *generic == target && covered.contains(&&*self.name))
+    }
 }
+
+/// LLVM's generic targets and the processors that they cover
+/// (<https://llvm.org/docs/AMDGPUUsage.html#generic-processor-code-object-versioning>, LLVM 21).
+const GENERIC: [(&str, &[&str]); 6] = [
+    (
+        "gfx9-generic",
+        &["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"],
+    ),
+    (
+        "gfx9-4-generic",
+        &["gfx940", "gfx941", "gfx942", "gfx950"],
+    ),
+    (
+        "gfx10-1-generic",
+        &["gfx1010", "gfx1011", "gfx1012", "gfx1013"],
+    ),
+    (
+        "gfx10-3-generic",
+        &[
+            "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036",
+        ],
+    ),
+    (
+        "gfx11-generic",
+        &[
+            "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153",
+        ],
+    ),
+    ("gfx12-generic", &["gfx1200", "gfx1201"]),
+];
 
 impl fmt::Display for GfxArch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,6 +209,27 @@ mod tests {
                 (major, minor, None)
             );
             assert_eq!(arch.wavefront_size(), lanes);
+        }
+    }
+
+    #[test]
+    fn code_runs_on_its_own_architecture_and_on_what_a_generic_target_covers() {
+        let arch = |name: &str| name.parse::<GfxArch>().unwrap();
+        assert!(arch("gfx90a").runs("gfx90a"));
+        assert!(arch("gfx90a:sramecc+:xnack-").runs("gfx90a:xnack-"));
+        assert!(arch("gfx942").runs("gfx9-4-generic"));
+        assert!(arch("gfx1036").runs("gfx10-3-generic"));
+        assert!(arch("gfx1151").runs("gfx11-generic"));
+        assert!(arch("gfx1201").runs("gfx12-generic"));
+        for (name, target) in [
+            ("gfx90a", "gfx9-generic"),
+            ("gfx90a", "gfx9-4-generic"),
+            ("gfx1030", "gfx1031"),
+            ("gfx1030", "gfx10-1-generic"),
+            ("gfx1250", "gfx12-generic"),
+            ("gfx1100", ""),
+        ] {
+            assert!(!arch(name).runs(target), "{name} {target}");
         }
     }
 

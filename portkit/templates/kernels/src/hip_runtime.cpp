@@ -112,6 +112,7 @@ thread_local Configuration configuration;
 
 FORWARD(hipFree, (void *p), (p))
 FORWARD(hipFreeAsync, (void *p, hipStream_t s), (p, s))
+FORWARD(hipFuncGetAttributes, (hipFuncAttributes * a, const void *f), (a, f))
 FORWARD(hipFuncSetAttribute, (const void *f, hipFuncAttribute a, int v), (f, a, v))
 FORWARD(hipGetDevice, (int *device), (device))
 FORWARD_AS_DEFINED(hipGetDeviceProperties, (hipDeviceProp_t * p, int device), (p, device))

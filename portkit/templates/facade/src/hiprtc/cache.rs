@@ -57,7 +57,11 @@ fn store(folder: &Path, name: &str, image: &[u8]) -> io::Result<()> {
 /// This crate's folder among the user's caches, as each platform has them (on Linux: "XDG Base
 /// Directory Specification", by which a path that is not absolute does not count).
 fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| variable(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let path = |name| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let caches = if cfg!(windows) {
         path("LOCALAPPDATA")?
     } else {

@@ -1,0 +1,55 @@
+"""``portkit diff``: what changed between two scans."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads it)
+from typing import Annotated
+
+import typer
+
+from portkit.cli.command import FOUND, command
+from portkit.cli.options import Output  # noqa: TC001 (typer reads it)
+from portkit.cli.output import deliver, plain, screen
+
+
+class DiffForm(StrEnum):
+    """The forms of a comparison."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+@command(
+    "portkit diff old.json new.json",
+    "portkit diff old.json new.json --format markdown --output changes.md",
+    "portkit diff old.json new.json --check",
+)
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="The older scan, as JSON.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW.json", help="The newer scan, as JSON.")],
+    form: Annotated[
+        DiffForm, typer.Option("--format", help="The comparison's form.")
+    ] = DiffForm.TABLE,
+    output: Output = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if a place is new, gone or changed.")
+    ] = False,
+) -> int:
+    """Say which places are new, gone, moved or changed between two scans.
+
+    The scans are what `portkit scan --format json` wrote, of two versions of a codebase or of one
+    tree at two times.
+    """
+    from portkit.report import compare
+
+    found = compare.compare(compare.read(old), compare.read(new))
+    if form is DiffForm.JSON:
+        text = compare.comparison_json(found)
+    elif form is DiffForm.MARKDOWN:
+        text = compare.comparison_markdown(found)
+    else:
+        text = compare.comparison_text(found, plain() if output else screen())
+    deliver(text, output)
+    return FOUND if check and found.differences else 0

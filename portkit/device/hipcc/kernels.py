@@ -1,0 +1,220 @@
+"""Kernels: ``__global__`` functions get a registration, and on the host another body.
+
+For the device, a kernel stays the function that it is; a line in its body enters it into the table
+of the code object, for a template each instance that the source needs. For the host, its body
+becomes a call of the runtime with pointers to the arguments, as clang makes it of a kernel's stub.
+``include/hipcpu/launch.h`` has what both refer to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.device.hipcc.tokens import OPENING, SourceError, split
+from portkit.device.hipcc.words import BOUNDS, KERNEL
+
+if TYPE_CHECKING:
+    from portkit.device.hipcc.tokens import Source
+
+_DEFAULT_BOUNDS: Final = "1024"
+"""What hipcc assumes of a kernel that says nothing (HIP, "Launch bounds")."""
+
+_SPECIFIERS: Final = frozenset({"static", "inline", "extern", "constexpr", '"C"', "void", "const"})
+_TYPE_WORDS: Final = frozenset(
+    "void bool char short int long float double signed unsigned const volatile auto".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """A parameter of a kernel.
+
+    Attributes:
+        text: without a default.
+        name: empty where it has none.
+        packed: whether it stands for several.
+    """
+
+    text: str
+    name: str
+    packed: bool
+
+
+def rewrite_kernels(source: Source, *, device: bool) -> bool:
+    """Rewrite every kernel of a source.
+
+    Args:
+        source: gets the edits.
+        device: for which side.
+
+    Returns:
+        Whether there is a kernel with a body.
+
+    Raises:
+        SourceError: a kernel cannot be read.
+    """
+    found = False
+    index = 0
+    while index < len(source.tokens):
+        if source.tokens[index] == KERNEL:
+            index, defined = _rewrite(source, index, device=device)
+            found |= defined
+        else:
+            if source.tokens[index] == BOUNDS:  # before __global__: read from there
+                source.replace(index, source.closing(index + 1), "")
+            index += 1
+    return found
+
+
+def _rewrite(source: Source, keyword: int, *, device: bool) -> tuple[int, bool]:
+    """Rewrite the kernel whose keyword is at an index; return where to go on."""
+    source.replace(keyword, keyword, '__attribute__((visibility("default")))' if device else "")
+    template, bounds = _before(source, keyword)
+    opening, more_bounds = _parameters(source, keyword + 1)
+    bounds = more_bounds or bounds
+    closing = source.closing(opening)
+    body = closing + 1
+    while source.at(body) in ("__attribute__", BOUNDS):
+        if source.tokens[body] == BOUNDS:
+            bounds = _first_argument(source, body)
+            source.replace(body, source.closing(body + 1), "")
+        body = source.closing(body + 1) + 1
+    if source.at(body) != "{":
+        return body, False
+    name, callee = _name(source, opening, template)
+    parameters = _read_parameters(source, opening, closing)
+    function = f"static_cast<void (*)({', '.join(p.text for p in parameters)})>(&{callee})"
+    registration = (
+        f' struct hipcpu_kernel_{name} {{ static const char *name() {{ return "{name}"; }} }};'
+        f" (void)&::hipcpu::Registration<{function}, ({bounds or _DEFAULT_BOUNDS}),"
+        f" hipcpu_kernel_{name}, ::hipcpu::Instance<{', '.join(_as_types(template))}>>::entry;"
+    )
+    end = source.closing(body)
+    if device:
+        source.insert(body, registration, after=True)
+        return body + 1, True
+    addresses = [f"(void *)&{p.name}{'...' if p.packed else ''}, " for p in parameters]
+    stub = (
+        f"{{{registration} void *hipcpu_arguments[] = {{{''.join(addresses)}nullptr}};"
+        f" ::hipcpu::launch((const void *){function}, hipcpu_arguments); }}"
+    )
+    source.replace(body, end, stub)
+    return end, True
+
+
+def _before(source: Source, keyword: int) -> tuple[list[list[str]], str]:
+    """Return the parameters of the template that a kernel is, and launch bounds before it."""
+    bounds = ""
+    index = keyword - 1
+    while index >= 0:
+        token = source.tokens[index]
+        if token in _SPECIFIERS:
+            index -= 1
+        elif token == ")":
+            opening = source.opening(index)
+            if source.at(opening - 1) == BOUNDS:
+                bounds = _first_argument(source, opening - 1)
+            elif source.at(opening - 1) != "__attribute__":
+                break
+            index = opening - 2
+        else:
+            break
+    if source.at(index) != ">":
+        return [], bounds
+    opening = source.opening_angle(index)
+    if source.at(opening - 1) != "template":
+        return [], bounds
+    return split(source.tokens[opening + 1 : index]), bounds
+
+
+def _parameters(source: Source, index: int) -> tuple[int, str]:
+    """Return where a kernel's parameters begin, and launch bounds on the way."""
+    bounds = ""
+    while index < len(source.tokens):
+        token = source.tokens[index]
+        if token == BOUNDS:
+            bounds = _first_argument(source, index)
+            source.replace(index, source.closing(index + 1), "")
+            index = source.closing(index + 1)
+        elif token in ("__attribute__", "alignas"):
+            index = source.closing(index + 1)
+        elif token == "(":
+            return index, bounds
+        elif token in (";", "{", "}"):
+            break
+        index += 1
+    raise SourceError(f"{source.place(index)}: __global__ is not followed by a function")
+
+
+def _name(source: Source, opening: int, template: list[list[str]]) -> tuple[str, str]:
+    """Return a kernel's name, and the expression for it with the arguments of its template."""
+    last = opening - 1
+    arguments = ""
+    if source.at(last) == ">":  # an explicit specialization
+        begin = source.opening_angle(last)
+        arguments = " ".join(source.tokens[begin : last + 1])
+        last = begin - 1
+    elif template:
+        arguments = f"<{', '.join(_as_arguments(template))}>"
+    first = last
+    while source.at(first - 1) == "::" and source.at(first - 2).isidentifier():
+        first -= 2
+    if not source.at(last).isidentifier():
+        raise SourceError(f"{source.place(last)}: a kernel without a name")
+    return source.tokens[last], " ".join(source.tokens[first : last + 1]) + arguments
+
+
+def _first_argument(source: Source, bounds: int) -> str:
+    parts = split(source.tokens[bounds + 2 : source.closing(bounds + 1)])
+    return " ".join(parts[0]) if parts else ""
+
+
+def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parameter]:
+    parameters = []
+    for part in split(source.tokens[opening + 1 : closing]):
+        tokens = part[: part.index("=")] if "=" in part else part
+        if tokens == ["void"]:
+            continue
+        parameters.append(_Parameter(" ".join(tokens), _declared(tokens), "..." in tokens))
+        if not parameters[-1].name:
+            raise SourceError(
+                f"{source.place(opening)}: a kernel's parameter without a name: {' '.join(tokens)}"
+            )
+    return parameters
+
+
+def _declared(tokens: list[str]) -> str:
+    """Return the name that a declaration without initializer declares; empty for none."""
+    end = len(tokens)
+    while end > 0 and tokens[end - 1] == "]":
+        depth = 0
+        for end in range(end - 1, -1, -1):  # noqa: B020 - goes on from where the last bracket was
+            depth += (tokens[end] in OPENING) - (tokens[end] not in OPENING and tokens[end] == "[")
+            if depth == 0:
+                break
+    name = tokens[end - 1] if end > 0 else ""
+    rest = [token for token in tokens[: end - 1] if token not in ("const", "volatile")]
+    return name if name.isidentifier() and name not in _TYPE_WORDS and rest else ""
+
+
+def _template_name(parameter: list[str]) -> tuple[str, bool]:
+    tokens = parameter[: parameter.index("=")] if "=" in parameter else parameter
+    return tokens[-1], "..." in tokens
+
+
+def _as_arguments(template: list[list[str]]) -> list[str]:
+    """Return what stands in angle brackets to name the instance inside of itself."""
+    names = [_template_name(parameter) for parameter in template]
+    return [name + ("..." if packed else "") for name, packed in names]
+
+
+def _as_types(template: list[list[str]]) -> list[str]:
+    """Return the same as types: a value as a class of it."""
+    result = []
+    for parameter in template:
+        name, packed = _template_name(parameter)
+        value = parameter[0] not in ("typename", "class")
+        text = f"::hipcpu::Value<{name}>" if value else name
+        result.append(text + ("..." if packed else ""))
+    return result

@@ -1,0 +1,38 @@
+"""The whole rewriting of a preprocessed source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portkit.device.hipcc.dialect import rewrite_dialect
+from portkit.device.hipcc.kernels import rewrite_kernels
+from portkit.device.hipcc.launches import rewrite_launches
+from portkit.device.hipcc.shared import rewrite_shared
+from portkit.device.hipcc.tokens import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A source in plain C++.
+
+    Attributes:
+        text: the source.
+        kernels: whether it defines kernels.
+    """
+
+    text: str
+    kernels: bool
+
+
+def rewrite(preprocessed: str, *, device: bool) -> Rewritten:
+    """Rewrite a preprocessed HIP source into C++ for one side.
+
+    Raises:
+        SourceError: something cannot be read or has no counterpart.
+    """
+    source = Source(preprocessed)
+    kernels = rewrite_kernels(source, device=device)
+    rewrite_shared(source)
+    rewrite_launches(source)
+    rewrite_dialect(source)
+    return Rewritten(source.edited(), kernels)

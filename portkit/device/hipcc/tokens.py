@@ -1,0 +1,179 @@
+"""The tokens of a preprocessed source, and edits of its text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""
+      ^\#[^\n]*                                  # a line marker or a pragma: no token
+    | (?P<token>
+        (?:u8|[uUL])?R"(?P<tag>[^()\\ ]*)\(.*?\)(?P=tag)"   # raw string
+      | (?:u8|[uUL])?"(?:[^"\\\n]|\\.)*"
+      | (?:u8|[uUL])?'(?:[^'\\\n]|\\.)+'
+      | [A-Za-z_$][A-Za-z0-9_$]*
+      | \.?[0-9](?:[eEpP][+-]|'?[A-Za-z0-9_.])*
+      | <<<  | ::  | ->  | \.\.\.
+      | [^\sA-Za-z0-9_]
+      )
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_MARKER: Final = re.compile(r'^# \d+ "[^\n]*"([ 0-9]*)$', re.MULTILINE)
+_SYSTEM: Final = "3"
+"""The flag of a line marker for a system header (GNU cpp, "Preprocessor Output")."""
+
+CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+OPENING: Final = {close: begin for begin, close in CLOSING.items()}
+
+
+class SourceError(Exception):
+    """A place in a source that cannot be compiled for the CPU device."""
+
+
+@dataclass
+class Source:
+    """A preprocessed source whose own text, not that of system headers, is split into tokens.
+
+    Attributes:
+        text: what the preprocessor wrote.
+        tokens: the texts of the tokens.
+        begins: where each begins.
+    """
+
+    text: str
+    tokens: list[str] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    _edits: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for begin, end in _own_parts(self.text):
+            for match in _TOKEN.finditer(self.text, begin, end):
+                token = match["token"]
+                if token is not None:
+                    self.tokens.append(token)
+                    self.begins.append(match.start())
+
+    def end(self, index: int) -> int:
+        """Return where a token ends."""
+        return self.begins[index] + len(self.tokens[index])
+
+    def at(self, index: int) -> str:
+        """Return a token; empty beyond the ends."""
+        return self.tokens[index] if 0 <= index < len(self.tokens) else ""
+
+    def closing(self, index: int) -> int:
+        """Return the index of the bracket that closes the one at ``index``.
+
+        Raises:
+            SourceError: there is none.
+        """
+        depth = 0
+        for i in range(index, len(self.tokens)):
+            token = self.tokens[i]
+            if token in CLOSING:
+                depth += 1
+            elif token in OPENING:
+                depth -= 1
+                if depth == 0:
+                    return i
+        raise SourceError(f"{self.place(index)}: {self.tokens[index]} is not closed")
+
+    def opening(self, index: int) -> int:
+        """Return the index of the bracket that is closed by the one at ``index``; -1 for none."""
+        depth = 0
+        for i in range(index, -1, -1):
+            token = self.tokens[i]
+            if token in OPENING:
+                depth += 1
+            elif token in CLOSING:
+                depth -= 1
+                if depth == 0:
+                    return i
+        return -1
+
+    def opening_angle(self, index: int) -> int:
+        """Return the index of the ``<`` that the ``>`` at ``index`` closes; -1 for none."""
+        depth = 0
+        i = index
+        while i >= 0:
+            token = self.tokens[i]
+            if token == ">":
+                depth += 1
+            elif token == "<":
+                depth -= 1
+                if depth == 0:
+                    return i
+            elif token in OPENING:
+                i = self.opening(i)
+            elif token in (";", *CLOSING):
+                return -1
+            i -= 1
+        return -1
+
+    def replace(self, first: int, last: int, text: str) -> None:
+        """Put ``text`` in place of the tokens from ``first`` to ``last``; lines stay where they are.
+
+        Line markers between the tokens go, their places are kept by newlines.
+        """
+        begin, end = self.begins[first], self.end(last)
+        self._edits.append((begin, end, text + "\n" * self.text.count("\n", begin, end)))
+
+    def insert(self, index: int, text: str, *, after: bool = False) -> None:
+        """Put ``text`` before or after a token."""
+        place = self.end(index) if after else self.begins[index]
+        self._edits.append((place, place, text))
+
+    def edited(self) -> str:
+        """Return the text with the edits; where two begin at one place, in their order."""
+        parts: list[str] = []
+        done = 0
+        for begin, end, text in sorted(self._edits, key=lambda edit: edit[:2]):
+            if begin < done:
+                continue  # inside of what was taken away
+            parts += [self.text[done:begin], text]
+            done = end
+        return "".join([*parts, self.text[done:]])
+
+    def place(self, index: int) -> str:
+        """Return the file and line of a token, by the line markers."""
+        begin = self.begins[min(index, len(self.begins) - 1)]
+        marker = None
+        for match in re.finditer(r'^# (\d+) "([^\n]*?)"', self.text[:begin], re.MULTILINE):
+            marker = match
+        if marker is None:
+            return f"line {self.text.count(chr(10), 0, begin) + 1}"
+        line = int(marker[1]) + self.text.count("\n", marker.end(), begin) - 1
+        return f"{marker[2]}:{line}"
+
+
+def split(tokens: list[str], separator: str = ",") -> list[list[str]]:
+    """Split tokens at the separators that are in no bracket, angle brackets included."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token in CLOSING or token == "<":
+            depth += 1
+        elif token in OPENING or token == ">":
+            depth -= 1
+        if token == separator and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def _own_parts(text: str) -> list[tuple[int, int]]:
+    """Return the parts of a text that are not of system headers."""
+    parts = []
+    begin: int | None = 0
+    for marker in _MARKER.finditer(text):
+        system = _SYSTEM in marker[1].split()
+        if begin is not None:
+            parts.append((begin, marker.start()))
+        begin = None if system else marker.end()
+    if begin is not None:
+        parts.append((begin, len(text)))
+    return parts

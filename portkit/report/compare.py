@@ -1,0 +1,280 @@
+"""``portkit diff``: what changed between two scans, such as those of two upstream versions.
+
+Two places are the same where their identities are: the code, the file, the construct, the item that
+holds it and the number among its like. A place whose file was renamed has another identity; it
+counts as moved where one place of the same code, construct and symbol is gone and one is new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.errors import DocumentError
+from portkit.report.model import reason
+from portkit.report.scan_json import SCHEMA
+from portkit.report.terminal import columns, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from portkit.report.terminal import Terminal
+
+Entry = dict[str, Any]
+"""A site of a scan's document."""
+
+_NEEDED: Final = (
+    "id",
+    "path",
+    "line",
+    "code",
+    "construct",
+    "symbol",
+    "applicability",
+    "status",
+    "message",
+)
+
+
+class Kind(StrEnum):
+    """What happened to a place."""
+
+    NEW = "new"
+    """It stands in the newer scan alone."""
+    GONE = "gone"
+    """It stood in the older scan alone."""
+    MOVED = "moved"
+    """It stands in another file."""
+    CHANGED = "changed"
+    """It stands where it stood, with another state or reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A place that is not as it was; ``before`` or ``after`` is none where it does not stand."""
+
+    kind: Kind
+    before: Entry | None
+    after: Entry | None
+
+    @property
+    def place(self) -> Entry:
+        """The place as it is, or as it was where it is gone."""
+        found = self.after or self.before
+        assert found is not None  # one of them stands
+        return found
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed between two scans.
+
+    Attributes:
+        old: what the older scan looked at, such as ``candle 0.10.2``.
+        new: what the newer scan looked at.
+        differences: by kind, then by path and line.
+        shifted: how many places stand in their file, as they were, at another line.
+        same: how many places are as they were.
+    """
+
+    old: str
+    new: str
+    differences: tuple[Difference, ...]
+    shifted: int
+    same: int
+
+    def of(self, kind: Kind) -> tuple[Difference, ...]:
+        """Return the differences of a kind."""
+        return tuple(d for d in self.differences if d.kind is kind)
+
+
+def read(file: Path) -> Entry:
+    """Return the document of a scan.
+
+    Raises:
+        DocumentError: the file is missing, or holds no such document.
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DocumentError(
+            f"{file} cannot be read ({error.strerror}): name a file that"
+            " `portkit scan --format json` has written"
+        ) from None
+    except ValueError as error:
+        raise DocumentError(
+            f"{file} is not JSON ({error}): write it with `portkit scan --format json`"
+        ) from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not _are_sites(data):
+        raise DocumentError(
+            f"{file} is not a scan's document of schema {SCHEMA}: write it with"
+            " `portkit scan --format json`, by this version of portkit"
+        )
+    return data
+
+
+def _are_sites(data: Entry) -> bool:
+    sites = data.get("sites")
+    return isinstance(sites, list) and all(
+        isinstance(site, dict) and all(key in site for key in _NEEDED) for site in sites
+    )
+
+
+def compare(old: Entry, new: Entry) -> Comparison:
+    """Return what changed between two documents of scans."""
+    before = {site["id"]: site for site in old["sites"]}
+    after = {site["id"]: site for site in new["sites"]}
+    found: list[Difference] = []
+    shifted = same = 0
+    for identity in before.keys() & after.keys():
+        was, now = before[identity], after[identity]
+        if _state(was) != _state(now):
+            found.append(Difference(Kind.CHANGED, was, now))
+        elif was["line"] != now["line"]:
+            shifted += 1
+        else:
+            same += 1
+    gone = [site for site in old["sites"] if site["id"] not in after]
+    fresh = [site for site in new["sites"] if site["id"] not in before]
+    moved = _moved(gone, fresh)
+    left = {site["id"] for site in moved.values()}
+    found += (Difference(Kind.MOVED, s, moved[s["id"]]) for s in gone if s["id"] in moved)
+    found += (Difference(Kind.GONE, s, None) for s in gone if s["id"] not in moved)
+    found += (Difference(Kind.NEW, None, s) for s in fresh if s["id"] not in left)
+    kinds = list(Kind)
+    found.sort(key=lambda d: (kinds.index(d.kind), d.place["path"], d.place["line"], d.place["id"]))
+    versions = [_title(document) for document in (old, new)]
+    return Comparison(versions[0], versions[1], tuple(found), shifted, same)
+
+
+def _moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]:
+    """Return the new place of each that is gone, by its old identity, where it is plain."""
+    was, now = Counter(map(_likeness, gone)), Counter(map(_likeness, fresh))
+    homes = {_likeness(site): site for site in fresh}
+    return {
+        site["id"]: homes[_likeness(site)]
+        for site in gone
+        if was[_likeness(site)] == now[_likeness(site)] == 1
+    }
+
+
+def _state(site: Entry) -> tuple[str, str, str]:
+    return site["applicability"], site["status"], reason(site["message"])
+
+
+def _likeness(site: Entry) -> tuple[str, str, str]:
+    return site["code"], site["construct"], site["symbol"]
+
+
+def _title(document: Entry) -> str:
+    codebase = document.get("summary", {}).get("codebase") or document.get("root", "")
+    return f"{codebase} {document.get('version', '')}".strip()
+
+
+def comparison_json(found: Comparison) -> str:
+    """Return the comparison as a document; ``diff.schema.json`` beside this file describes it."""
+    document = {
+        "schema": SCHEMA,
+        "old": found.old,
+        "new": found.new,
+        "summary": {
+            **{kind.value: len(found.of(kind)) for kind in Kind},
+            "shifted": found.shifted,
+            "same": found.same,
+        },
+        "differences": [
+            {"kind": d.kind.value, "before": d.before, "after": d.after} for d in found.differences
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def comparison_text(found: Comparison, terminal: Terminal) -> str:
+    """Return the comparison for a terminal."""
+    return "\n".join(_lines(found, terminal)) + "\n"
+
+
+_TITLES: Final = {
+    Kind.NEW: "New: not in the older scan",
+    Kind.GONE: "Gone: not in the newer scan",
+    Kind.MOVED: "Moved to another file",
+    Kind.CHANGED: "Changed: another state or reason",
+}
+
+
+def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
+    counts = ", ".join(f"{len(found.of(kind))} {kind}" for kind in Kind)
+    headline = (
+        f"From {found.old} to {found.new}: {counts}; {found.shifted} at another line,"
+        f" {found.same} as they were"
+    )
+    for line in wrapped(headline, terminal.width):
+        yield terminal.bold(line)
+    for kind, title in _TITLES.items():
+        differences = found.of(kind)
+        if not differences:
+            continue
+        yield ""
+        yield terminal.notable(f"{title} ({len(differences)})")
+        for heading, group in _grouped(differences):
+            yield from wrapped(f"  {heading}", terminal.width, "      ")
+            rows = [[_position(d), d.place["symbol"]] for d in group]
+            for line in columns(rows, width=terminal.width, indent="      "):
+                yield terminal.dim(line)
+
+
+def _grouped(differences: Iterable[Difference]) -> Iterator[tuple[str, list[Difference]]]:
+    """Yield the differences of one rule and one reason together, with a heading."""
+    grouped: dict[str, list[Difference]] = {}
+    for difference in differences:
+        place = difference.place
+        heading = f"{place['code']} {place['construct']}"
+        grouped.setdefault(heading + _change(difference), []).append(difference)
+    yield from sorted(grouped.items())
+
+
+def _change(difference: Difference) -> str:
+    """Return how the state of a place that changed has changed."""
+    was, now = difference.before, difference.after
+    if difference.kind is not Kind.CHANGED or was is None or now is None:
+        return ""
+    states = [f"{site['applicability']}, {site['status']}" for site in (was, now)]
+    return f": {' -> '.join(dict.fromkeys(states))}: {reason(now['message'])}"
+
+
+def _position(difference: Difference) -> str:
+    place, was = difference.place, difference.before
+    position = f"{place['path']}:{place['line']}"
+    if difference.kind is Kind.MOVED and was is not None:
+        return f"{was['path']}:{was['line']} -> {position}"
+    return position
+
+
+def comparison_markdown(found: Comparison) -> str:
+    """Return the comparison for a pull request."""
+    return "\n".join(_markdown(found)) + "\n"
+
+
+def _markdown(found: Comparison) -> Iterator[str]:
+    from portkit.report.markdown import code, escaped
+
+    yield f"# From {escaped(found.old)} to {escaped(found.new)}"
+    yield ""
+    yield "| what | places |"
+    yield "| --- | ---: |"
+    for kind in Kind:
+        yield f"| {kind} | {len(found.of(kind))} |"
+    yield f"| at another line | {found.shifted} |"
+    yield f"| as they were | {found.same} |"
+    for kind, title in _TITLES.items():
+        differences = found.of(kind)
+        if differences:
+            yield from ("", f"## {title}", "")
+        for heading, group in _grouped(differences):
+            yield f"- {escaped(heading)}"
+            for difference in group:
+                yield f"  - `{code(_position(difference))}` `{code(difference.place['symbol'])}`"

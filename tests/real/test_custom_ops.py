@@ -1,0 +1,59 @@
+"""The kernel of the custom-ops example: what its build script makes of what apply writes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MANIFEST = """[package]
+name = "custom-ops"
+version = "0.1.0"
+edition = "2021"
+
+[features]
+rocm = []
+cuda = []
+buildtime-download = []
+"""
+MAIN = """include!(concat!(env!("OUT_DIR"), "/rocm_kernels.rs"));
+
+fn main() {
+    std::io::Write::write_all(&mut std::io::stdout(), LAYERNORM_KERNELS).unwrap();
+}
+"""
+
+
+@pytest.mark.real
+@pytest.mark.hipcc
+def test_the_build_script_compiles_the_kernel(
+    ported: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The example needs the whole of candle; its build script and its kernel need nothing."""
+    examples = ported("0.11.1") / "candle-examples"
+    kernels = "examples/custom-ops/kernels"
+    shutil.copytree(examples / kernels, tmp_path / kernels)
+    shutil.copy(examples / "build.rs", tmp_path)
+    (tmp_path / "Cargo.toml").write_text(MANIFEST)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text(MAIN)
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
+    made = subprocess.run(
+        ["cargo", "run", "--quiet", "--features", "rocm"],
+        cwd=tmp_path,
+        env=inherited
+        | {"CARGO_TARGET_DIR": str(tmp_path / "target"), "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100"},
+        capture_output=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr.decode()
+    assert made.stdout.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
+    for wanted in (b"gfx90a", b"gfx1100", b"rms_f32.kd"):
+        assert wanted in made.stdout
