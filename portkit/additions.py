@@ -129,6 +129,7 @@ class _Crate:
         return KernelsCrate(
             _below(self.port, self.source),
             name=self.name,
+            facade=self.port.vendor.facade.name,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,

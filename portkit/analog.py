@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.items import ITEMS
 from portkit.names import normal
 from portkit.port import WITH_OWN, conditions_of, item_symbol
 from portkit.source import grouped, node_text
@@ -24,24 +25,6 @@ if TYPE_CHECKING:
     from portkit.port import Place, Port
     from portkit.profile import Override, Repair
     from portkit.source import Source
-
-ITEMS = frozenset(
-    {
-        "const_item",
-        "enum_item",
-        "function_item",
-        "function_signature_item",
-        "impl_item",
-        "macro_definition",
-        "mod_item",
-        "static_item",
-        "struct_item",
-        "trait_item",
-        "type_item",
-        "union_item",
-        "use_declaration",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -75,7 +75,7 @@ class ToolError(PortkitError):
 
 
 class VerificationError(PortkitError):
-    """A step of ``portkit verify`` failed."""
+    """What ``portkit verify`` needs is not there: a port, a commit to compare with, a test."""
 
     exit_code = 20
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from portkit.cli.command import CLOSED_PIPE, DEFECT, FOUND, INTERRUPTED
 from portkit.errors import PortkitError
+from portkit.verify.ladder import LEFT_OUT
+from portkit.verify.steps import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +24,7 @@ _OTHERS = {
         " by `hipify` a place that a person must write, by `map` a name that it does not know."
     ),
     2: "Wrong usage: an unknown command, option, code or step.",
+    LEFT_OUT: "`portkit verify --no-skip`: something cannot be looked at here; the rest passes.",
     DEFECT: "A defect of portkit; `PORTKIT_TRACEBACK=1` in the environment shows where.",
     129: "Ended by SIGHUP.",
     INTERRUPTED: "Interrupted from the keyboard.",
@@ -43,6 +46,8 @@ def page() -> str:
         rows[kind.exit_code] = f"`{kind.__name__}`: {(kind.__doc__ or '').splitlines()[0]}".replace(
             "``", "`"
         )
+    for step in STEPS:
+        rows[step.code] = f"`portkit verify`: `{step.name}` failed, which asks that {step.shows}."
     lines = [
         "# Exit codes",
         "",

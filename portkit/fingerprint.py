@@ -12,11 +12,9 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from portkit.analog import ITEMS
-from portkit.finding import Applicability, Finding, Span, Status
+from portkit.finding import Applicability, Finding, Status
+from portkit.items import items
 from portkit.names import normal
-from portkit.port import item_symbol
-from portkit.source import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,19 +34,20 @@ def overrides(port: Port, source: Source) -> Iterator[Finding]:
     """Yield a finding for each override of an item of a file."""
     wanted = {o.symbol: o for o in port.codebase.overrides if fnmatchcase(source.path, o.path)}
     standing = port.analogs.get(source.path) in port.workspace.sources
-    for symbol, span in symbols(source, set(wanted)):
-        override = wanted.pop(symbol, None)
+    # A file of which nothing is wanted is not parsed.
+    for item in items(source) if wanted else ():
+        override = wanted.pop(item.symbol, None)
         if override is None:
             continue
-        current = fingerprint(source.slice(span))
+        current = fingerprint(source.slice(item.span))
         known = current in override.fingerprints.values()
         versions = ", ".join(sorted(override.fingerprints)) or "none"
         yield Finding(
             code=OVERRIDE,
             path=source.path,
-            span=span,
+            span=item.span,
             construct="override",
-            symbol=symbol,
+            symbol=item.symbol,
             applicability=Applicability.SAFE if known else Applicability.REVIEW,
             status=Status.PORTED if standing else Status.NONE,
             message=override.reason
@@ -62,34 +61,16 @@ def repairs(port: Port, source: Source) -> Iterator[Finding]:
     """Yield a finding for each bug of a file of the CUDA side that its copy does not carry on."""
     wanted = {r.symbol: r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)}
     standing = port.analogs.get(source.path) in port.workspace.sources
-    for symbol, span in symbols(source, set(wanted)):
-        repair = wanted[symbol]
-        if re.search(repair.find, port.rename(source.slice(span))):
+    for item in items(source) if wanted else ():
+        repair = wanted.get(item.symbol)
+        if repair and re.search(repair.find, port.rename(source.slice(item.span))):
             yield Finding(
                 code=REPAIR,
                 path=source.path,
-                span=span,
+                span=item.span,
                 construct="bug upstream",
-                symbol=symbol,
+                symbol=item.symbol,
                 applicability=Applicability.REVIEW,
                 status=Status.PORTED if standing else Status.NONE,
                 message=f"{repair.reason}; the copy is right, the original is untouched",
             )
-
-
-def symbols(source: Source, wanted: set[str]) -> Iterator[tuple[str, Span]]:
-    """Yield the items of a file that have one of the symbols, with their attributes."""
-    # A file of which nothing is wanted is not parsed.
-    pending = [(source.tree.root_node, "")] if wanted else []
-    while pending:
-        container, outer = pending.pop()
-        for node, attributes in grouped(container):
-            if node.type not in ITEMS:
-                continue
-            symbol = "::".join(s for s in (outer, item_symbol(node)) if s)
-            start = attributes[0].start_byte if attributes else node.start_byte
-            if symbol in wanted:
-                yield symbol, Span(start, node.end_byte)
-            body = node.child_by_field_name("body")
-            if body is not None and node.type in ("impl_item", "trait_item", "mod_item"):
-                pending.append((body, symbol))

@@ -11,15 +11,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability, Edit, Finding, Span, Status
+from portkit.items import items
 from portkit.names import normal
-from portkit.port import item_symbol
 from portkit.source import node_text
 from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tree_sitter import Node
 
     from portkit.port import Port
     from portkit.profile import Guard
@@ -37,9 +35,9 @@ def guarded(port: Port, source: Source) -> Iterator[Finding]:
 
 
 def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
-    for node in functions(source, guard.symbol):
-        body = node.child_by_field_name("body")
-        if body is None:
+    for item in items(source):
+        node, body = item.node, item.node.child_by_field_name("body")
+        if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue
         indent = source.indent(node.start_byte) + "    "
         text = render(guard.template).strip()
@@ -58,17 +56,3 @@ def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
             if standing
             else (Edit(at, at, "\n" + indent + text.replace("\n", f"\n{indent}")),),
         )
-
-
-def functions(source: Source, symbol: str) -> Iterator[Node]:
-    """Yield the functions of a file that have a symbol."""
-    pending = [(source.tree.root_node, "")]
-    while pending:
-        container, outer = pending.pop()
-        for node in container.named_children:
-            name = "::".join(s for s in (outer, item_symbol(node)) if s)
-            if node.type == "function_item" and name == symbol:
-                yield node
-            body = node.child_by_field_name("body")
-            if body is not None and node.type in ("impl_item", "mod_item", "trait_item"):
-                pending.append((body, name))

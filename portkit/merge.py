@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from portkit.analog import ITEMS
 from portkit.finding import Edit, Span
+from portkit.items import ITEMS
 from portkit.names import without_comments
 from portkit.port import conditions_of, item_symbol
 from portkit.source import Source, field_text, grouped, node_text

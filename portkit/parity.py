@@ -13,7 +13,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.finding import Status
-from portkit.guards import functions, guarded
+from portkit.guards import guarded
+from portkit.items import items
 from portkit.names import normal
 from portkit.port import Gating, conditions_of, item_symbol
 from portkit.rules.added_arms import arms_of
@@ -105,9 +106,9 @@ def _without_arms(port: Port) -> Iterator[Unpaired]:
             source = port.workspace.sources[path]
             if not fnmatchcase(path, arms.path) or name not in source.data:
                 continue
-            for node in functions(source, arms.symbol):
-                if wanted not in normal(node_text(node)):
-                    line, _ = source.position(node.start_byte)
+            for item in items(source):
+                if item.symbol == arms.symbol and wanted not in normal(node_text(item.node)):
+                    line, _ = source.position(item.node.start_byte)
                     yield Unpaired(path, line, arms.symbol, "arms between devices")
 
 

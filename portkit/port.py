@@ -99,8 +99,8 @@ class Port:
     def _gated(self) -> re.Pattern[str]:
         name, variant = self.vendor.name, self.vendor.variant
         return re.compile(
-            rf"(?!NotCompiledWith)\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
-            rf"|{self.vendor.facade.module})(?!Support)"
+            rf"\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
+            rf"|{self.vendor.facade.module})"
         )
 
     def stands(self, path: str) -> bool:
@@ -130,7 +130,8 @@ class Port:
 
     def names_gated(self, text: str) -> bool:
         """Whether renamed code names something that exists only with the feature on."""
-        return any("NotCompiledWith" not in m.group() for m in self._gated.finditer(text))
+        always = self.codebase.error_without_feature
+        return any(m.group() != always for m in self._gated.finditer(text))
 
     def vendor_of(self, name: str) -> str:
         """Return the vendor backend that an identifier or a path names, or an empty string."""

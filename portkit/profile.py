@@ -282,6 +282,7 @@ class CodebaseProfile:
         name: the codebase.
         crate: the crate whose presence says that a workspace is this codebase.
         first_version: the first version that can be ported.
+        error_without_feature: the variant of its error that says that the vendor's feature is off.
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
         keep: files that are left alone.
@@ -302,6 +303,7 @@ class CodebaseProfile:
     name: str
     crate: str
     first_version: str
+    error_without_feature: str
     words: Mapping[str, str]
     dependencies: Mapping[str, str]
     keep: tuple[Keep, ...]
@@ -385,6 +387,7 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             name=data["name"],
             crate=data["crate"],
             first_version=data["first_version"],
+            error_without_feature=data.get("error_without_feature", ""),
             words=data["names"]["words"],
             dependencies=data["dependencies"],
             keep=tuple(Keep(**k) for k in data.get("keep", ())),

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from portkit.errors import PortkitError
 from portkit.fetch import fetch_crate
 from portkit.finding import Applicability
-from portkit.fingerprint import OVERRIDE, symbols
+from portkit.fingerprint import OVERRIDE
+from portkit.items import items
 from portkit.source import Source
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def _known_texts(port: Port, override: Override, path: str) -> Iterator[tuple[st
         except (PortkitError, OSError):
             continue
         source = Source(path, data)
-        for _, span in symbols(source, {override.symbol}):
-            yield version, source.slice(span)
+        for item in items(source):
+            if item.symbol == override.symbol:
+                yield version, source.slice(item.span)
 
 
 def _order(version: str) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from cli_support import (
 )
 from typer.core import TyperGroup
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from portkit import __version__, workspace
 from portkit.apply import Recovery
@@ -338,8 +339,42 @@ def test_rules_lists_every_code() -> None:
     ]
 
 
-def test_version() -> None:
-    assert invoke("--version").out == f"portkit {__version__}\n"
+def test_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, said in (("cargo", "cargo 1.2.3 (abc 2026)"), ("git", ""), ("rustc", "none")):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\necho '{said}'\n")
+        program.chmod(0o755)
+    other = tmp_path / "rocm/bin/hipcc"
+    other.parent.mkdir(parents=True)
+    other.write_text("#!/bin/sh\necho 'HIP version: 7.0.2-9999' >&2; exit 3\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/bin:/usr/bin")
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
+    monkeypatch.delenv("HIPCC", raising=False)
+    first, *rest = invoke("--version").out.splitlines()
+    assert first == f"portkit {__version__}"
+    assert rest[0] == f"cargo 1.2.3 ({tmp_path / 'bin' / 'cargo'})"
+    assert f"git of an unknown version ({tmp_path / 'bin' / 'git'})" in rest
+    assert f"hipcc 7.0.2-9999 ({other})" in rest
+    assert "hipify-clang not found" in rest
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "completed"),
+    [
+        ("portkit sc", 1, {"scan"}),
+        ("portkit scan --form", 2, {"--format"}),
+        ("portkit scan --format h", 3, {"html"}),
+        ("portkit scan --select PK30", 3, {"PK301", "PK302", "PK303", "PK304"}),
+        ("portkit scan --skip PK2,PK301", 3, {"PK2,PK301"}),
+        ("portkit explain PH20", 2, {f"PH20{n}" for n in range(1, 9)}),
+    ],
+)
+def test_a_shell_completes(line: str, word: int, completed: set[str]) -> None:
+    asked = {"_PORTKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(word)}
+    done = CliRunner().invoke(app, [], prog_name="portkit", env=asked)
+    assert set(done.stdout.split()) == completed
 
 
 @pytest.mark.parametrize(

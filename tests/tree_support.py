@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 Tree = dict[str, bytes]
 
 MANIFEST = b'[package]\nname = "fixture"\nversion = "0.1.0"\nedition = "2021"\n'
-# The least that a codebase profile must hold; it knows nothing of any codebase.
+# What fixtures share: little more than a codebase profile must hold.
 PROFILE: Mapping[str, Any] = {
     "name": "fixture",
     "crate": "fixture",
     "first_version": "0.1.0",
+    "error_without_feature": "NotCompiledWithRocmSupport",
     "names": {"words": {}},
     "dependencies": {},
 }

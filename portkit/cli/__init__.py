@@ -12,6 +12,7 @@ import typer
 
 from portkit import __version__
 from portkit.cli import compare, explain, kernels, port, verify
+from portkit.cli.output import show
 
 COMMANDS: Final = (
     port.fetch,
@@ -50,7 +51,12 @@ def program(asked: str = "") -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"portkit {__version__}")
+        from portkit.tools import tools
+
+        show(f"portkit {__version__}")
+        for tool in tools():
+            found = f"{tool.version or 'of an unknown version'} ({tool.path})"
+            show(f"{tool.name} {found if tool.path else 'not found'}")
         raise typer.Exit
 
 
@@ -58,7 +64,10 @@ def _portkit(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version.", is_eager=True, callback=_print_version
+            "--version",
+            help="Print the version, and those of the programs that portkit works with.",
+            is_eager=True,
+            callback=_print_version,
         ),
     ] = False,
 ) -> None:

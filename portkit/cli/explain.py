@@ -7,12 +7,18 @@ from typing import Annotated
 import typer
 
 from portkit.cli.command import command
+from portkit.cli.options import complete_codes
 from portkit.cli.output import screen, show
 
 
 @command("portkit explain PK301", "portkit explain PK401 PH203")
 def explain(
-    codes: Annotated[list[str], typer.Argument(metavar="CODE...", help="Such as PK301 or PH203.")],
+    codes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CODE...", help="Such as PK301 or PH203.", autocompletion=complete_codes
+        ),
+    ],
 ) -> None:
     """Print what a code means.
 

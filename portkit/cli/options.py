@@ -19,6 +19,18 @@ class Gating(StrEnum):
     CFG = "cfg"
 
 
+def complete_codes(incomplete: str) -> list[tuple[str, str]]:
+    """Return the codes that a shell may complete a word to, with what they find."""
+    from portkit.explain import every_page
+
+    done, comma, begun = incomplete.rpartition(",")
+    return [
+        (done + comma + page.code, page.title.replace("``", "`"))
+        for page in every_page()
+        if page.code.startswith(begun)
+    ]
+
+
 Directory = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="The directory of the workspace's root manifest.")
 ]
@@ -35,11 +47,19 @@ Output = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option(metavar="CODES", help="Only these codes, or prefixes of codes: PK3,PK501."),
+    typer.Option(
+        metavar="CODES",
+        help="Only these codes, or prefixes of codes: PK3,PK501.",
+        autocompletion=complete_codes,
+    ),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(metavar="CODES", help="All but these codes, or prefixes of codes."),
+    typer.Option(
+        metavar="CODES",
+        help="All but these codes, or prefixes of codes.",
+        autocompletion=complete_codes,
+    ),
 ]
 
 

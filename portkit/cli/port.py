@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +11,7 @@ import typer
 
 from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, Gating, GatingOption, Output, Select, Skip, codes
-from portkit.cli.output import deliver, notice, plain, progress, screen, show
+from portkit.cli.output import deliver, errors, notice, plain, progress, screen, show
 from portkit.report.forms import Form
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ def scan(
     "portkit apply --diff | less",
     "portkit apply candle",
     "portkit apply candle --select PK5 --gating cfg",
+    "portkit apply candle --interactive",
     "portkit apply candle --check",
 )
 def apply(
@@ -113,6 +116,9 @@ def apply(
     gating: GatingOption = None,
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
+    ] = False,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Ask about each place, as git add -p does.")
     ] = False,
     no_format: Annotated[
         bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
@@ -133,6 +139,7 @@ def apply(
     it had begun. A tree that is ported already is left as it is.
     """
     from portkit.apply import check_clean, recover, write
+    from portkit.finding import Status
     from portkit.job import check_portable
     from portkit.plan import plan
     from portkit.report.applied import applied
@@ -144,24 +151,53 @@ def apply(
         progress(str(recovery))
     found = _scanned(directory, select, skip, gating, regenerate=regenerate, kernels=True)
     check_portable(found)
-    planned = plan(found, rustfmt=not no_format)
     dry = diff or check
+    refuse = partial(
+        check_clean,
+        directory,
+        allow_dirty=allow_dirty,
+        allow_staged=allow_staged,
+        allow_no_vcs=allow_no_vcs,
+    )
+    left = 0
+    if interactive:
+        if not dry and any(f.status is Status.TODO for f in found.findings):
+            refuse()  # before the first question rather than after the last answer
+        asked = _asked(found)
+        left = len(found.findings) - len(asked.findings)
+        found = asked
+    planned = plan(found, rustfmt=not no_format)
     if planned.changes and not dry:
-        check_clean(
-            directory,
-            allow_dirty=allow_dirty,
-            allow_staged=allow_staged,
-            allow_no_vcs=allow_no_vcs,
-        )
+        refuse()
         write(directory, planned.changes)
     if diff:
         from portkit.report.diff import patch
 
         show(patch(planned.changes), end="")
     else:
-        text = applied(report(found, directory.as_posix()), planned, screen(), written=not dry)
-        show(text, end="")
+        summary = report(found, directory.as_posix())
+        show(applied(summary, planned, screen(), written=not dry, left=left), end="")
     return FOUND if check and planned.changes else 0
+
+
+def _asked(found: Scan) -> Scan:
+    """Return a scan with the places that the person at the terminal wants written.
+
+    Raises:
+        BadParameter: nobody can be asked.
+    """
+    from portkit.interactive import Session, edited
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise typer.BadParameter("--interactive asks questions and needs a terminal to do so")
+
+    def ask(question: str) -> str:
+        notice(question)
+        return sys.stdin.readline()
+
+    chosen = Session(ask, progress, edited, errors()).choose(found)
+    progress("")
+    return chosen
 
 
 def _scanned(

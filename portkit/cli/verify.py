@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +10,8 @@ import typer
 from typer.core import TyperCommand
 
 from portkit.cli.command import command
-from portkit.cli.options import Directory, GatingOption  # noqa: TC001 (typer reads them)
-from portkit.cli.output import progress, screen, show
+from portkit.cli.options import Directory, GatingOption, words
+from portkit.cli.output import errors, screen, show
 
 
 class _WithSteps(TyperCommand):
@@ -27,7 +28,7 @@ class _WithSteps(TyperCommand):
 @command(
     "portkit verify",
     "portkit verify candle --until check",
-    "portkit verify candle --only coverage --only parity --json",
+    "portkit verify candle --only coverage --only parity --json verify.json",
     kind=_WithSteps,
 )
 def verify(
@@ -41,6 +42,9 @@ def verify(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Go on after a step that failed.")
     ] = False,
+    no_skip: Annotated[
+        bool, typer.Option("--no-skip", help="Fail where something cannot be looked at here.")
+    ] = False,
     baseline: Annotated[
         str,
         typer.Option(
@@ -50,37 +54,67 @@ def verify(
         ),
     ] = "",
     gating: GatingOption = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print a document instead of lines.")
+    shard: Annotated[
+        str,
+        typer.Option(
+            metavar="I/N",
+            help="Take this share of the tests and kernels, as one of N machines.",
+            show_default=False,
+        ),
+    ] = "",
+    test_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, help="After how long a test counts as hung.")
+    ] = 300,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Use nothing that an earlier run has found.")
     ] = False,
-) -> None:
+    json: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Write the report as JSON as well; with - to standard output, in place of lines.",
+            show_default=False,
+        ),
+    ] = "",
+) -> int:
     """Prove what a port claims, step by step.
 
-    What cargo writes goes to standard error.
+    What passed is not looked at again while nothing changes, so a run that was cut goes on where it
+    was. What cargo writes goes to standard error.
     """
     from portkit.errors import VerificationError
-    from portkit.job import scan_tree
-    from portkit.report.verified import step_lines, verify_json
-    from portkit.verify import STEPS, Tree, Verdict, climb, part_of
-    from portkit.verify.process import interruptible
+    from portkit.report.watching import Reporter
+    from portkit.verify import BadOptionError, Options, parse_shard, verify_tree
 
     try:
-        steps = part_of(STEPS, only=only or (), until=until)
-    except KeyError as error:
-        names = ", ".join(step.name for step in STEPS)
-        raise typer.BadParameter(f"there is no step {error}; the steps are {names}") from None
-    tree = Tree(scan_tree(directory, gating=gating or ""), baseline, progress)
-    results = []
-    with interruptible():
-        for result in climb(steps, tree, keep_going=keep_going):
-            results.append(result)
-            if not json:
-                show("\n".join(step_lines(result, screen())))
-    if json:
-        show(verify_json(directory.as_posix(), baseline, results), end="")
-    lost = [result.step for result in results if result.verdict is Verdict.FAILED]
-    if lost:
-        raise VerificationError(
-            f"{directory} does not pass {' and '.join(lost)}: mend what the evidence names and"
-            " verify again"
+        options = Options(
+            only=words(only),
+            until=until,
+            keep_going=keep_going,
+            no_skip=no_skip,
+            revision=baseline,
+            gating=gating or "",
+            shard=parse_shard(shard),
+            cached=not no_cache,
+            test_seconds=test_timeout,
+            report=Path(json) if json not in ("", "-") else None,
         )
+        reporter = Reporter(
+            directory.as_posix(),
+            options,
+            show=lambda text: show(text, end=""),
+            screen=screen(),
+            errors=sys.stderr,
+            error_screen=errors(),
+            live=sys.stderr.isatty(),
+            document=json,
+        )
+        summary = verify_tree(directory, options, reporter)
+    except BadOptionError as error:
+        raise typer.BadParameter(str(error)) from None
+    code = reporter.sum_up(summary)
+    if sentence := summary.sentence(str(directory)):
+        lost = VerificationError(sentence)
+        lost.exit_code = code
+        raise lost
+    return code

@@ -112,6 +112,7 @@ class KernelsCrate:
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         name: the name of the emitted crate.
+        facade: the name of the crate of HIP bindings, which lies beside it.
         profile: the kernel profile of the codebase; empty for none.
     """
 
@@ -120,6 +121,7 @@ class KernelsCrate:
     edition: str = "2021"
     repository: str = ""
     name: str = "candle-rocm-kernels"
+    facade: str = "candle-hip"
     profile: str = "candle"
 
     @property
@@ -186,12 +188,15 @@ class KernelsCrate:
                     "repository": self.repository,
                 },
                 "modules": layout.modules,
+                "facade": {"name": self.facade, "module": self.facade.replace("-", "_")},
                 "static_families": layout.launchers,
+                "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,
             }
         )
         if not layout.declarations:
-            del files["src/ffi.rs"], files["src/hip_runtime.cpp"]
+            for file in ("ffi.rs", "hip_runtime.cpp", "launchers.hip", "launchers.rs"):
+                del files[_SOURCES + file]
         return files
 
 

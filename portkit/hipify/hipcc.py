@@ -1,7 +1,7 @@
 """hipcc, as the kernels stage calls it: found, asked for its version, and its objects cached.
 
-An object stands for the compiler's version, its arguments and every file it could have read, so
-that a second run with nothing changed compiles nothing. The cache is the user's; it is safe to
+An object stands for the compiler's version, its arguments, its source and every header that the
+source can see, so that a run compiles only what changed. The cache is the user's; it is safe to
 delete and safe for two runs at once.
 """
 
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.hipify.errors import HipToolError
+from portkit.hipify.side_by_side import Programs, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +29,8 @@ FLAGS = ("-O3", "-std=c++17", "-Wno-unused-value", "-Wno-deprecated")
 
 DEVICE_FLAGS = ("--offload-device-only", "--no-gpu-bundle-output")
 """One bare code object for one architecture."""
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +113,21 @@ def compile_matrix(
     """
     compiler = hipcc or find_hipcc()
     version = compiler_version(compiler)
-    headers = _digest_headers(folder)
+    seen = {source: _digest(seen_by(folder, source)) for source in sources}
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
 
-    def one(pair: tuple[str, str]) -> Compiled:
+    def one(pair: tuple[str, str], programs: Programs) -> Compiled:
         source, arch = pair
         arguments = ["-c", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", source]
-        key = _digest([version, *arguments, headers, (folder / source).read_bytes()])
-        output = cache / f"{key}.o"
+        output = cache / f"{_digest([version, *arguments, seen[source]])}.o"
         if output.exists():
             return Compiled(source, arch, output, "", 0.0)
         started = time.monotonic()
         # Written beside its place and renamed, so that no other run sees a part of it.
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             part = Path(scratch) / "object.o"
-            run = subprocess.run(
-                [compiler, *arguments, "-o", part],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
+            run = programs.run([compiler, *arguments, "-o", part], folder)
             seconds = time.monotonic() - started
             if run.returncode != 0:
                 return Compiled(source, arch, None, _first_error(run.stderr), seconds)
@@ -140,16 +135,29 @@ def compile_matrix(
         return Compiled(source, arch, output, "", seconds)
 
     pairs = [(source, arch) for source in sources for arch in archs]
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(one, pairs))
+    return side_by_side(one, pairs, jobs or os.cpu_count())
 
 
-def _digest_headers(folder: Path) -> str:
-    paths = sorted(path for path in folder.rglob("*.h") if path.is_file())
-    parts: list[str | bytes] = []
-    for path in paths:
-        parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
-    return _digest(parts)
+def seen_by(folder: Path, source: str) -> list[str | bytes]:
+    """Return the names and texts of a source and of every header in the folder that it can see.
+
+    Args:
+        folder: where the sources and their headers lie.
+        source: the path of a source relative to it.
+    """
+    seen: dict[Path, bytes] = {}
+    pending = [folder / source]
+    while pending:
+        path = pending.pop().resolve()
+        if path not in seen and path.is_file():
+            seen[path] = path.read_bytes()
+            pending += [path.parent / name.decode() for name in _INCLUDE.findall(seen[path])]
+    root = folder.resolve()
+    return [
+        part
+        for path in sorted(seen)
+        for part in (os.path.relpath(path, root).replace(os.sep, "/"), seen[path])
+    ]
 
 
 def _digest(parts: Iterable[str | bytes]) -> str:

@@ -85,7 +85,12 @@ def _preprocessed(folder: Path, source: str) -> str:
     # The rest is no C++ that the compiler knows, but the preprocessor does not ask.
     command = [*named, "-E", "-P", "-nostdinc", "-x", "c++", *(f"-D{name}" for name in DEFINED)]
     done = subprocess.run(
-        [*command, source], cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        [*command, source],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), "no output")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from portkit.report.terminal import Terminal
 
 
-def applied(report: Report, plan: Plan, terminal: Terminal, *, written: bool = True) -> str:
+def applied(
+    report: Report, plan: Plan, terminal: Terminal, *, written: bool = True, left: int = 0
+) -> str:
     """Return the summary.
 
     Args:
@@ -25,17 +27,23 @@ def applied(report: Report, plan: Plan, terminal: Terminal, *, written: bool = T
         plan: what was written, or would be.
         terminal: where it is read.
         written: whether the plan was carried out.
+        left: how many places a person did not want written.
     """
-    return "\n".join(_lines(report, plan, terminal, written=written)) + "\n"
+    return "\n".join(_lines(report, plan, terminal, written=written, left=left)) + "\n"
 
 
-def _lines(report: Report, plan: Plan, terminal: Terminal, *, written: bool) -> Iterator[str]:
+def _lines(
+    report: Report, plan: Plan, terminal: Terminal, *, written: bool, left: int
+) -> Iterator[str]:
     where = "" if report.root == "." else f" {report.root}"
     if report.unaccounted:
         mentions = _number(len(report.unaccounted), "backend mention")
         yield terminal.loud(
             f"UNACCOUNTED: {mentions} that no rule explains; `portkit scan{where}` lists them"
         )
+    if not plan.changes and left:
+        yield f"Nothing is written: {_number(left, 'place')} left as asked."
+        return
     if not plan.changes:
         yield terminal.good(f"Nothing to write: {report.title} is ported to {report.vendor}.")
         return
@@ -45,6 +53,8 @@ def _lines(report: Report, plan: Plan, terminal: Terminal, *, written: bool) -> 
         f"{'Ported' if written else 'Would port'} {places} of {report.title} to {report.vendor}:"
         f" {_number(len(plan.changes) - added, 'file')} changed, {added} added"
     )
+    if left:
+        yield f"{_number(left, 'place')} left as asked; `portkit scan{where}` lists them"
     if plan.unformatted:
         listed = ", ".join(plan.unformatted)
         text = f"Not formatted, because they were not before, or rustfmt refused: {listed}"

@@ -54,34 +54,45 @@ def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
     A file that is left alone as a whole is not shown.
     """
     sources = scan.port.workspace.sources
-    found = {i: tuple(_hunks(f, sources.get(f.path))) for i, f in identified(scan.findings)}
+    found = {i: tuple(hunks(f, sources.get(f.path))) for i, f in identified(scan.findings)}
     return {identity: hunks for identity, hunks in found.items() if hunks}
 
 
-def _hunks(finding: Finding, source: Source | None) -> Iterator[Hunk]:
+def hunks(finding: Finding, source: Source | None, longest: int = LONGEST) -> Iterator[Hunk]:
+    """Yield what there is to show of one place.
+
+    Args:
+        finding: what was found there.
+        source: the file as it is; none for one that the port adds.
+        longest: how many lines of one file are shown.
+    """
     if finding.status is Status.TODO:
         copied, *added = finding.files() or (None,)
         if copied is not None:
-            yield from _copy(copied, source) if source is not None else (_new_file(copied),)
-        yield from (_new_file(file) for file in added if file is not None)
+            yield from (
+                _copy(copied, source, longest)
+                if source is not None
+                else (_new_file(copied, longest),)
+            )
+        yield from (_new_file(file, longest) for file in added if file is not None)
     if source is None:
         return
     if finding.edits:
-        yield from _edited(finding, source)
+        yield from _edited(finding, source, longest)
     elif finding.status is not Status.TODO and not _is_whole(finding, source):
         first, _ = source.position(finding.span.start)
         last, _ = source.position(max(finding.span.end - 1, finding.span.start))
         start = max(first - CONTEXT, 1)
         text = _text(source, start, min(last + CONTEXT, len(source.line_starts)))
         lines = (f"{' ='[first <= n <= last]}{line}" for n, line in enumerate(text, start))
-        yield _cut(Hunk(source.path, "", start, tuple(lines)))
+        yield _cut(Hunk(source.path, "", start, tuple(lines)), longest)
 
 
 def _is_whole(finding: Finding, source: Source) -> bool:
     return finding.span.start == 0 and finding.span.end >= len(source.data)
 
 
-def _edited(finding: Finding, source: Source) -> Iterator[Hunk]:
+def _edited(finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
     """Yield the changes in the lines that they touch."""
     edits = sorted(finding.edits)
     first, _ = source.position(min(finding.span.start, edits[0].start))
@@ -95,24 +106,25 @@ def _edited(finding: Finding, source: Source) -> Iterator[Hunk]:
         at = edit.end
     after = "".join([*parts, source.text(at, end)])
     before = source.text(start, end)
-    yield from _compared(_lines(before), _lines(after), first, source.path, source.path)
+    paths = source.path, source.path
+    yield from _compared(_lines(before), _lines(after), first, paths, longest)
 
 
-def _copy(file: NewFile, source: Source) -> Iterator[Hunk]:
+def _copy(file: NewFile, source: Source, longest: int) -> Iterator[Hunk]:
     """Yield where a copy differs from what it is copied from."""
     before = _lines(source.text(0, len(source.data)))
-    yield from _compared(before, _lines(file.text), 1, source.path, file.path)
+    yield from _compared(before, _lines(file.text), 1, (source.path, file.path), longest)
 
 
-def _new_file(file: NewFile) -> Hunk:
-    return _cut(Hunk("", file.path, 1, tuple(f"+{line}" for line in _lines(file.text))))
+def _new_file(file: NewFile, longest: int) -> Hunk:
+    lines = tuple(f"+{line}" for line in _lines(file.text))
+    return _cut(Hunk("", file.path, 1, lines), longest)
 
 
 def _compared(
-    before: Sequence[str], after: Sequence[str], first: int, old: str, new: str
+    before: Sequence[str], after: Sequence[str], first: int, paths: tuple[str, str], room: int
 ) -> Iterator[Hunk]:
     matcher = SequenceMatcher(None, before, after)
-    room = LONGEST
     groups = list(matcher.get_grouped_opcodes(CONTEXT))
     for number, group in enumerate(groups, 1):
         lines: list[str] = []
@@ -122,16 +134,16 @@ def _compared(
             else:
                 lines += [f"-{line}" for line in before[i1:i2]]
                 lines += [f"+{line}" for line in after[j1:j2]]
-        hunk = _cut(Hunk(old, new, first + group[0][1], tuple(lines)), room)
+        hunk = _cut(Hunk(*paths, first + group[0][1], tuple(lines)), room)
         room -= len(hunk.lines)
         if room <= 0 and number < len(groups):
             rest = sum(max(g[-1][2] - g[0][1], g[-1][4] - g[0][3]) for g in groups[number:])
-            yield Hunk(old, new, hunk.line, hunk.lines, hunk.left_out + rest)
+            yield Hunk(*paths, hunk.line, hunk.lines, hunk.left_out + rest)
             return
         yield hunk
 
 
-def _cut(hunk: Hunk, room: int = LONGEST) -> Hunk:
+def _cut(hunk: Hunk, room: int) -> Hunk:
     left_out = len(hunk.lines) - room
     if left_out <= 0:
         return hunk

@@ -40,6 +40,10 @@ class Terminal:
         """Return text that says that all is well."""
         return self._style(text, _GREEN)
 
+    def bad(self, text: str) -> str:
+        """Return text that goes away."""
+        return self._style(text, _RED)
+
     def notable(self, text: str) -> str:
         """Return text that a person should read."""
         return self._style(text, f"{_BOLD};{_YELLOW}")

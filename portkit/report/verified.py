@@ -1,54 +1,123 @@
-"""What ``portkit verify`` says: a line for each step as it ends, or a document at the end."""
+"""What ``portkit verify`` says: a line for each step as it ends, a summary, or a document."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
-from portkit.report.terminal import wrapped
+from portkit import __version__
+from portkit.report.terminal import columns, shortened, wrapped
 from portkit.verify.ladder import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from portkit.report.terminal import Terminal
-    from portkit.verify.ladder import Result
+    from portkit.verify.ladder import Result, Summary
+    from portkit.verify.options import Options
 
 SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
+_WORDS: Final = {verdict: verdict.value for verdict in Verdict} | {Verdict.FAILED: "FAILED"}
+_COMMIT: Final = 12
+
 
 def step_lines(result: Result, terminal: Terminal) -> Iterator[str]:
     """Yield how one step went: its verdict and time, and the evidence below."""
-    good = result.verdict is Verdict.PASSED
-    verdict = terminal.good("passed") if good else terminal.loud("FAILED")
-    yield f"{terminal.bold(result.step.ljust(10))} {verdict} in {result.seconds:.1f} s"
-    for evidence in result.evidence:
+    if result.verdict is Verdict.NOT_TAKEN:
+        return  # the summary names it
+    when = "" if result.verdict is Verdict.SKIPPED else f" in {duration(result.seconds)}"
+    if result.remembered:
+        when += f" on {result.remembered[:16].replace('T', ' ')} UTC, nothing has changed since"
+    verdict = _styled(result.verdict, _WORDS[result.verdict], terminal)
+    yield f"{terminal.bold(result.step.ljust(10))} {verdict}{when}"
+    for evidence in (*result.evidence, *(f"left out: {r}" for r in result.outcome.left_out)):
         yield from wrapped(f"    {evidence}", terminal.width, "      ")
 
 
-def verify_json(root: str, revision: str, results: Sequence[Result]) -> str:
+def summary_lines(summary: Summary, terminal: Terminal) -> Iterator[str]:
+    """Yield what a person reads in ten seconds: a line for each step, and one for them all."""
+    rows = [
+        (
+            _WORDS[result.verdict],
+            result.step,
+            duration(result.seconds) if result.seconds else "",
+            result.evidence[0] if result.evidence else "",
+        )
+        for result in summary.results
+    ]
+    if len(rows) > 1:  # else the step's own lines say it all
+        for result, line in zip(summary.results, columns(rows, width=terminal.width), strict=True):
+            yield _styled(result.verdict, line, terminal)
+    for left_out in summary.left_out:
+        yield shortened(f"left out   {left_out}", terminal.width)
+    counts = ", ".join(
+        f"{number} {verdict.value}"
+        for verdict in Verdict
+        if (number := len(summary.named(verdict)))
+    )
+    against = f" against {summary.commit[:_COMMIT]}" if summary.commit else ""
+    looked_at = f" ({summary.title}{against})" if summary.title else ""
+    last = f"{_WORDS[summary.verdict]}: {counts} in {duration(summary.seconds)}{looked_at}"
+    if len(rows) > 1:
+        yield ""
+    yield _styled(summary.verdict, last, terminal)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as a person says it."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def verify_json(root: str, options: Options, summary: Summary) -> str:
     """Return the document, with a newline at its end; ``verify.schema.json`` describes it.
 
     Args:
         root: the workspace as the user named it, with ``/``.
-        revision: the baseline that the user named, or empty.
-        results: in the order of the steps.
+        options: what the user asked for.
+        summary: how the run went.
     """
-    every = all(result.verdict is Verdict.PASSED for result in results)
     document = {
         "schema": SCHEMA,
+        "portkit": __version__,
         "root": root,
-        "baseline": revision,
-        "verdict": (Verdict.PASSED if every else Verdict.FAILED).value,
-        "steps": [
-            {
-                "step": result.step,
-                "verdict": result.verdict.value,
-                "seconds": round(result.seconds, 3),
-                "evidence": list(result.evidence),
-            }
-            for result in results
-        ],
+        "title": summary.title,
+        "baseline": options.revision,
+        "commit": summary.commit,
+        "shard": str(options.shard),
+        "verdict": summary.verdict.value,
+        "exit_code": summary.exit_code,
+        "sentence": summary.sentence(root),
+        "seconds": round(summary.seconds, 3),
+        "left_out": list(summary.left_out),
+        "steps": [_step(result) for result in summary.results],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _step(result: Result) -> dict[str, Any]:
+    return {
+        "step": result.step,
+        "shows": result.shows,
+        "verdict": result.verdict.value,
+        "seconds": round(result.seconds, 3),
+        "remembered": result.remembered,
+        "evidence": list(result.evidence),
+        "left_out": list(result.outcome.left_out),
+        "figures": dict(result.outcome.figures),
+        "diagnostics": [asdict(diagnostic) for diagnostic in result.outcome.diagnostics],
+    }
+
+
+def _styled(verdict: Verdict, text: str, terminal: Terminal) -> str:
+    if verdict is Verdict.PASSED:
+        return terminal.good(text)
+    if verdict is Verdict.FAILED:
+        return terminal.loud(text)
+    return terminal.notable(text)

@@ -3,7 +3,7 @@
 Its ROCm counterpart is the copy under the name table, right after it. With ``--gating cfg`` the
 copy stands under the feature where it names a type that exists only there. Callers that are
 compiled in every build still need the name, so a function that could answer without the feature
-gets a twin that does: ``false`` for a ``bool``, ``NotCompiledWithRocmSupport`` for a ``Result``.
+gets a twin that does: ``false`` for a ``bool``, for a ``Result`` the error that the profile names.
 
 Not handled: a function whose signature names such a type can exist only with the feature.
 """
@@ -77,8 +77,8 @@ def _twin(place: Place) -> str:
         return ""
     if result == "bool":
         answer = "false"
-    elif result.startswith("Result<"):
-        answer = f"Err(crate::Error::NotCompiledWith{port.vendor.variant}Support)"
+    elif result.startswith("Result<") and port.codebase.error_without_feature:
+        answer = f"Err(crate::Error::{port.codebase.error_without_feature})"
     else:
         return ""
     signature = re.sub(r"(?<=[(,])(\s*)(\w+)(?=\s*:)", r"\1_\2", signature)

@@ -31,7 +31,7 @@ def check(place: Place) -> Iterator[Finding]:
     if place.scope.vendor or not port.names_source(place.name) or place.conditions:
         return
     copy = copy_place(place)
-    if "NotCompiledWith" not in place.name:
+    if port.rename(place.name) != port.codebase.error_without_feature:
         copy = emit.gated(place, copy)
     status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
     yield emit.finding(

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
-from portkit.verify.ladder import Result, Step, Verdict, climb, part_of
+from portkit.verify.ladder import Outcome, Result, Step, Summary, Verdict, climb, part_of
+from portkit.verify.options import BadOptionError, Options, Shard, parse_shard
+from portkit.verify.session import verify_tree
 from portkit.verify.steps import STEPS
 from portkit.verify.tree import Tree
 
-__all__ = ["STEPS", "Result", "Step", "Tree", "Verdict", "climb", "part_of"]
+__all__ = [
+    "STEPS",
+    "BadOptionError",
+    "Options",
+    "Outcome",
+    "Result",
+    "Shard",
+    "Step",
+    "Summary",
+    "Tree",
+    "Verdict",
+    "climb",
+    "parse_shard",
+    "part_of",
+    "verify_tree",
+]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from portkit.cache import cached_folder
 from portkit.errors import ToolError, VerificationError
 from portkit.fetch.tool import run_tool
+from portkit.verify.content import LOCK, digest
 
 if TYPE_CHECKING:
     import subprocess
@@ -65,10 +66,15 @@ def tree_of(root: Path, commit: str) -> str:
     return _git(root, "rev-parse", "--verify", f"{commit}:./")
 
 
-def checked_out(root: Path, tree: str) -> Path:
+def checked_out(root: Path, tree: str, lock: bytes | None = None) -> Path:
     """Return a folder in the user's cache with the files of a tree, as git would check them out.
 
     The user's work tree and index are not touched. Submodules are left out.
+
+    Args:
+        root: the workspace root, in a git work tree.
+        tree: the hash of the files.
+        lock: the content of ``Cargo.lock``, in place of the tree's own; a folder of its own then.
 
     Raises:
         ToolError: git is missing or failed.
@@ -81,8 +87,11 @@ def checked_out(root: Path, tree: str) -> Path:
             top = Path(_git(root, "rev-parse", "--show-toplevel"))
             _git(top, "read-tree", tree, index=index)
             _git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+        if lock is not None:
+            (folder / LOCK).write_bytes(lock)
 
-    return cached_folder("baseline", tree, fill)
+    key = tree if lock is None else f"{tree[:20]}-{digest([lock])[:12]}"
+    return cached_folder("baseline", key, fill)
 
 
 def _commit(root: Path, revision: str) -> str | None:

@@ -2,44 +2,172 @@
 
 from __future__ import annotations
 
-import re
+import os
+import shutil
+import signal
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from portkit.errors import VerificationError
+from portkit.verify.authors import attributed
+from portkit.verify.diagnostics import from_cargo
 from portkit.verify.ladder import Step, failed, passed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from portkit.verify.diagnostics import Diagnostic
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
 
-# "warning: `candle-core` (lib) generated 2 warnings", for each target of each crate.
-_WARNINGS: Final = re.compile(r"^warning: `[^`]+` \([^)]*\) generated (\d+) warning")
-_SHOWN: Final = 10
+SHOWN: Final = 10
+"""How many complaints evidence names; the JSON document has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What one run of the compiler over the whole workspace says.
+
+    Attributes:
+        good: whether everything compiled.
+        found: its complaints.
+        said: the errors of cargo itself.
+    """
+
+    good: bool
+    found: tuple[Diagnostic, ...]
+    said: tuple[str, ...]
+
+    @property
+    def warnings(self) -> int:
+        """How many warnings there are."""
+        return sum(diagnostic.level == "warning" for diagnostic in self.found)
 
 
 def take(tree: Tree) -> Outcome:
-    """Run ``cargo check`` on every target, without any feature and with the port's."""
+    """Check every target: with no feature, the port's, CUDA's and both.
+
+    Where the tree before the port does not type-check either, with features that it has, what it
+    says as well is not the port's.
+    """
     evidence: list[str] = []
-    for feature in ("", tree.feature):
-        title = feature or "no feature"
-        done = tree.cargo("check", "--workspace", "--all-targets", f"--features={feature}")
-        if done.status != 0:
-            return failed(f"{title}: does not type-check", *errors(done.lines), *evidence)
-        warnings = sum(int(m[1]) for line in done.lines if (m := _WARNINGS.match(line)))
-        evidence.append(f"{title}: type-checks, {warnings} warnings")
-    return passed(*evidence)
+    left_out: list[str] = []
+    figures: dict[str, int] = {}
+    for features in _combinations(tree):
+        title = ",".join(features) or "no feature"
+        if tree.source_feature in features and (reason := _lacking_cuda(tree)):
+            left_out.append(f"{title}: {reason}")
+            continue
+        found = check(tree, "check", features)
+        figures[f"warnings: {title}"] = found.warnings
+        if found.good:
+            evidence.append(f"{title}: type-checks, {found.warnings} warnings")
+            continue
+        errors = [d for d in found.found if d.level == "error"]
+        if tree.feature not in features:
+            before = check(tree, "check", features, folder=tree.baseline)
+            known = {d.kind for d in before.found}
+            errors = [d for d in errors if d.kind not in known]
+            if not before.good and not errors:
+                evidence.append(f"{title}: does not type-check, as before the port")
+                continue
+        return failed(
+            f"{title}: does not type-check",
+            *complaints(errors := list(attributed(tree, errors)), found.said),
+            *evidence,
+            left_out=left_out,
+            figures=figures,
+            diagnostics=errors,
+        )
+    return passed(*evidence, left_out=left_out, figures=figures)
 
 
-def errors(lines: Sequence[str]) -> list[str]:
-    """Return the first errors of cargo and rustc, each with its place if it has one."""
+def check(
+    tree: Tree,
+    command: str,
+    features: Sequence[str],
+    *rustc: str,
+    folder: Path | None = None,
+) -> Checked:
+    """Run ``cargo check`` or ``cargo clippy`` on every target of the workspace.
+
+    Args:
+        tree: the tree.
+        command: what follows ``cargo``.
+        features: the Cargo features, by name.
+        rustc: what the compiler is given beside; clippy alone can.
+        folder: where it runs; the tree's root by default.
+
+    Raises:
+        ToolError: cargo is missing.
+        VerificationError: cargo was killed.
+    """
+    done = tree.cargo(
+        command,
+        "--workspace",
+        "--all-targets",
+        f"--features={','.join(features)}",
+        "--message-format=json",
+        *(("--", *rustc) if rustc else ()),
+        folder=folder,
+    )
+    if done.status < 0:
+        raise VerificationError(
+            f"cargo was ended from outside ({signal.strsignal(-done.status)}), as the system does"
+            " when memory runs out: make room and verify again"
+        )
+    found = from_cargo(done.output, folder or tree.root)
+    return Checked(done.status == 0, found, tuple(cargo_errors(done.lines)))
+
+
+def complaints(found: Sequence[Diagnostic], said: Sequence[str]) -> list[str]:
+    """Return what evidence names: the first complaints, or what cargo itself said."""
+    if not found:
+        return list(said[:SHOWN])
+    more = len(found) - SHOWN
+    return [*map(str, found[:SHOWN]), *([f"and {more} more"] if more > 0 else [])]
+
+
+def cargo_errors(lines: Sequence[str]) -> list[str]:
+    """Return the errors in what cargo wrote as text, each with its place if it has one.
+
+    A full disk comes first: it is the cause of whatever follows.
+    """
     found: list[str] = []
+    full: list[str] = []
     for line, following in pairwise((*lines, "")):
-        if line.startswith("error"):
+        if "No space left on device" in line:
+            full.append(f"the disk is full ({line.strip()}): make room")
+        elif line.startswith("error"):
             place = following.strip()
             found.append(f"{line} ({place[4:]})" if place.startswith("--> ") else line)
-    return found[:_SHOWN]
+    return [*full[:1], *found]
 
 
-CHECK: Final = Step("check", "it type-checks, without the feature and with it", take)
+def _combinations(tree: Tree) -> tuple[tuple[str, ...], ...]:
+    port, cuda = tree.feature, tree.source_feature
+    return (), (port,), (cuda,), (cuda, port)
+
+
+def _lacking_cuda(tree: Tree) -> str:
+    """Return why CUDA's side cannot be compiled here, or an empty string."""
+    return "" if _nvcc(tree) else "nvcc is not found: put it on PATH or set CUDA_HOME"
+
+
+def _nvcc(tree: Tree) -> str:
+    """Return the path of nvcc, where the build scripts of CUDA crates look for it, or nothing."""
+    home = tree.environment.get("CUDA_HOME") or tree.environment.get("CUDA_PATH") or ""
+    places = os.pathsep.join(filter(None, [home and f"{home}/bin", tree.environment.get("PATH")]))
+    return shutil.which(tree.environment.get("NVCC") or "nvcc", path=places) or ""
+
+
+def _inputs(tree: Tree) -> tuple[str, ...]:
+    nvcc = _nvcc(tree)
+    return (nvcc and tree.version(nvcc, "--version"),)
+
+
+CHECK: Final = Step(
+    "check", "it type-checks, with and without the feature", 43, take, inputs=_inputs
+)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
-from portkit.verify.ladder import Step, failed, passed
+from portkit.verify.ladder import Step, failed, passed, skipped
 
 if TYPE_CHECKING:
     from portkit.verify.ladder import Outcome
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def take(tree: Tree) -> Outcome:
     """Run ``cargo fmt --check``; what the baseline had unformatted already does not count."""
+    if tree.lacks("fmt"):
+        return skipped("rustfmt is not installed: rustup component add rustfmt")
     unformatted = _unformatted(tree, tree.root)
     if not unformatted:
         return passed("`cargo fmt --all --check` is clean")
@@ -37,4 +39,8 @@ def _unformatted(tree: Tree, folder: Path) -> set[str]:
     return found
 
 
-FORMAT: Final = Step("format", "rustfmt leaves the tree as it is", take)
+def _inputs(tree: Tree) -> tuple[str, ...]:
+    return (tree.version("rustfmt", "--version"), tree.baseline_tree)
+
+
+FORMAT: Final = Step("format", "rustfmt leaves the tree as it is", 40, take, inputs=_inputs)

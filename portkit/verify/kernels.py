@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
+import tomllib
 from collections import Counter
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +30,9 @@ GENERIC_ARCHS = ("gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-ge
 
 BUDGETS = Path(__file__).parent.parent / "profiles" / "kernels" / "budgets"
 """Where the budgets lie: a folder for each version, a file for each architecture."""
+
+SPILLS = BUDGETS.parent / "spills.toml"
+"""Why kernels keep registers elsewhere that do."""
 
 BUDGET_COLUMNS = ("source", "kernel", *(each.name for each in fields(KernelUse)[1:]))
 
@@ -222,5 +228,80 @@ def matrix_table(verification: KernelsVerification) -> str:
 def _shown(cell: Cell) -> str:
     if cell.compiled.output is None:
         return "**fails**"
-    spilling = sum(1 for use in cell.uses if use.vgpr_spills or use.sgpr_spills)
+    spilling = sum(1 for use in cell.uses if _spills(use))
     return f"{len(cell.uses)} kernels" + (f", {spilling} spill" if spilling else "")
+
+
+def _spills(use: KernelUse) -> bool:
+    return bool(use.vgpr_spills or use.sgpr_spills)
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """Why some kernels keep registers elsewhere.
+
+    Attributes:
+        source: a pattern for the names of sources.
+        kernel: a pattern for the names of kernels.
+        reason: one sentence.
+    """
+
+    source: str
+    kernel: str
+    reason: str
+
+
+@cache
+def known_spills() -> tuple[Spill, ...]:
+    """Return what is known of spills."""
+    document = tomllib.loads(SPILLS.read_text(encoding="utf-8"))
+    return tuple(Spill(**row) for row in document.get("spill", ()))
+
+
+def reason_for(source: str, kernel: str) -> str:
+    """Return why a kernel keeps registers elsewhere; empty when that is not known."""
+    for spill in known_spills():
+        if fnmatchcase(source, spill.source) and fnmatchcase(kernel, spill.kernel):
+            return spill.reason
+    return ""
+
+
+def write_matrix(verification: KernelsVerification, version: str, compiler: str, date: str) -> str:
+    """Return the report of a matrix as Markdown.
+
+    Args:
+        verification: a matrix.
+        version: the version of the codebase.
+        compiler: the compiler and its version.
+        date: when it was compiled.
+    """
+    cells = verification.cells
+    spilling = [(cell.compiled, use) for cell in cells for use in cell.uses if _spills(use)]
+    lines = [
+        f"# The compile matrix of {version}",
+        "",
+        f"Made by `make kernels` on {date} with {compiler}, with the flags of the emitted build "
+        "script.",
+        "",
+        matrix_table(verification),
+        "## Kernels that spill",
+        "",
+        "Vector registers that are kept in memory, and scalar ones that are kept in lanes of\n"
+        "vector registers.",
+        "",
+    ]
+    if spilling:
+        rows = sorted(
+            (compiled.source, use.name, compiled.arch, use.vgpr_spills, use.sgpr_spills)
+            for compiled, use in spilling
+        )
+        lines += ["| source | kernel | architecture | vector | scalar | why |"]
+        lines += ["| --- | --- | --- | ---: | ---: | --- |"]
+        lines += [
+            f"| {source} | `{kernel}` | {arch} | {vector} | {scalar} "
+            f"| {reason_for(source, kernel) or '**not known**'} |"
+            for source, kernel, arch, vector, scalar in rows
+        ]
+    else:
+        lines += ["None."]
+    return "\n".join(lines) + "\n"

@@ -19,8 +19,9 @@ def take(tree: Tree) -> Outcome:
         return failed(
             f"{len(lost)} names of CUDA's have no counterpart",
             *(f"{u.path}:{u.line}: {u.symbol} without {u.wanted}" for u in lost),
+            figures={"unpaired": len(lost)},
         )
-    return passed("each name of CUDA's has its counterpart")
+    return passed("each name of CUDA's has its counterpart", figures={"unpaired": 0})
 
 
-PARITY: Final = Step("parity", "ROCm has what CUDA has", take)
+PARITY: Final = Step("parity", "ROCm has what CUDA has", 42, take)

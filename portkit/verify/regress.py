@@ -2,105 +2,132 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import re
-import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from portkit.cache import read_cached, write_cached
 from portkit.errors import VerificationError
-from portkit.verify.check import errors
 from portkit.verify.ladder import Step, failed, passed
+from portkit.verify.testing import (
+    bad,
+    built,
+    figures,
+    packed,
+    tested,
+    tested_documentation,
+    unpacked,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from portkit.verify.ladder import Outcome
+    from portkit.verify.testing import Results
     from portkit.verify.tree import Tree
 
-Results = Counter[str]
-"""How often each line ``binary test result`` occurs."""
-
-# What cargo and libtest write; cargo names the binary in parentheses, with a hash of its own.
-_BINARY: Final = re.compile(r"\s*Running (.+) \(.*?([^/\\]+?)(?:-[0-9a-f]{16})?(?:\.exe)?\)$")
-_DOCUMENTATION: Final = re.compile(r"\s*Doc-tests (\S+)$")
-_TEST: Final = re.compile(r"test (.+) \.\.\. (ok|FAILED|ignored)\b")
-# A test in the documentation is named by its line, which the port may shift.
-_LINE: Final = re.compile(r" \(line \d+\)")
 _SHOWN: Final = 10
 
 
 def take(tree: Tree) -> Outcome:
     """Run the tests of the tree and of the baseline, and compare them one by one."""
-    after = _tested(tree, tree.root)
-    before = _baseline(tree)
-    lost, new = before - after, after - before
-    broken = [line for line in new if line.endswith(" FAILED")]
-    if lost or broken:
+    after = _after(tree)
+    before = _before(tree)
+    changed = worse(before, after)
+    counts = figures(after) | {"tests before": before.total(), "worse": len(changed)}
+    if changed:
         return failed(
-            f"{lost.total()} of {before.total()} tests do not give the same result",
-            *[f"before: {line}" for line in sorted(lost)][:_SHOWN],
-            *[f"now: {line}" for line in sorted(new)][:_SHOWN],
+            f"{len(changed)} of {before.total()} tests do not give the same result",
+            *_lines(changed, before, after),
+            figures=counts,
         )
-    more = f"; {new.total()} new tests pass or are ignored" if new else ""
-    unchanged = f"{before.total()} tests give the same results as {tree.commit[:12]}{more}"
-    return passed(unchanged, *(f"failed before as well: {name}" for name in _failing(before)))
+    more = after.total() - before.total()
+    new_tests = f"; {more} new tests pass or are ignored" if more else ""
+    unchanged = f"{before.total()} tests give the same results as {tree.commit[:12]}{new_tests}"
+    ill = (f"failed before as well: {name} ({result})" for name, result in sorted(bad(after)))
+    return passed(unchanged, *ill, figures=counts)
 
 
-def results(lines: Iterable[str]) -> Results:
-    """Return the results in what ``cargo test`` has written."""
+def worse(before: Results, after: Results) -> list[str]:
+    """Return the names of the tests that pass less often than before, fail more often, or are gone.
+
+    A test that failed before the port may go on failing, in whatever way, or be mended.
+    """
+    counts = [
+        {
+            name: (here[name, "ok"], -ill[name], total[name])
+            for name in {name for name, _ in (*before, *after)}
+        }
+        for here in (before, after)
+        for ill in [_by_name(bad(here))]
+        for total in [_by_name(here)]
+    ]
+    return sorted(
+        name
+        for name, then in counts[0].items()
+        if any(now < once for now, once in zip(counts[1][name], then, strict=True))
+    )
+
+
+def _by_name(found: Results) -> Counter[str]:
+    return Counter(name for name, _ in found.elements())
+
+
+def _lines(names: Sequence[str], before: Results, after: Results) -> list[str]:
+    """Return what the tests gave before and give now, in the order of the names."""
+    lines = []
+    for name in names[:_SHOWN]:
+        for title, found in (("before", before), ("now", after)):
+            results = sorted(result for test, result in found.elements() if test == name)
+            lines.append(f"{title}: {name} {', '.join(results) or 'gone'}")
+    more = len(names) - _SHOWN
+    return [*lines, *([f"and {more} more tests"] if more > 0 else [])]
+
+
+def _crates(tree: Tree) -> list[str]:
+    return [word for crate in tree.tested for word in ("--package", crate)] or ["--workspace"]
+
+
+def _after(tree: Tree) -> Results:
+    """Return the results of the tree; those of each binary are kept, for a run that is cut."""
+    files = tree.memory.files()
+    binaries = built(tree, *_crates(tree))
+    unchanged = files == tree.memory.files()
+    key = (tree.memory.key(tree.root, files),) if unchanged else ()
     found: Results = Counter()
-    binary = ""
-    for line in lines:
-        if match := _BINARY.match(line):
-            binary = f"{match[2]} {match[1]}"
-        elif match := _DOCUMENTATION.match(line):
-            binary = f"{match[1]} documentation"
-        elif match := _TEST.match(line):
-            found[f"{binary} {_LINE.sub('', match[1])} {match[2]}"] += 1
+    for binary in binaries:
+        found += tested(tree, binary, key=key)
+    found += tested_documentation(tree, *_crates(tree))
+    if not found:
+        raise VerificationError(f"there is no test in {tree.root}: name a tree that has some")
     return found
 
 
-def _failing(found: Results) -> list[str]:
-    return sorted(line.removesuffix(" FAILED") for line in found if line.endswith(" FAILED"))
-
-
-def _baseline(tree: Tree) -> Results:
+def _before(tree: Tree) -> Results:
     """Return the baseline's results, from the user's cache where it was tested before."""
-    lock = tree.root / "Cargo.lock"
-    if lock.is_file():
-        # The same versions of what both depend on; entries of the port's own crates do not matter.
-        shutil.copyfile(lock, tree.baseline / "Cargo.lock")
-    parts = [
-        tree.baseline_tree,
-        *tree.tested,
-        *(f"{k}={v}" for k, v in sorted(tree.settings.environment.items())),
-        os.environ.get("RUSTFLAGS", ""),
-        "\n".join(tree.cargo("--version", "--verbose").lines),
-        lock.read_text(encoding="utf-8") if lock.is_file() else "",
-    ]
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".json"
-    kept = read_cached("tested", key)
+    options = tree.options
+    share = (str(options.shard), str(options.test_seconds))
+    key = tree.memory.key(tree.root, tree.baseline_tree, "baseline", *tree.tested, *share)
+    kept = tree.memory.load(key)
     if kept is not None:
         tree.say(f"the results of {tree.commit[:12]} are known from an earlier run")
-        return Counter(json.loads(kept))
-    found = _tested(tree, tree.baseline)
-    write_cached("tested", key, json.dumps(found, indent=1, sort_keys=True))
+        return unpacked(kept["results"])
+    folder = tree.baseline
+    found: Results = Counter()
+    for binary in built(tree, *_crates(tree), folder=folder):
+        found += tested(tree, binary)
+    found += tested_documentation(tree, *_crates(tree), folder=folder)
+    tree.memory.save(key, {"results": packed(found)})
     return found
 
 
-def _tested(tree: Tree, folder: Path) -> Results:
-    crates = [word for crate in tree.tested for word in ("--package", crate)]
-    done = tree.cargo("test", "--no-fail-fast", *(crates or ["--workspace"]), folder=folder)
-    found = results(done.lines)
-    if not found:
-        said = "; ".join(errors(done.lines)[:3]) or "there is no test"
-        raise VerificationError(f"the tests of {folder} cannot be run ({said}): mend that first")
-    return found
+def _inputs(tree: Tree) -> tuple[str, ...]:
+    return (tree.baseline_tree, *tree.tested, str(tree.options.test_seconds))
 
 
-REGRESS: Final = Step("regress", "the CPU tests give the results that they gave before", take)
+REGRESS: Final = Step(
+    "regress",
+    "the CPU tests give the results that they gave before",
+    45,
+    take,
+    divisible=True,
+    inputs=_inputs,
+)

@@ -14,6 +14,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Names:
+    """How Rust code names the kernels that it loads.
+
+    Attributes:
+        loaders: methods whose first argument is a kernel's name and whose last is the module.
+        suffixed: the function that sets a dtype at the end of a name.
+        dtypes: the symbol of the function that spells the dtypes.
+        explained: what the error of a loader says where there is no kernel for a dtype.
+    """
+
+    loaders: tuple[str, ...]
+    suffixed: str
+    dtypes: str
+    explained: str
+
+
+@dataclass(frozen=True)
 class Settings:
     """How one codebase is built and tested.
 
@@ -21,10 +38,12 @@ class Settings:
         tested: the crates whose CPU tests are compared with the baseline's; none for the whole
             workspace.
         environment: set for every cargo command.
+        names: how its kernels are named; none where it has none that are loaded by name.
     """
 
     tested: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    names: Names | None = None
 
 
 def load_settings(codebase: str) -> Settings:
@@ -38,6 +57,11 @@ def load_settings(codebase: str) -> Settings:
         return Settings()
     try:
         data = tomllib.loads(place.read_text(encoding="utf-8"))
-        return Settings(tuple(data["tested"]), dict(data["environment"]))
+        names = data.get("names")
+        return Settings(
+            tuple(data["tested"]),
+            dict(data["environment"]),
+            names and Names(**{**names, "loaders": tuple(names["loaders"])}),
+        )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ProfileError(f"{place} is malformed: {error!r}") from None

@@ -1,4 +1,4 @@
-"""The steps of the ladder, in their order."""
+"""The steps of the ladder, in their order: what takes a second comes before what takes minutes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Final
 from portkit.verify.check import CHECK
 from portkit.verify.coverage import COVERAGE
 from portkit.verify.format import FORMAT
+from portkit.verify.lint import LINT
+from portkit.verify.names import NAMES
 from portkit.verify.parity import PARITY
 from portkit.verify.regress import REGRESS
 
-STEPS: Final = (FORMAT, CHECK, REGRESS, COVERAGE, PARITY)
+STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS)

@@ -5,21 +5,40 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
 from portkit.verify import baseline, process
+from portkit.verify.content import LOCK
+from portkit.verify.memory import Memory
 from portkit.verify.settings import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from portkit.scan import Scan
+    from portkit.verify.options import Options
     from portkit.verify.process import Finished
     from portkit.verify.settings import Settings
+
+# Variables that change what cargo, rustc, a C compiler or the build scripts of GPU crates make.
+_TELLING: Final = (
+    *("AR", "CANDLE_", "CARGO_", "CC", "CFLAGS", "CUDA", "CXX", "HIP", "HSA_", "LD_", "LIBRARY_"),
+    *("NVCC", "PKG_CONFIG", "ROC", "RUST"),
+)
+# ... and those of them that only say where or how fast.
+_SILENT: Final = (
+    *("CARGO_BUILD_JOBS", "CARGO_HOME", "CARGO_NET_", "CARGO_TARGET_DIR", "CARGO_TERM_"),
+    *("RUSTUP_HOME", "RUST_BACKTRACE", "RUST_LOG"),
+)
+
+
+_ANSWER: Final = 60.0
+"""Seconds that a program may take to say its version."""
 
 
 @dataclass(frozen=True)
@@ -28,18 +47,24 @@ class Tree:
 
     Attributes:
         scan: the scan of the tree.
-        revision: the commit to compare with; empty for the one on which apply was run.
+        options: what the user asks for.
         say: is given each line that cargo writes, and what is being done.
     """
 
     scan: Scan
-    revision: str
+    options: Options
     say: Callable[[str], None]
 
     @cached_property
     def root(self) -> Path:
         """The directory of the workspace's root manifest, absolute."""
         return self.scan.port.workspace.root.resolve()
+
+    @property
+    def title(self) -> str:
+        """What is looked at, such as ``candle 0.11.1``."""
+        port = self.scan.port
+        return f"{port.codebase.name or self.root.name} {port.workspace.version}".strip()
 
     @cached_property
     def settings(self) -> Settings:
@@ -57,40 +82,54 @@ class Tree:
         """The Cargo feature of the port."""
         return self.scan.port.vendor.name
 
+    @property
+    def source_feature(self) -> str:
+        """The Cargo feature of the backend that the port is derived from."""
+        return self.scan.port.vendor.source
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What earlier runs have found."""
+        return Memory(self)
+
     @cached_property
     def commit(self) -> str:
         """The commit to compare with."""
-        if self.revision:
-            return baseline.resolve(self.root, self.revision)
+        if self.options.revision:
+            return baseline.resolve(self.root, self.options.revision)
         manifest = f"{self.scan.port.vendor.facade.name}/Cargo.toml"
         return baseline.default_revision(self.root, manifest)
 
-    @cached_property
+    @property
+    def known_commit(self) -> str:
+        """The commit to compare with, where a step has asked for it; else empty."""
+        return str(self.__dict__.get("commit", ""))
+
+    @property
     def baseline(self) -> Path:
-        """The files of that commit, in the user's cache."""
-        return baseline.checked_out(self.root, self.baseline_tree)
+        """The files of that commit, in the user's cache.
+
+        With the lock file of the tree as it is now: the versions of what both depend on are the
+        same. Entries of the port's own crates do no harm in it.
+        """
+        lock = self.root / LOCK
+        content = lock.read_bytes() if lock.is_file() else None
+        return baseline.checked_out(self.root, self.baseline_tree, content)
 
     @cached_property
     def baseline_tree(self) -> str:
         """The hash of the files of that commit."""
         return baseline.tree_of(self.root, self.commit)
 
-    def cargo(self, *arguments: str, folder: Path | None = None) -> Finished:
-        """Run cargo.
+    @cached_property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of cargo.
 
         Build products go to the user's cache, keyed by the tree's path, unless ``CARGO_TARGET_DIR``
         says otherwise; the baseline's go there too, so that what both depend on is built once.
-
-        Args:
-            arguments: what follows ``cargo``.
-            folder: where it runs; the root by default.
-
-        Raises:
-            ToolError: cargo is missing.
         """
-        self.say(f"$ {shlex.join(('cargo', *arguments))}")
         key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
-        environment = {
+        return {
             "CARGO_TARGET_DIR": str(cache_folder() / "target" / key),
             **os.environ,
             **self.settings.environment,
@@ -98,7 +137,70 @@ class Tree:
             "CARGO_TERM_COLOR": "never",
             "LC_ALL": "C.UTF-8",
         }
-        where = folder or self.root
+
+    @cached_property
+    def toolchain(self) -> tuple[str, ...]:
+        """What decides what cargo makes of the same files: versions and environment, sorted."""
+        settings = sorted(
+            f"{name}={value}"
+            for name, value in self.environment.items()
+            if name.startswith(_TELLING) and not name.startswith(_SILENT)
+        )
+        compiler = self.environment.get("CC") or "cc"
+        versions = [
+            self.version("cargo", "--version", "--verbose"),
+            self.version("rustc", "--version", "--verbose"),
+            self.version(*shlex.split(compiler), "--version"),
+        ]
+        return (*versions, *settings)
+
+    def version(self, program: str, *arguments: str) -> str:
+        """Return what a program says of itself; empty where it is not there or does not work.
+
+        Args:
+            program: its name on PATH, or its path.
+            arguments: what makes it say so.
+        """
+        if shutil.which(program, path=self.environment.get("PATH")) is None:
+            return ""
+        done = self._asked(program, *arguments)
+        return "\n".join(done.lines) if done.status == 0 else ""
+
+    def lacks(self, subcommand: str) -> bool:
+        """Whether cargo has no such subcommand: clippy and rustfmt are components of their own.
+
+        Raises:
+            ToolError: cargo is missing.
+        """
+        return self._asked("cargo", subcommand, "--version").status != 0
+
+    def _asked(self, program: str, *arguments: str) -> Finished:
         return process.run(
-            ("cargo", *arguments), folder=where, environment=environment, show=self.say
+            (program, *arguments),
+            folder=self.root,
+            environment=self.environment,
+            show=lambda line: None,
+            patience=_ANSWER,
+        )
+
+    def cargo(
+        self, *arguments: str, folder: Path | None = None, patience: float | None = None
+    ) -> Finished:
+        """Run cargo.
+
+        Args:
+            arguments: what follows ``cargo``.
+            folder: where it runs; the root by default.
+            patience: seconds without a line after which it counts as hung; for ever by default.
+
+        Raises:
+            ToolError: cargo is missing.
+        """
+        self.say(f"$ {shlex.join(('cargo', *arguments))}")
+        return process.run(
+            ("cargo", *arguments),
+            folder=folder or self.root,
+            environment=self.environment,
+            show=self.say,
+            patience=patience,
         )

@@ -39,9 +39,11 @@ cp {folder}/object "$last"
 @pytest.fixture
 def crate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "src" / "inner").mkdir(parents=True)
-    (tmp_path / "src" / "good.hip").write_text("1")
-    (tmp_path / "src" / "inner" / "bad.hip").write_text("2")
-    (tmp_path / "src" / "header.h").write_text("3")
+    (tmp_path / "src" / "good.hip").write_text('#include "inner/header.h"')
+    (tmp_path / "src" / "inner" / "bad.hip").write_text('#include "../other.h"')
+    (tmp_path / "src" / "inner" / "header.h").write_text('#  include "../deep.h" // see there')
+    (tmp_path / "src" / "deep.h").write_text("1")
+    (tmp_path / "src" / "other.h").write_text('#include <deep.h>\n#include "missing.h"')
     hipcc = tmp_path / "hipcc"
     hipcc.write_text(STAND_IN.format(folder=tmp_path))
     hipcc.chmod(0o755)
@@ -82,13 +84,17 @@ def test_nothing_changed_compiles_nothing(crate: Path) -> None:
     assert [cell.compiled.seconds for cell in again.cells] == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("changed", ["good.hip", "header.h"])
-def test_what_changed_is_compiled_again(crate: Path, changed: str) -> None:
+@pytest.mark.parametrize(
+    ("changed", "compiled"),
+    [("good.hip", 1), ("inner/header.h", 1), ("deep.h", 1), ("other.h", 1), ("unused.h", 0)],
+)
+def test_what_sees_a_change_is_compiled_again(crate: Path, changed: str, compiled: int) -> None:
     verify_kernels(crate, ["gfx90a"])
     before = calls(crate)
-    (crate / "src" / changed).write_text("changed")
+    with (crate / "src" / changed).open("a") as file:
+        file.write("\n// changed")
     verify_kernels(crate, ["gfx90a"])
-    assert calls(crate) - before == {"good.hip": 2, "header.h": 3}[changed]
+    assert calls(crate) - before == 1 + compiled  # the version
 
 
 def test_a_kernel_over_its_budget_is_reported(crate: Path) -> None:
@@ -140,6 +146,11 @@ USES = {
     "hipx_float.h": "b[0] = __hmax_nan(b[1], b[2]); h[0] = __hmin_nan(h[1], h[2]);",
     "hipx_fp8.h": "y[0] = (float)hipx::fp8_e4m3(h[0]) + (float)hipx::fp8_e5m2(1.0);"
     " h[0] = __half(hipx::fp8_to_halfraw(u[0], hipx::E4M3));",
+    "hipx_rtc.h": "static_assert(std::numeric_limits<int64_t>::max() == 0x7fffffffffffffff"
+    " && std::numeric_limits<int32_t>::lowest() == -2147483647 - 1"
+    " && std::numeric_limits<uint8_t>::max() == 255 && std::numeric_limits<uint16_t>::min() == 0"
+    " && std::is_same<std::enable_if_t<true, int>, int>::value && !std::is_integral<float>::value"
+    " && sizeof(uintptr_t) == 8); y[0] = INFINITY + NAN + M_2_SQRTPI * M_SQRT1_2; assert(y);",
     "hipx_schedule.h": "y[hipx::opaque(threadIdx.x)] = 1; hipx::schedule_barrier();",
     "hipx_wmma.h": "using namespace nvcuda::wmma;"
     " fragment<matrix_a, 16, 16, 16, __half, row_major> fa;"

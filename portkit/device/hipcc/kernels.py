@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.tokens import OPENING, SourceError, split
+from portkit.device.hipcc.tokens import SourceError, split, without_extents
 from portkit.device.hipcc.words import BOUNDS, KERNEL
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ _DEFAULT_BOUNDS: Final = "1024"
 """What hipcc assumes of a kernel that says nothing (HIP, "Launch bounds")."""
 
 _SPECIFIERS: Final = frozenset({"static", "inline", "extern", "constexpr", '"C"', "void", "const"})
-_TYPE_WORDS: Final = frozenset(
-    "void bool char short int long float double signed unsigned const volatile auto".split()
-)
+_INTEGERS: Final = frozenset({"char", "short", "int", "long", "signed", "unsigned"})
+_TYPE_WORDS: Final = _INTEGERS | {"void", "bool", "float", "double", "const", "volatile", "auto"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +185,9 @@ def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parame
 
 def _declared(tokens: list[str]) -> str:
     """Return the name that a declaration without initializer declares; empty for none."""
-    end = len(tokens)
-    while end > 0 and tokens[end - 1] == "]":
-        depth = 0
-        for end in range(end - 1, -1, -1):  # noqa: B020 - goes on from where the last bracket was
-            depth += (tokens[end] in OPENING) - (tokens[end] not in OPENING and tokens[end] == "[")
-            if depth == 0:
-                break
-    name = tokens[end - 1] if end > 0 else ""
-    rest = [token for token in tokens[: end - 1] if token not in ("const", "volatile")]
+    kept = without_extents(tokens)
+    name = kept[-1] if kept else ""
+    rest = [token for token in kept[:-1] if token not in ("const", "volatile")]
     return name if name.isidentifier() and name not in _TYPE_WORDS and rest else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.tokens import SourceError, split
+from portkit.device.hipcc.tokens import SourceError, split, without_extents
 from portkit.device.hipcc.words import SHARED
 
 if TYPE_CHECKING:
@@ -79,11 +79,7 @@ def _dynamic(source: Source, first: int, last: int, kind: str, name: str) -> Non
 
 def _declarator(tokens: list[str]) -> tuple[list[str], str, str, str]:
     """Return the type, the stars, the name and the extents of ``T *name[n]``."""
-    end = len(tokens)
-    depth = 0
-    while end > 0 and (tokens[end - 1] == "]" or depth > 0):
-        depth += (tokens[end - 1] == "]") - (tokens[end - 1] == "[")
-        end -= 1
+    end = len(without_extents(tokens))
     extents = " ".join(tokens[end:])
     name = tokens[end - 1] if end > 0 else ""
     begin = end - 1
@@ -115,8 +111,12 @@ def _in_function(source: Source, index: int) -> bool:
             if depth > 0:
                 depth -= 1
                 continue
-            before = source.at(i - 1)
-            if before in ("namespace", '"C"', '"C++"') or source.at(i - 2) == "namespace":
-                continue  # a namespace, or the body around one
+            before = i - 1
+            while source.at(before).isidentifier() or source.at(before) == "::":
+                if source.tokens[before] == "namespace":
+                    break
+                before -= 1
+            if source.at(before) in ("namespace", '"C"', '"C++"'):
+                continue
             return True
     return False

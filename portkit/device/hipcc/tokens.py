@@ -21,7 +21,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
-_MARKER: Final = re.compile(r'^# \d+ "[^\n]*"([ 0-9]*)$', re.MULTILINE)
+_MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
 """The flag of a line marker for a system header (GNU cpp, "Preprocessor Output")."""
 
@@ -114,9 +114,9 @@ class Source:
         return -1
 
     def replace(self, first: int, last: int, text: str) -> None:
-        """Put ``text`` in place of the tokens from ``first`` to ``last``; lines stay where they are.
+        """Put ``text`` in place of the tokens from ``first`` to ``last``.
 
-        Line markers between the tokens go, their places are kept by newlines.
+        Lines stay where they are: for line markers between the tokens there are newlines.
         """
         begin, end = self.begins[first], self.end(last)
         self._edits.append((begin, end, text + "\n" * self.text.count("\n", begin, end)))
@@ -165,15 +165,28 @@ def split(tokens: list[str], separator: str = ",") -> list[list[str]]:
     return [part for part in parts if part]
 
 
+def without_extents(declaration: list[str]) -> list[str]:
+    """Return a declaration without the ``[…]`` at its end."""
+    end = len(declaration)
+    depth = 0
+    while end > 0 and (depth > 0 or declaration[end - 1] == "]"):
+        depth += {"]": 1, "[": -1}.get(declaration[end - 1], 0)
+        end -= 1
+    return declaration[:end]
+
+
 def _own_parts(text: str) -> list[tuple[int, int]]:
     """Return the parts of a text that are not of system headers."""
     parts = []
+    # A file is what it is when it is entered: later, the flag also stands at macros of system
+    # headers that the file uses.
+    system: dict[str, bool] = {}
     begin: int | None = 0
     for marker in _MARKER.finditer(text):
-        system = _SYSTEM in marker[1].split()
         if begin is not None:
             parts.append((begin, marker.start()))
-        begin = None if system else marker.end()
+        is_system = system.setdefault(marker[1], _SYSTEM in marker[2].split())
+        begin = None if is_system else marker.end()
     if begin is not None:
         parts.append((begin, len(text)))
     return parts

@@ -94,10 +94,12 @@ struct FatBinary {
 
 }  // namespace hipcpu
 
-// Ends a source that has kernels: the bundle of its code objects.
+// Of one source: the bundle of its code objects. A source that has kernels ends with it.
 static void **hipcpu_bundle();
 
+// Sources are linked with each other, and each registers its own.
 namespace hipcpu {
+namespace {
 
 struct Entry {
   Entry(const void *function, const char *signature) {
@@ -111,6 +113,8 @@ struct Registration {
   static inline const Entry entry{reinterpret_cast<const void *>(Function),
                                   signature<Here, decltype(Function), Arguments>()};
 };
+
+}  // namespace
 
 inline void launch(const void *function, void **arguments) {
   dim3 grid, block;

@@ -12,6 +12,7 @@
 
 #include "../runtime/options.h"
 #include "block.h"
+#include "fault.h"
 
 namespace hipcpu {
 
@@ -116,6 +117,7 @@ class Pool {
 }  // namespace
 
 void run_blocks(const Launch &launch) {
+  install_handlers();
   // Never destroyed: helpers run until the process ends.
   static Pool *pool = new Pool;
   pool->run(launch);

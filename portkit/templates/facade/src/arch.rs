@@ -63,8 +63,8 @@ impl GfxArch {
     }
 }
 
-/// LLVM's generic targets and the processors that they cover
-/// (<https://llvm.org/docs/AMDGPUUsage.html#generic-processor-code-object-versioning>, LLVM 21).
+/// LLVM's generic targets and the processors that they cover (LLVM 21, "User Guide for AMDGPU
+/// Backend", table "AMDGPU Generic Processors").
 const GENERIC: [(&str, &[&str]); 6] = [
     (
         "gfx9-generic",

@@ -1,0 +1,257 @@
+"""The two passes over a source, and what hipcc puts together from them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.device.hipcc.archs import read_arch
+from portkit.device.hipcc.arguments import Mode, UsageError
+from portkit.device.hipcc.bundle import bundle
+from portkit.device.hipcc.rewrite import rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from portkit.device.hipcc.archs import Arch
+    from portkit.device.hipcc.arguments import Arguments
+    from portkit.device.hipcc.cxx import Cxx
+
+DEFAULT_ARCH: Final = "gfx1100"
+"""The architecture of a device that is told nothing (src/runtime/options.h)."""
+
+_HIP: Final = ("-D__HIP__=1", "-D__HIPCC__=1", "-D__HIP_PLATFORM_AMD__=1")
+
+_QUIET: Final = ("-w", "-fno-strict-aliasing", "-fno-math-errno")
+
+# Lanes meet where the same call of a wavefront function returns to: calls must not be doubled.
+_ONE_CALL_EACH: Final = ("-fno-optimize-sibling-calls",)
+_ONE_CALL_EACH_GCC: Final = (
+    "-fno-thread-jumps",
+    "-fno-tree-tail-merge",
+    "-fno-crossjumping",
+    "-fno-split-paths",
+    "-fno-unswitch-loops",
+    "-fno-reorder-blocks",
+    "-fno-reorder-blocks-and-partition",
+)
+
+
+class CompileError(Exception):
+    """The C++ compiler refuses a source; it has said why."""
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How sources are compiled.
+
+    Attributes:
+        cxx: the C++ compiler.
+        root: the tree of the device: ``include`` and ``lib`` lie in it.
+        optimize: of kernels.
+        checked: whether kernels report their accesses of memory to the checker.
+    """
+
+    cxx: Cxx
+    root: Path
+    optimize: str
+    checked: bool
+
+    def make(self, arguments: Arguments) -> None:
+        """Make what a command line asks for.
+
+        Raises:
+            CompileError: a source does not compile.
+            UsageError: something was asked for that makes no sense.
+            SourceError: a source cannot be rewritten.
+        """
+        archs = [read_arch(name) for name in arguments.archs]
+        if arguments.mode is Mode.PREPROCESS:
+            return  # only asked to find out whether an architecture is known
+        if arguments.mode is Mode.PROGRAM:
+            self._program(arguments, archs)
+            return
+        if len(arguments.inputs) != 1:
+            raise UsageError(f"{arguments.mode.value} is made of one source")
+        source = arguments.inputs[0]
+        output = Path(arguments.output or Path(source).with_suffix(".o").name)
+        if not arguments.is_hip(source):
+            self._plain(arguments, source, output)
+        elif arguments.mode is Mode.DEVICE:
+            if len(archs) != 1:
+                raise UsageError("a code object is for one architecture")
+            self._device(arguments, source, archs[0], output)
+        elif arguments.mode is Mode.BUNDLE:
+            output.write_bytes(self._bundle(arguments, source, archs))
+        elif arguments.mode is Mode.HOST:
+            self._host(arguments, source, Path(arguments.bundle), output)
+        else:
+            self._both(arguments, source, archs, output)
+
+    def _program(self, arguments: Arguments, archs: Sequence[Arch]) -> None:
+        with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
+            objects = []
+            for number, name in enumerate(arguments.inputs):
+                if Path(name).suffix in (".o", ".a", ".so"):
+                    objects.append(name)
+                    continue
+                made = Path(scratch) / f"{number}.o"
+                if arguments.is_hip(name):
+                    self._both(arguments, name, archs, made)
+                else:
+                    self._plain(arguments, name, made)
+                objects.append(str(made))
+            library = self.root / "lib"
+            self._run(
+                *objects,
+                *arguments.linking,
+                f"-L{library}",
+                "-lamdhip64",
+                f"-Wl,-rpath,{library}",
+                "-o",
+                arguments.output or "a.out",
+            )
+
+    def _both(self, arguments: Arguments, source: str, archs: Sequence[Arch], output: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
+            binary = Path(scratch) / "bundle"
+            binary.write_bytes(self._bundle(arguments, source, archs))
+            self._host(arguments, source, binary, output)
+
+    def _bundle(self, arguments: Arguments, source: str, archs: Sequence[Arch]) -> bytes:
+        entries = []
+        with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
+            for arch in archs or (read_arch(DEFAULT_ARCH),):
+                made = Path(scratch) / arch.name
+                self._device(arguments, source, arch, made)
+                entries.append((arch.name, made.read_bytes()))
+        return bundle(entries)
+
+    def _device(self, arguments: Arguments, source: str, arch: Arch, output: Path) -> None:
+        macros = [f"-D{name}=1" for name in arch.macros]
+        lanes = arch.wavefront
+        text = self._preprocessed(
+            arguments,
+            source,
+            "-D__HIP_DEVICE_COMPILE__=1",
+            "-DHIPCPU_DEVICE_PASS=1",
+            f"-DHIPCPU_WAVEFRONT={lanes}",
+            f"-D__AMDGCN_WAVEFRONT_SIZE={lanes}",
+            *macros,
+        )
+        table = (
+            '\nextern "C" __attribute__((visibility("default")))'
+            " const ::hipcpu::Module *hipcpu_module() {"
+            f' static ::hipcpu::Module module{{::hipcpu::abi_version, {lanes}, "{arch.name}",'
+            f" {str(self.checked).lower()}, nullptr}};"
+            " module.kernels = ::hipcpu::kernels; return &module; }\n"
+        )
+        with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
+            made = Path(scratch) / "device.o"
+            self._compile(
+                rewrite(text, device=True).text + table,
+                made,
+                self.optimize,
+                *_ONE_CALL_EACH,
+                *(() if self.cxx.is_clang else _ONE_CALL_EACH_GCC),
+                *(() if self.cxx.is_clang else ("-fno-gnu-unique",)),
+                "-g1",
+                "-fvisibility=hidden",
+                "-ffunction-sections",
+                *(["-fsanitize=thread"] if self.checked else []),
+                *_standard(arguments),
+            )
+            self._run(
+                "-shared",
+                str(made),
+                "-Wl,--gc-sections,-Bsymbolic",
+                f"-L{self.root / 'lib'}",
+                "-lamdhip64",
+                "-o",
+                str(output),
+            )
+
+    def _host(self, arguments: Arguments, source: str, binary: Path, output: Path) -> None:
+        rewritten = rewrite(self._preprocessed(arguments, source), device=False)
+        text = rewritten.text
+        if rewritten.kernels:
+            if not binary.is_file():
+                raise UsageError(f"{binary}: no such bundle of code objects")
+            text += _embedded(binary)
+        self._compile(text, output, "-O1", "-fno-threadsafe-statics", *arguments.compiling)
+
+    def _plain(self, arguments: Arguments, source: str, output: Path) -> None:
+        self._run(
+            "-c",
+            "-x",
+            "c++",
+            *self._includes(),
+            *arguments.preprocessing,
+            "-O1",
+            *arguments.compiling,
+            source,
+            "-o",
+            str(output),
+        )
+
+    def _preprocessed(self, arguments: Arguments, source: str, *macros: str) -> str:
+        run = self.cxx.run(
+            (
+                "-E",
+                "-x",
+                "c++",
+                *_standard(arguments),
+                *self.cxx.machine,
+                *self._includes(),
+                *_HIP,
+                *macros,
+                *arguments.preprocessing,
+                source,
+            )
+        )
+        sys.stderr.write(run.stderr)
+        if run.returncode != 0:
+            raise CompileError
+        return run.stdout
+
+    def _compile(self, text: str, output: Path, *options: str) -> None:
+        with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
+            source = Path(scratch) / "source.ii"
+            source.write_text(text, encoding="utf-8", errors="surrogateescape")
+            language = "c++-cpp-output"
+            fixed = ("-c", "-fPIC", *_QUIET, *self.cxx.machine)
+            self._run(*fixed, *options, "-x", language, str(source), "-o", str(output))
+
+    def _includes(self) -> tuple[str, ...]:
+        return ("-isystem", str(self.root / "include"))
+
+    def _run(self, *arguments: str) -> None:
+        run = self.cxx.run(arguments)
+        sys.stderr.write(run.stderr)
+        if run.returncode != 0:
+            raise CompileError
+
+
+def _standard(arguments: Arguments) -> list[str]:
+    given = [option for option in arguments.compiling if option.startswith("-std=")]
+    return given or ["-std=c++17"]
+
+
+def _embedded(binary: Path) -> str:
+    """Return what ends a host source that has kernels: its bundle, as hipcc embeds it."""
+    path = str(binary.resolve()).replace("\\", "\\\\").replace('"', '\\"')
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f"""
+__asm__(".section .hip_fatbin,\\"a\\"\\n.balign 4096\\nhipcpu_bundle_data:\\n"
+        ".incbin \\"{quoted}\\"\\n.previous\\n");
+extern "C" __attribute__((visibility("hidden"))) const char hipcpu_bundle_data[];
+static void **hipcpu_bundle() {{
+  static const ::hipcpu::FatBinary binary{{0x48495046, 1, hipcpu_bundle_data, nullptr}};
+  static void **handle = nullptr;
+  if (handle == nullptr) handle = __hipRegisterFatBinary(&binary);
+  return handle;
+}}
+"""

@@ -1,0 +1,221 @@
+"""The tree that stands in for an installation of ROCm, made once for each compiler.
+
+It lies in the user's cache under a name that says all that it was made from::
+
+    bin/hipcc               the compiler
+    bin/hipcc-checked       the same, for code objects that the checker watches
+    lib/libamdhip64.so…     the runtime, and librocblas, libhiprand, libhiprtc
+    include/hip/…           what sources include
+    libexec/portkit/…       a copy of the compiler's Python package
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.cache import cached_folder
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.device.stubs import stubs
+from portkit.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from portkit.device.hipcc.cxx import Cxx
+
+_HERE: Final = Path(__file__).resolve().parent
+_FLAGS: Final = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library of the device.
+
+    Attributes:
+        name: without ``lib`` and ``.so``.
+        folders: of its sources, below ``src``.
+        versions: of the names by which programs look for it (``candle-hip``, ``loader.rs``, has
+            where the numbers come from); the first one is its own.
+        needs: other libraries of the device.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+    versions: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+
+LIBRARIES: Final = (
+    Library("amdhip64", ("runtime", "exec", "check"), ("7", "6")),
+    Library("rocblas", ("blas",), ("5", "4"), ("amdhip64",)),
+    Library("hiprand", ("rand",), ("1",), ("amdhip64",)),
+    Library("hiprtc", ("rtc",), ("7", "6"), ("amdhip64",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """The tree.
+
+    Attributes:
+        root: its folder.
+    """
+
+    root: Path
+
+    def hipcc(self, *, checked: bool = False) -> Path:
+        """Return the compiler, with or without checks of memory accesses."""
+        return self.root / "bin" / ("hipcc-checked" if checked else "hipcc")
+
+    def environment(
+        self, *, arch: str, checked: bool = False, base: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """Return the environment in which programs build for the device and run on it.
+
+        Args:
+            arch: as which GPU it answers.
+            checked: whether kernels are compiled for the checker.
+            base: what else is set; this process's environment by default.
+        """
+        environment = dict(os.environ if base is None else base)
+        path = environment.get("LD_LIBRARY_PATH", "")
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [f"{self.root}/lib", path]))
+        environment["ROCM_PATH"] = str(self.root)
+        environment["HIPCC"] = str(self.hipcc(checked=checked))
+        environment["PORTKIT_DEVICE_ARCH"] = arch
+        return environment
+
+
+def build_toolkit() -> Toolkit:
+    """Return the tree, after it was made if there is none for this compiler.
+
+    Raises:
+        ToolError: there is no C++ compiler, or it fails.
+        DiskError: the cache cannot be written.
+    """
+    try:
+        cxx = find_cxx()
+    except NoCompilerError as error:
+        raise ToolError(f"the CPU device cannot be built: {error}") from None
+    return Toolkit(cached_folder("device", _key(cxx), lambda folder: _fill(folder, cxx)))
+
+
+def _key(cxx: Cxx) -> str:
+    digest = hashlib.sha256()
+    parts = [*cxx.command, cxx.version, *cxx.machine, *_FLAGS, sys.executable]
+    for path in sorted(_files()):
+        parts += [path.relative_to(_HERE).as_posix(), path.read_text(encoding="utf-8")]
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part.encode())
+    return digest.hexdigest()[:16]
+
+
+def _files() -> Iterator[Path]:
+    for folder in ("api", "hipcc", "include", "src"):
+        for path in (_HERE / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def _fill(root: Path, cxx: Cxx) -> None:
+    shutil.copytree(_HERE / "include", root / "include")
+    _install_compiler(root)
+    _build_libraries(root, cxx)
+
+
+def _install_compiler(root: Path) -> None:
+    package = root / "libexec" / "portkit" / "device" / "hipcc"
+    shutil.copytree(_HERE / "hipcc", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (package.parent, package.parent.parent):
+        (folder / "__init__.py").touch()
+    (root / "bin").mkdir()
+    for name, checked in (("hipcc", False), ("hipcc-checked", True)):
+        script = root / "libexec" / f"{name}.py"
+        # The tree moves from where it is made to where it is kept.
+        script.write_text(
+            "from pathlib import Path\n"
+            "from portkit.device.hipcc.command import main\n"
+            f"raise SystemExit(main(Path(__file__).resolve().parent.parent, checked={checked}))\n",
+            encoding="utf-8",
+        )
+        command = root / "bin" / name
+        # -S and -E: without the packages and the settings of whoever calls.
+        command.write_text(
+            "#!/bin/sh\n"
+            f'exec "{sys.executable}" -S -E "$(dirname "$(readlink -f "$0")")/../libexec/{name}.py"'
+            ' "$@"\n',
+            encoding="utf-8",
+        )
+        command.chmod(0o755)
+
+
+def _build_libraries(root: Path, cxx: Cxx) -> None:
+    objects = root / "objects"
+    objects.mkdir()
+    (root / "lib").mkdir()
+    sources: dict[str, list[Path]] = {}
+    for library in LIBRARIES:
+        made = objects / f"{library.name}_stubs.cpp"
+        made.write_text(stubs(library.name, _sources(library)), encoding="utf-8")
+        sources[library.name] = [*_sources(library), made]
+    jobs = [
+        (source, objects / f"{name}-{source.parent.name}-{source.stem}.o")
+        for name, found in sources.items()
+        for source in found
+    ]
+    include = ("-I", str(root / "include"))
+
+    def compile_one(job: tuple[Path, Path]) -> None:
+        source, made = job
+        _run(cxx, (*_FLAGS, *cxx.machine, *include, "-c", str(source), "-o", str(made)))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_one, jobs))
+    for library in LIBRARIES:
+        made = [str(o) for s, o in jobs if o.name.startswith(f"{library.name}-")]
+        _link(root, cxx, library, made)
+    shutil.rmtree(objects)
+
+
+def _sources(library: Library) -> list[Path]:
+    return sorted(p for folder in library.folders for p in (_HERE / "src" / folder).glob("*.cpp"))
+
+
+def _link(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> None:
+    plain = f"lib{library.name}.so"
+    own = f"{plain}.{library.versions[0]}"
+    needed = [f"-l{name}" for name in library.needs]
+    _run(
+        cxx,
+        (
+            "-shared",
+            "-pthread",
+            *objects,
+            f"-L{root / 'lib'}",
+            *needed,
+            "-ldl",
+            f"-Wl,-soname,{own},-rpath,$ORIGIN,--no-undefined",
+            "-o",
+            str(root / "lib" / own),
+        ),
+    )
+    for name in (plain, *(f"{plain}.{version}" for version in library.versions[1:])):
+        (root / "lib" / name).symlink_to(own)
+
+
+def _run(cxx: Cxx, arguments: Sequence[str]) -> None:
+    done = subprocess.run(
+        [*cxx.command, *arguments], capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if "error" in line]
+        said = (lines or done.stderr.splitlines() or ["no message"])[0]
+        raise ToolError(f"the CPU device cannot be built: {cxx.version} says: {said}")

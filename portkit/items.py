@@ -1,0 +1,75 @@
+"""The items of a Rust file: what has a name of its own, at any depth.
+
+Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from portkit.finding import Span
+from portkit.port import item_symbol
+from portkit.source import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.source import Source
+
+ITEMS = frozenset(
+    {
+        "const_item",
+        "enum_item",
+        "function_item",
+        "function_signature_item",
+        "impl_item",
+        "macro_definition",
+        "mod_item",
+        "static_item",
+        "struct_item",
+        "trait_item",
+        "type_item",
+        "union_item",
+        "use_declaration",
+    }
+)
+_CONTAINERS = frozenset({"impl_item", "mod_item", "trait_item"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a file.
+
+    Attributes:
+        symbol: its name with those of the items around it, such as ``Device::location``.
+        node: the item.
+        attributes: the attributes and doc comments before it.
+    """
+
+    symbol: str
+    node: Node
+    attributes: tuple[Node, ...]
+
+    @property
+    def span(self) -> Span:
+        """The item with its attributes."""
+        start = self.attributes[0].start_byte if self.attributes else self.node.start_byte
+        return Span(start, self.node.end_byte)
+
+
+def items(source: Source) -> Iterator[Item]:
+    """Yield the items of a file; those inside another come after the ones beside it."""
+    pending: list[tuple[Node, str]] = [(source.tree.root_node, "")]
+    while pending:
+        container, outer = pending.pop()
+        for node, attributes in grouped(container):
+            if node.type not in ITEMS:
+                continue
+            symbol = "::".join(s for s in (outer, item_symbol(node)) if s)
+            yield Item(symbol, node, attributes)
+            body = node.child_by_field_name("body")
+            if body is not None and node.type in _CONTAINERS:
+                pending.append((body, symbol))

@@ -1,0 +1,217 @@
+"""What ``portkit verify`` shows while it runs, and where its report goes.
+
+In a terminal one line says what is being done and for how long; elsewhere each line that a tool
+writes is a line. The document is written anew after each step, so that one is there whatever ends
+the run, SIGKILL included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from portkit.errors import DiskError
+from portkit.report.terminal import shortened
+from portkit.report.verified import duration, step_lines, summary_lines, verify_json
+from portkit.verify.ladder import Outcome, Result, Summary, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from portkit.report.terminal import Terminal
+    from portkit.verify.ladder import Step
+    from portkit.verify.options import Options
+
+_KILLED: Final = 137
+"""What a shell says of a process that SIGKILL ended: 128 and its number."""
+_REDRAWN: Final = 0.5
+"""Seconds between two drawings of the line that shows how long a step takes."""
+
+
+class Line:
+    """The line at the bottom of a terminal that says what is being done."""
+
+    def __init__(self, stream: TextIO, terminal: Terminal) -> None:
+        self.stream, self.terminal = stream, terminal
+        self.step, self.text, self.since = "", "", 0.0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def begins(self, step: str) -> None:
+        """Show a step, until ``ends``; the time goes on by itself."""
+        self.step, self.text, self.since = step, "", time.monotonic()
+        self._stopped = threading.Event()
+        threading.Thread(target=self._redraw, args=(self._stopped,), daemon=True).start()
+
+    def says(self, text: str) -> None:
+        """Show what is being done."""
+        self.text = text
+        self._draw()
+
+    def ends(self) -> None:
+        """Remove the line."""
+        self._stopped.set()
+        with self._lock:
+            self.step = ""
+            self._write("")
+
+    def _redraw(self, stopped: threading.Event) -> None:
+        while not stopped.wait(_REDRAWN):
+            self._draw()
+
+    def _draw(self) -> None:
+        with self._lock:
+            if self.step:
+                took = duration(time.monotonic() - self.since)
+                text = " ".join(f"{self.step} {took} {self.text}".split())
+                self._write(shortened(text, self.terminal.width - 1))
+
+    def _write(self, text: str) -> None:
+        # Carriage return and "erase in line", ECMA-48 section 8.3.41.
+        with contextlib.suppress(OSError, ValueError):
+            self.stream.write(f"\r\x1b[K{text}")
+            self.stream.flush()
+
+
+class Reporter:
+    """Tells a person, and a program that reads the document, how a run goes.
+
+    Args:
+        root: the workspace as the user named it, with ``/``.
+        options: what the user asks for.
+        show: prints a text where the report goes; it may raise a ``DiskError``.
+        screen: the terminal behind it.
+        errors: the stream for all else.
+        error_screen: the terminal behind that.
+        live: whether a line there may be redrawn.
+        document: the file for the document, ``-`` for where the report would go; empty for none.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        options: Options,
+        *,
+        show: Callable[[str], None],
+        screen: Terminal,
+        errors: TextIO,
+        error_screen: Terminal,
+        live: bool = False,
+        document: str = "",
+    ) -> None:
+        self.root, self.options, self.document = root, options, document
+        self.errors, self.error_screen = errors, error_screen
+        self._show = show
+        self.apart = document == "-"
+        self.screen = error_screen if self.apart else screen
+        self.line_at_bottom = Line(errors, error_screen) if live else None
+        self.steps: tuple[Step, ...] = ()
+        self.results: list[Result] = []
+        self._elsewhere = False
+        self.lost = ""
+
+    def starts(self, steps: Sequence[Step]) -> None:
+        """Hear which steps will be taken."""
+        self.steps = tuple(steps)
+
+    def begins(self, step: Step) -> None:
+        """Show that a step begins."""
+        self._keep()
+        if self.line_at_bottom is not None:
+            self.line_at_bottom.begins(step.name)
+        else:
+            self.line(f"{step.name}: {step.shows}")
+
+    def line(self, text: str) -> None:
+        """Show what is being done, or what a tool writes."""
+        if self.line_at_bottom is not None:
+            self.line_at_bottom.says(text)
+        else:
+            self._complain(text)
+
+    def ends(self, result: Result) -> None:
+        """Show how a step went."""
+        if self.line_at_bottom is not None:
+            self.line_at_bottom.ends()
+        self.results.append(result)
+        self._print(step_lines(result, self.screen))
+
+    def sum_up(self, summary: Summary) -> int:
+        """Show the summary, write the document, and return the exit code.
+
+        Args:
+            summary: how the run went.
+        """
+        if summary.title:
+            self._print(["", *summary_lines(summary, self.screen)])
+        text = verify_json(self.root, self.options, summary)
+        if self.apart:
+            self._deliver(text)
+        elif self.document:
+            self._write(text)
+        return summary.exit_code or (DiskError.exit_code if self.lost else 0)
+
+    def _keep(self) -> None:
+        """Write the document as it would be found, were the run killed now."""
+        if not self.document or self.apart:
+            return
+        done = len(self.results)
+        ahead = [
+            Result(
+                step.name,
+                step.shows,
+                Outcome(Verdict.NOT_TAKEN if i else Verdict.INTERRUPTED, ("the run ended here",)),
+            )
+            for i, step in enumerate(self.steps[done:])
+        ]
+        summary = Summary((*self.results, *ahead), code=_KILLED)
+        self._write(verify_json(self.root, self.options, summary))
+
+    def _write(self, text: str) -> None:
+        """Write the document beside its place and move it there, or into what is no plain file."""
+        place = Path(self.document)
+        try:
+            if place.exists() and not place.is_file():
+                place.write_text(text, encoding="utf-8")
+                return
+            new = place.with_name(f".{place.name}.{os.getpid()}.new")
+            try:
+                new.write_text(text, encoding="utf-8")
+                new.replace(place)
+            finally:
+                new.unlink(missing_ok=True)
+        except OSError as error:
+            self._lose(
+                f"the document could not be written to {place} ({error.strerror}): name another"
+                " file"
+            )
+
+    def _deliver(self, text: str) -> None:
+        try:
+            self._show(text)
+        except DiskError as error:
+            self._elsewhere = True
+            self._lose(str(error))
+
+    def _print(self, lines: Iterable[str]) -> None:
+        """Print lines of the report; what they are sent to may be full: then to standard error."""
+        text = "".join(f"{line}\n" for line in lines)
+        if not text:
+            return
+        if not self.apart and not self._elsewhere:
+            self._deliver(text)
+        if self.apart or self._elsewhere:
+            self._complain(text.removesuffix("\n"))
+
+    def _lose(self, sentence: str) -> None:
+        if not self.lost:
+            self.lost = sentence
+            self._complain(f"error: {sentence}")
+
+    def _complain(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            print(text, file=self.errors, flush=True)

@@ -1,0 +1,29 @@
+pub fn get_or_load_func(&self, fn_name: &str, mdl: &kernels::Module) -> Result<RocmFunc> {
+    use candle_hip::driver::{sys::hipError_t, HipError};
+
+    let ms = self.modules.read().unwrap();
+    let loaded = ms.mdls[mdl.index()].clone();
+    drop(ms);
+    let rocm_module = match loaded {
+        Some(rocm_module) => rocm_module,
+        None => {
+            let mut ms = self.modules.write().unwrap();
+            let rocm_module = self.context.load_module(mdl.hsaco().into()).w()?;
+            ms.mdls[mdl.index()] = Some(rocm_module.clone());
+            rocm_module
+        }
+    };
+    // The names of kernels spell this dtype with an underscore.
+    let kernel = fn_name.replace("f8e4m3", "f8_e4m3");
+    let func = match rocm_module.load_function(&kernel) {
+        Err(HipError(hipError_t::hipErrorNotFound)) => {
+            let (op, dtype) = fn_name.rsplit_once('_').unwrap_or((fn_name, "this dtype"));
+            crate::bail!("{op} is not implemented for {dtype} on ROCm: there is no kernel {kernel}")
+        }
+        func => func.w()?,
+    };
+    Ok(RocmFunc {
+        func,
+        stream: self.stream.clone(),
+    })
+}

@@ -1,0 +1,221 @@
+"""Which rule wrote a line of a ported tree.
+
+The port is a function of the tree before it: written once more, in memory, it says of each line
+which finding it came from. The tree that stands is aligned with it, so that lines which rustfmt has
+broken or a person has added in between do no harm.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from portkit.errors import PortkitError
+from portkit.finding import Status, finding_id
+from portkit.job import scan_tree
+from portkit.port import item_symbol
+from portkit.source import Source, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from portkit.finding import Edit, Finding
+    from portkit.scan import Scan
+    from portkit.verify.diagnostics import Diagnostic
+    from portkit.verify.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The finding that a line came from.
+
+    Attributes:
+        rule: its code.
+        site: its identity, as reports have it.
+        origin: its place in the tree before the port: ``path:line symbol``.
+    """
+
+    rule: str
+    site: str
+    origin: str
+
+
+def attributed(tree: Tree, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return diagnostics with the rules that wrote their lines; the tree's own come first.
+
+    Where there is no tree before the port to compare with, they come back as they are.
+    """
+    diagnostics = list(found)
+    try:
+        authors = Authors(tree)
+        diagnostics = [_attributed(authors, diagnostic) for diagnostic in diagnostics]
+    except PortkitError as error:
+        tree.say(f"the lines cannot be traced to their rules: {error}")
+    return tuple(sorted(diagnostics, key=lambda d: (d.level != "error", not d.site)))
+
+
+def _attributed(authors: Authors, diagnostic: Diagnostic) -> Diagnostic:
+    author = authors.of(diagnostic.path, diagnostic.line) if diagnostic.path else None
+    if author is None:
+        return diagnostic
+    return replace(diagnostic, rule=author.rule, site=author.site, origin=author.origin)
+
+
+class Authors:
+    """The authors of a tree's lines."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._known: dict[str, list[Author | None]] = {}
+
+    def of(self, path: str, line: int) -> Author | None:
+        """Return who wrote a line; None for the tree's own and for a person's.
+
+        Args:
+            path: relative to the root, with ``/``.
+            line: from 1.
+
+        Raises:
+            PortkitError: there is no tree before the port.
+        """
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        authors = self._known[path]
+        return authors[line - 1] if 0 < line <= len(authors) else None
+
+    def _read(self, path: str) -> list[Author | None]:
+        try:
+            data = (self.tree.root / path).read_bytes()
+        except OSError:
+            return []
+        if (written := self._files.get(path)) is not None:
+            return self._of_file(Source(path, data), *written)
+        edited = self._edits.get(path)
+        if edited is None:
+            return []
+        before = self._before.port.workspace.sources[path].data
+        return aligned(expected(before, edited), data)
+
+    def _of_file(self, source: Source, finding: Finding, author: Author) -> list[Author | None]:
+        """Return the authors of a file that was written whole: some items have one of their own."""
+        count = source.data.count(b"\n") + 1
+        authors: list[Author | None] = [author] * count
+        rename = self._before.port.rename
+        own = {
+            rename(other.symbol): self._author(other)
+            for other in self._before.findings
+            if other.path == finding.path and other.code != finding.code and other.symbol
+        }
+        for symbol, first, last in symbols(source):
+            if symbol in own:
+                authors[first - 1 : last] = [own[symbol]] * (last - first + 1)
+        return authors
+
+    @cached_property
+    def _before(self) -> Scan:
+        return scan_tree(self.tree.baseline, gating=self.tree.scan.port.gating)
+
+    @cached_property
+    def _sites(self) -> Mapping[int, str]:
+        """The identity of each finding, by where it lies in memory."""
+        ordinals: Counter[tuple[str, str, str, str]] = Counter()
+        sites = {}
+        for finding in self._before.findings:
+            key = (finding.code, finding.path, finding.construct, finding.symbol)
+            ordinals[key] += 1
+            sites[id(finding)] = finding_id(finding, ordinals[key])
+        return sites
+
+    def _author(self, finding: Finding) -> Author:
+        source = self._before.port.workspace.sources.get(finding.path)
+        line = source.position(finding.span.start)[0] if source is not None else 1
+        origin = f"{finding.path}:{line} {finding.symbol}".strip()
+        return Author(finding.code, self._sites[id(finding)], origin)
+
+    @cached_property
+    def _edits(self) -> Mapping[str, list[tuple[Edit, Author]]]:
+        edits: dict[str, list[tuple[Edit, Author]]] = {}
+        for finding in self._before.findings:
+            if finding.status is Status.TODO:
+                author = self._author(finding)
+                edits.setdefault(finding.path, []).extend((e, author) for e in finding.edits)
+        return edits
+
+    @cached_property
+    def _files(self) -> Mapping[str, tuple[Finding, Author]]:
+        return {
+            file.path: (finding, self._author(finding))
+            for finding in self._before.findings
+            if finding.status is Status.TODO
+            for file in finding.files()
+        }
+
+
+Line = tuple[str, "Author | None"]
+
+
+def expected(before: bytes, edits: Sequence[tuple[Edit, Author]]) -> list[Line]:
+    """Return the lines of an edited file with their authors.
+
+    A line that several edits have changed belongs to the first of them.
+    """
+    pieces: list[tuple[str, Author | None]] = []
+    at = 0
+    for edit, author in sorted(edits, key=lambda pair: (pair[0].start, pair[0].end)):
+        pieces += [(before[at : edit.start].decode(), None), (edit.text, author)]
+        at = max(at, edit.end)
+    pieces.append((before[at:].decode(), None))
+    lines: list[Line] = []
+    text, owner = "", None
+    for piece, writer in pieces:
+        first, *rest = piece.split("\n")
+        text, owner = text + first, owner or (writer if first.strip() else None)
+        for following in rest:
+            lines.append((text, owner))
+            text, owner = following, writer if following.strip() else None
+    return [*lines, (text, owner)]
+
+
+def aligned(lines: Sequence[Line], now: bytes) -> list[Author | None]:
+    """Return the authors of the lines of a file as it stands.
+
+    Args:
+        lines: what was written.
+        now: what stands, which a formatter or a person may have changed since.
+    """
+    standing = [line.strip() for line in now.decode(errors="replace").split("\n")]
+    written = ["".join(text.split()) for text, _ in lines]
+    squeezed = ["".join(text.split()) for text in standing]
+    authors: list[Author | None] = [None] * len(standing)
+    matcher = SequenceMatcher(None, written, squeezed, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            authors[c:d] = [author for _, author in lines[a:b]]
+        elif tag == "replace":
+            # What a formatter has broken differently belongs to whom the lines belonged.
+            among = Counter(author for _, author in lines[a:b] if author is not None)
+            if among:
+                authors[c:d] = [among.most_common(1)[0][0]] * (d - c)
+    return authors
+
+
+def symbols(source: Source) -> list[tuple[str, int, int]]:
+    """Return the items of a Rust file, outer before inner: symbol, first and last line, from 1."""
+    found: list[tuple[str, int, int]] = []
+    pending = [(source.tree.root_node, "")] if source.path.endswith(".rs") else []
+    while pending:
+        container, outer = pending.pop(0)
+        for node, attributes in grouped(container):
+            symbol = item_symbol(node)
+            if not symbol:
+                continue
+            whole = f"{outer}::{symbol}" if outer else symbol
+            first = attributes[0] if attributes else node
+            found.append((whole, first.start_point[0] + 1, node.end_point[0] + 1))
+            body = node.child_by_field_name("body")
+            if body is not None and node.type in ("impl_item", "trait_item", "mod_item"):
+                pending.append((body, whole))
+    return found

@@ -1,0 +1,141 @@
+"""What compilers say about a tree, and which rule wrote the line that they say it about."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+# "affine.hip:12:5: error: use of undeclared identifier 'x'", as clang and gcc write it
+# (Clang User's Manual, "Formatting of Diagnostics").
+_CLANG: Final = re.compile(
+    r"(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? "
+    r"(?P<level>fatal error|error|warning): (?P<message>.*)"
+)
+# What rustc says at the end of each crate, about how many there were.
+_COUNT: Final = re.compile(r"aborting due to|\d+ warnings? emitted")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One complaint of a compiler.
+
+    Attributes:
+        level: ``error`` or ``warning``.
+        code: the compiler's, such as ``E0004`` or ``clippy::needless_return``; may be empty.
+        message: in one line.
+        path: the file, relative to the root, with ``/``; empty for none of the tree's.
+        line: from 1; 0 for none.
+        column: from 1; 0 for none.
+        rule: the code of the rule that wrote the line; empty where no rule did.
+        site: the identity of the finding, as reports of ``scan`` have it.
+        origin: the place in the tree before the port that the line was written for.
+    """
+
+    level: str
+    code: str
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    rule: str = ""
+    site: str = ""
+    origin: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What is wrong, wherever it stands: two trees are compared by it."""
+        return f"{self.level}[{self.code}]: {self.message}" if self.code else self.message
+
+    def __str__(self) -> str:
+        code = f"[{self.code}]" if self.code else ""
+        text = f"{self.level}{code}: {self.message}"
+        if self.path:
+            text += f" ({self.path}:{self.line}:{self.column})"
+        if self.site:
+            text += f", written by {self.site} for {self.origin}"
+        return text
+
+
+def from_cargo(output: Iterable[str], root: Path) -> tuple[Diagnostic, ...]:
+    """Return what rustc and clippy said in the output of ``cargo --message-format=json``.
+
+    A library is compiled once for itself and once for its tests, and would complain twice: each
+    complaint comes once. Format: The Cargo Book, "External tools", and the rustc book, "JSON
+    Output".
+
+    Args:
+        output: the lines of cargo's standard output.
+        root: the folder that cargo ran in.
+    """
+    found: dict[Diagnostic, None] = {}
+    for message in messages(output):
+        if message.get("reason") != "compiler-message":
+            continue
+        said = message["message"]
+        if said["level"] in ("error", "warning", "error: internal compiler error"):
+            diagnostic = _from_rustc(said, root)
+            if not _COUNT.match(diagnostic.message):
+                found[diagnostic] = None
+    return tuple(found)
+
+
+def messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON messages among cargo's lines; tests and build scripts may write others."""
+    for line in output:
+        if line.startswith("{"):
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(message, dict) and "reason" in message:
+                yield message
+
+
+def from_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
+    """Return what clang, hipcc or gcc said.
+
+    Args:
+        text: what they wrote.
+        below: the folder that they ran in, relative to the root, with ``/``; where it is given, a
+            path that leads elsewhere, such as that of a system header, counts as none.
+    """
+    found: dict[Diagnostic, None] = {}
+    for match in _CLANG.finditer(text):
+        path = PurePosixPath(below, match["path"])
+        inside = not path.is_absolute() and ".." not in path.parts
+        level = match["level"].removeprefix("fatal ")
+        place = (path.as_posix(), int(match["line"]), int(match["column"] or 0))
+        found[Diagnostic(level, "", match["message"].strip(), *(place if inside else ()))] = None
+    return tuple(found)
+
+
+def _from_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
+    primary = [span for span in said.get("spans", ()) if span.get("is_primary")]
+    path, line, column = _place(primary[0], root) if primary else ("", 0, 0)
+    return Diagnostic(
+        said["level"].split(":")[0],
+        (said.get("code") or {}).get("code", ""),
+        " ".join(said["message"].split()),
+        path,
+        line,
+        column,
+    )
+
+
+def _place(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
+    """Return where a span stands in the tree; of a macro's inside, the call counts."""
+    while True:
+        path = Path(span["file_name"])
+        if path.is_absolute() and path.is_relative_to(root):
+            path = path.relative_to(root)
+        if not path.is_absolute() and ".." not in path.parts and (root / path).is_file():
+            return path.as_posix(), span["line_start"], span["column_start"]
+        if not span.get("expansion"):
+            return "", 0, 0
+        span = span["expansion"]["span"]

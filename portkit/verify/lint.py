@@ -1,0 +1,83 @@
+"""The step that asks whether clippy finds what it did not find before the port."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import VerificationError
+from portkit.verify.authors import attributed
+from portkit.verify.check import check, complaints
+from portkit.verify.ladder import Step, failed, passed, skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from portkit.verify.check import Checked
+    from portkit.verify.diagnostics import Diagnostic
+    from portkit.verify.ladder import Outcome
+    from portkit.verify.tree import Tree
+
+# A lint that is denied would end its crate, and the crates that need it would not be looked at.
+_ALL: Final = ("--cap-lints=warn",)
+
+
+def take(tree: Tree) -> Outcome:
+    """Run clippy without any feature and with the port's, and on the baseline.
+
+    A lint is new where it occurs more often than before the port, wherever it stands: a copy of the
+    CUDA side has a path of its own.
+    """
+    if tree.lacks("clippy"):
+        return skipped("clippy is not installed: rustup component add clippy")
+    found = {
+        title: _linted(check(tree, "clippy", features, *_ALL), title)
+        for title, features in (("no feature", ()), (tree.feature, (tree.feature,)))
+    }
+    known: tuple[Diagnostic, ...] = ()
+    if any(found.values()):
+        known = _linted(check(tree, "clippy", (), *_ALL, folder=tree.baseline), "the baseline")
+    new = {d: title for title, all_ in reversed(found.items()) for d in fresh(all_, known)}
+    figures = {f"lints: {title}": len(all_) for title, all_ in found.items()}
+    figures["lints: baseline"] = len(known)
+    if new:
+        diagnostics = attributed(tree, new)
+        return failed(
+            f"{len(diagnostics)} lints are new",
+            *complaints(diagnostics, ()),
+            figures=figures,
+            diagnostics=diagnostics,
+        )
+    total = sum(map(len, found.values()))
+    return passed("clippy is clean" if not total else _as_before(found, known), figures=figures)
+
+
+def fresh(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the lints that occur more often than before, the last ones of a kind."""
+    allowed = Counter(diagnostic.kind for diagnostic in before)
+    new = []
+    for diagnostic in now:
+        if allowed[diagnostic.kind] > 0:
+            allowed[diagnostic.kind] -= 1
+        else:
+            new.append(diagnostic)
+    return new
+
+
+def _linted(found: Checked, title: str) -> tuple[Diagnostic, ...]:
+    if not found.good and not found.found:
+        said = "; ".join(found.said[:3]) or "no message"
+        raise VerificationError(f"clippy failed with {title} ({said}): mend that and verify again")
+    return found.found
+
+
+def _as_before(found: dict[str, tuple[Diagnostic, ...]], known: tuple[Diagnostic, ...]) -> str:
+    counts = ", ".join(f"{len(all_)} with {title}" for title, all_ in found.items())
+    return f"{counts}: none that the tree before the port lacks, which has {len(known)}"
+
+
+def _inputs(tree: Tree) -> tuple[str, ...]:
+    return (tree.version("cargo", "clippy", "--version"), tree.baseline_tree)
+
+
+LINT: Final = Step("lint", "clippy finds nothing new", 44, take, inputs=_inputs)

@@ -1,0 +1,121 @@
+"""What earlier runs have found, so that unchanged inputs are not checked again.
+
+An outcome is found again under the digest of all that decides it. Only what passed is kept: why
+something failed may lie outside that (a full disk, a network), and whoever runs verify again after
+a failure wants it looked at. An entry appears whole or not at all, so that two runs can share it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.cache import read_cached, write_cached
+from portkit.errors import DiskError
+from portkit.verify.content import code_digest, digest, files_digest, lock_digest
+from portkit.verify.ladder import Result, Verdict, passed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from portkit.verify.ladder import Step
+    from portkit.verify.tree import Tree
+
+_KIND: Final = "verified"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory of one run.
+
+    Attributes:
+        tree: what is looked at.
+    """
+
+    tree: Tree
+
+    def recall(self, step: Step) -> Result | None:
+        """Return what an earlier run has found where nothing has changed since."""
+        if step.inputs is None:
+            return None
+        kept = self.load(self._key(step, self._first))
+        try:
+            return None if kept is None else _result(step, kept)
+        except (KeyError, TypeError):
+            return None  # somebody else wrote it
+
+    def mark(self, step: Step) -> str:
+        """Return the digest of the files as a step begins, for ``keep``."""
+        return "" if step.inputs is None else self.files()
+
+    def keep(self, step: Step, mark: str, result: Result) -> None:
+        """Keep what a step found, unless the files have changed while it looked at them.
+
+        Cargo may have written the lock file meanwhile: what counts is the one that it has used.
+        """
+        if step.inputs is None or result.verdict is not Verdict.PASSED:
+            return
+        if self.files() != mark:
+            self.tree.say(f"{step.name}: the tree changed meanwhile, so this is not remembered")
+            return
+        content = {
+            "evidence": list(result.evidence),
+            "left_out": list(result.outcome.left_out),
+            "figures": dict(result.outcome.figures),
+            "seconds": round(result.seconds, 3),
+        }
+        self.save(self._key(step, mark), content)
+
+    def files(self) -> str:
+        """Return the digest of the tree's files as they are now."""
+        return files_digest(self.tree.root, self.tree.options.report)
+
+    def key(self, folder: Path, files: str, *parts: str) -> str:
+        """Return the key of something that depends on all that cargo depends on.
+
+        Args:
+            folder: the workspace, whose lock file counts.
+            files: the digest of its other files.
+            parts: what else it depends on.
+        """
+        return digest((files, lock_digest(folder), self._code, *self.tree.toolchain, *parts))
+
+    def load(self, key: str) -> dict[str, Any] | None:
+        """Return what ``save`` kept, with the time in ``found``; None where there is nothing."""
+        try:
+            kept = read_cached(_KIND, f"{key}.json") if self.tree.options.cached else None
+            content = json.loads(kept or "null")
+        except ValueError:
+            return None
+        return content if isinstance(content, dict) else None
+
+    def save(self, key: str, content: dict[str, Any]) -> None:
+        """Keep something; where it cannot be kept, the run goes on without."""
+        content = {**content, "found": datetime.now(UTC).isoformat(timespec="seconds")}
+        try:
+            write_cached(_KIND, f"{key}.json", json.dumps(content, indent=1) + "\n")
+        except DiskError as error:
+            self.tree.say(f"not remembered: {error}")
+
+    def _key(self, step: Step, files: str) -> str:
+        inputs: Sequence[str] = step.inputs(self.tree) if step.inputs else ()
+        shard = str(self.tree.options.shard) if step.divisible else ""
+        return self.key(self.tree.root, files, step.name, shard, *inputs)
+
+    @cached_property
+    def _first(self) -> str:
+        """The digest of the files as the run began."""
+        return self.files()
+
+    @cached_property
+    def _code(self) -> str:
+        return code_digest()
+
+
+def _result(step: Step, kept: Mapping[str, Any]) -> Result:
+    outcome = passed(*kept["evidence"], left_out=kept["left_out"], figures=kept["figures"])
+    return Result(step.name, step.shows, outcome, kept["seconds"], remembered=kept["found"])

@@ -1,0 +1,219 @@
+"""The step that asks whether each kernel that Rust code asks for by name is there."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ToolError
+from portkit.hipify.symbols import symbols
+from portkit.verify.asked import ANYTHING, DTYPE, asked_names, dtypes, loader
+from portkit.verify.ladder import Step, failed, passed, skipped
+from portkit.workspace import SKIPPED_DIRECTORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from portkit.hipify.symbols import Symbols
+    from portkit.verify.asked import Asked, Loader
+    from portkit.verify.ladder import Outcome
+    from portkit.verify.tree import Tree
+
+_FOREIGN: Final = re.compile(r"\bpub fn (\w+)\s*\(")
+_HOLE: Final = re.compile(f"{re.escape(DTYPE)}|{re.escape(ANYTHING)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the names that are asked for come to.
+
+    Attributes:
+        found: how many names were found.
+        wrong: what is not as it must be, one sentence each.
+        unimplemented: what differs from a kernel's name in the dtype alone: the dtypes, by module
+            and by the rest of the name.
+    """
+
+    found: int
+    wrong: tuple[str, ...]
+    unimplemented: Mapping[str, Mapping[str, tuple[str, ...]]]
+
+    @property
+    def absent(self) -> int:
+        """How many names differ from a kernel's in the dtype alone."""
+        return sum(len(n) for each in self.unimplemented.values() for n in each.values())
+
+
+def take(tree: Tree) -> Outcome:
+    """Compare the names in Rust's sources with those that the HIP sources define."""
+    port, settings = tree.scan.port, tree.settings.names
+    if settings is None or port.codebase.kernels is None:
+        return skipped("portkit knows no kernels of this codebase")
+    crate = tree.root / port.codebase.kernels.name
+    asked = asked_names(port, settings)
+    if not asked:
+        return skipped("no kernel is asked for by name: is the tree ported?")
+    try:
+        defined = _defined(tree.root)
+    except ToolError as error:
+        return skipped(str(error))
+    load = loader(port, settings)
+    names = compare(asked, defined, dtypes(port, settings), load)
+    wrong = [*names.wrong, *_unlinked(crate, defined)]
+    if names.absent and not load.explains:
+        wrong.append(
+            f"{names.absent} names differ from a kernel's in the dtype alone, and"
+            f" {' and '.join(settings.loaders)} do not say that it is not implemented"
+        )
+    figures = {"found": names.found, "not implemented": names.absent, "wrong": len(wrong)}
+    if wrong:
+        return failed(*wrong, figures=figures)
+    evidence = [f"{names.found} names that {len(asked)} places ask for are kernels"]
+    if names.absent:
+        evidence.append(f"{names.absent} more lack a dtype, and the error says so")
+        evidence += _grouped(names)
+    return passed(*evidence, figures=figures)
+
+
+def _grouped(names: Names) -> Iterator[str]:
+    """Yield what is not implemented, operations that lack the same dtypes together."""
+    for module, operations in names.unimplemented.items():
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for operation, lacking in operations.items():
+            alike.setdefault(lacking, []).append(operation)
+        for lacking, found in sorted(alike.items(), key=lambda each: each[1]):
+            yield f"{module}: not for {', '.join(lacking)}: {', '.join(found)}"
+
+
+def compare(
+    asked: Sequence[Asked],
+    defined: Mapping[str, Symbols],
+    known_dtypes: Sequence[str],
+    load: Loader,
+) -> Names:
+    """Compare names that are asked for with those that are defined.
+
+    Args:
+        asked: the calls.
+        defined: what each module defines, by the name of its source without suffix.
+        known_dtypes: the dtypes, as names have them.
+        load: what becomes of a name before it is looked up.
+    """
+    found: set[tuple[str, str]] = set()
+    wrong: list[str] = []
+    unimplemented: dict[str, dict[str, set[str]]] = {}
+    spelled = [load.spell(dtype) for dtype in known_dtypes]
+    for call in asked:
+        if call.unknown:
+            wrong.append(f"{call.place}: it cannot be told which kernel {call.unknown} names")
+            continue
+        stem = call.module.lower()
+        if stem not in defined:
+            wrong.append(f"{call.place}: there is no HIP source for the module {call.module}")
+            continue
+        kernels = defined[stem].kernels
+        spellings = {_squeezed(kernel): kernel for kernel in kernels}
+        implemented = {_operation(kernel, spelled) for kernel in kernels} - {""}
+        for pattern in call.names:
+            names = [load.spell(name) for name in _filled(pattern, known_dtypes)]
+            there = [name for name in names if _matches(name, kernels)]
+            found.update((stem, name) for name in there)
+            for name in sorted(set(names).difference(there)):
+                other = spellings.get(_squeezed(name))
+                operation = _operation(name, spelled)
+                if other is not None:
+                    wrong.append(f"{call.place}: {name} is asked for, and the kernel is {other}")
+                elif operation in implemented or (there and operation and DTYPE in pattern):
+                    lacking = unimplemented.setdefault(stem, {}).setdefault(operation, set())
+                    lacking.add(name.removeprefix(f"{operation}_"))
+                else:
+                    shown = pattern.replace(DTYPE, "*").replace(ANYTHING, "*")
+                    wrong.append(f"{call.place}: {stem}.hip has no kernel {shown}")
+    return Names(
+        len(found),
+        tuple(dict.fromkeys(wrong)),
+        {
+            stem: {op: tuple(sorted(lacking)) for op, lacking in sorted(operations.items())}
+            for stem, operations in sorted(unimplemented.items())
+        },
+    )
+
+
+def _defined(root: Path) -> dict[str, Symbols]:
+    """Return what each HIP source of a tree defines, by its name without suffix."""
+    files: dict[Path, dict[str, str]] = {}
+    for place in sorted(_hip_files(root)):
+        files.setdefault(place.parent, {})
+    found: dict[str, Symbols] = {}
+    for folder in files:
+        top = _top(folder, files)
+        texts = {
+            path.relative_to(top).as_posix(): path.read_text(encoding="utf-8", errors="replace")
+            for path in sorted(top.rglob("*"))
+            if path.suffix in (".hip", ".h") and path.is_file()
+        }
+        sources = [path.relative_to(top).as_posix() for path in sorted(folder.glob("*.hip"))]
+        for source, what in symbols(texts, sources).items():
+            found[source.rpartition("/")[2].removesuffix(".hip")] = what
+    return found
+
+
+def _top(folder: Path, folders: Iterable[Path]) -> Path:
+    """Return the outermost folder of HIP sources that holds a folder: its headers may lie there."""
+    return min(
+        (outer for outer in folders if folder.is_relative_to(outer)), key=lambda f: len(f.parts)
+    )
+
+
+def _hip_files(root: Path) -> Iterator[Path]:
+    for path in root.rglob("*.hip"):
+        if SKIPPED_DIRECTORIES.isdisjoint(path.relative_to(root).parts) and path.is_file():
+            yield path
+
+
+def _unlinked(crate: Path, defined: Mapping[str, Symbols]) -> list[str]:
+    """Return what the crate declares as functions of its library and no HIP source defines."""
+    declarations = crate / "src" / "ffi.rs"
+    if not declarations.is_file():
+        return []
+    functions = frozenset[str]().union(*(what.functions for what in defined.values()))
+    declared = _FOREIGN.findall(declarations.read_text(encoding="utf-8"))
+    return [
+        f"{crate.name}/src/ffi.rs: no HIP source defines {name}"
+        for name in declared
+        if name not in functions
+    ]
+
+
+def _filled(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
+    """Return the names of a pattern, one for each dtype; what is not known stays in them."""
+    parts = _HOLE.split(pattern)
+    holes = [known_dtypes if hole == DTYPE else (ANYTHING,) for hole in _HOLE.findall(pattern)]
+    return [
+        "".join(itertools.chain(*zip(parts, (*choice, ""), strict=True)))
+        for choice in itertools.product(*holes)
+    ]
+
+
+def _matches(name: str, kernels: Iterable[str]) -> bool:
+    if ANYTHING not in name:
+        return name in kernels
+    wanted = re.compile(r"\w+".join(map(re.escape, name.split(ANYTHING))))
+    return any(wanted.fullmatch(kernel) for kernel in kernels)
+
+
+def _operation(name: str, spelled: Iterable[str]) -> str:
+    """Return a name without the dtype that it ends with; empty where it ends with none."""
+    ends = (f"_{dtype}" for dtype in spelled)
+    return next((name.removesuffix(end) for end in ends if name.endswith(end)), "")
+
+
+def _squeezed(name: str) -> str:
+    """Return a name without what people spell differently."""
+    return name.replace("_", "").lower()
+
+
+NAMES: Final = Step("names", "each kernel that is asked for by name is there", 47, take)

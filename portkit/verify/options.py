@@ -1,0 +1,91 @@
+"""What the user asks of the ladder: which part of it, on which share of the work, with what limits.
+
+A field that decides what a step finds belongs into the step's ``inputs`` too, so that an outcome
+which is remembered was found under the same options.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+T = TypeVar("T")
+
+
+class BadOptionError(ValueError):
+    """The user asks for what there is not; the message is a sentence."""
+
+
+TEST_SECONDS: Final = 300.0
+"""Seconds after which a test counts as hung, if the user says nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of equal shares of a list of work, for machines that work side by side.
+
+    Attributes:
+        index: which share, from 1.
+        count: how many there are.
+    """
+
+    index: int = 1
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def part(self, work: Sequence[T]) -> tuple[T, ...]:
+        """Return this share: each n-th item, so that neighbours, which are alike, are spread.
+
+        The shares of one list are disjoint, hold all of it, and differ in length by one at most.
+        """
+        return tuple(work[self.index - 1 :: self.count])
+
+
+def parse_shard(text: str) -> Shard:
+    """Return the shard that ``2/3`` stands for; an empty text stands for the whole.
+
+    Raises:
+        BadOptionError: the text stands for none.
+    """
+    if not text:
+        return Shard()
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise BadOptionError(f"{text!r} is no shard: write I/N with I from 1 to N, such as 2/3")
+    return Shard(int(match[1]), int(match[2]))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asks for.
+
+    Attributes:
+        only: the names of the steps that are wanted; none for all.
+        until: the name of the last step; empty for the ladder's last.
+        keep_going: whether to go on after a step that failed.
+        no_skip: whether what is left out counts as a failure.
+        revision: the commit to compare with; empty for the one on which apply was run.
+        gating: ``dummy`` or ``cfg``; empty for what the tree's own settings say.
+        shard: the share of the kernel matrix and of the test lists.
+        cached: whether what an earlier run has found may be used.
+        test_seconds: after how long a test counts as hung.
+        report: the file that the report goes to, which is no part of the tree; none by default.
+    """
+
+    only: tuple[str, ...] = ()
+    until: str = ""
+    keep_going: bool = False
+    no_skip: bool = False
+    revision: str = ""
+    gating: str = ""
+    shard: Shard = Shard()
+    cached: bool = True
+    test_seconds: float = TEST_SECONDS
+    report: Path | None = None

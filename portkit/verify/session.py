@@ -1,0 +1,72 @@
+"""One run of the ladder over the tree at a path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.errors import PortkitError, VerificationError
+from portkit.finding import Status
+from portkit.job import scan_tree
+from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
+from portkit.verify.process import interruptible
+from portkit.verify.steps import STEPS
+from portkit.verify.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from portkit.scan import Scan
+    from portkit.verify.ladder import Step, Watch
+    from portkit.verify.options import Options
+
+
+def verify_tree(
+    directory: Path, options: Options, watch: Watch, steps: Sequence[Step] = STEPS
+) -> Summary:
+    """Take the steps that are wanted, and say how they went, whatever happens.
+
+    Args:
+        directory: the workspace root.
+        options: what the user asks for.
+        watch: is told how it goes.
+        steps: the whole ladder.
+
+    Raises:
+        BadOptionError: the options ask for what there is not.
+    """
+    wanted = part_of(steps, options)
+    with interruptible():
+        try:
+            scan = scan_tree(directory, gating=options.gating)
+            _check_ported(scan, directory)
+            return climb(wanted, Tree(scan, options, watch.line), watch)
+        except PortkitError as error:
+            return _nothing(wanted, options, str(error), error.exit_code)
+        except KeyboardInterrupt:
+            return _nothing(wanted, options, "interrupted", INTERRUPTED)
+        except SystemExit as signal:
+            code = signal.code if isinstance(signal.code, int) else INTERRUPTED
+            return _nothing(wanted, options, "ended by a signal", code)
+
+
+def _check_ported(scan: Scan, directory: Path) -> None:
+    """Refuse a tree without any counterpart of what it has for CUDA.
+
+    Raises:
+        VerificationError: it has none.
+    """
+    statuses = {finding.status for finding in scan.findings}
+    if Status.TODO in statuses and Status.PORTED not in statuses:
+        raise VerificationError(
+            f"{directory} holds no port to {scan.port.vendor.name}: run `portkit apply {directory}`"
+            " first, or name a tree that is ported"
+        )
+
+
+def _nothing(wanted: Sequence[Step], options: Options, error: str, code: int) -> Summary:
+    results = tuple(
+        Result(step.name, step.shows, Outcome(Verdict.NOT_TAKEN, ("the run could not begin",)))
+        for step in wanted
+    )
+    return Summary(results, error=error, code=code, no_skip=options.no_skip)

@@ -1,0 +1,342 @@
+"""Rust's test binaries, run so that no test can hold up the others or bring them down.
+
+A binary runs its tests side by side in one process, which is fast, and a test that hangs, crashes
+or takes all memory leaves the others without a result. Those that have none are then run again,
+each in a process of its own, with a time and a memory limit: so each test has a result, and the
+culprit is known by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.errors import VerificationError
+from portkit.verify import process
+from portkit.verify.authors import attributed
+from portkit.verify.check import cargo_errors, complaints
+from portkit.verify.content import digest
+from portkit.verify.diagnostics import from_cargo, messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from portkit.verify.tree import Tree
+
+Results = Counter[tuple[str, str]]
+"""How often each pair of a test and its result occurs; tests in documentation may share a name.
+
+A test is named by its binary too; a result is one of ``GOOD``, or says what went wrong.
+"""
+
+GOOD: Final = ("ok", "ignored")
+
+# What libtest writes (library/test/src/formatters/pretty.rs of Rust): a line for each test; with
+# `--list --format terse` one for each test and benchmark.
+_TEST: Final = re.compile(r"test (.+?) \.\.\. (ok|FAILED|ignored)\b")
+_LISTED: Final = re.compile(r"(.+): (test|bench)$")
+# A test in the documentation is named by its line, which the port may shift.
+_LINE: Final = re.compile(r" \(line \d+\)")
+# What Rust writes when an allocation fails (library/std/src/alloc.rs).
+_NO_MEMORY: Final = re.compile(r"memory allocation of \d+ bytes failed")
+# Documentation tests are compiled before the first of them ends.
+_DOCUMENTATION_PATIENCE: Final = 4
+_AT_ONCE: Final = 200
+"""How many names one command line holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A test binary.
+
+    Attributes:
+        name: its crate and source, such as ``candle_core unittests src/lib.rs``.
+        path: the program.
+        folder: where cargo would run it: its package's.
+        package: the package's name.
+        version: the package's version.
+        harness: whether it takes libtest's arguments; else it is one test.
+    """
+
+    name: str
+    path: Path
+    folder: Path
+    package: str
+    version: str
+    harness: bool = True
+
+
+def built(tree: Tree, *arguments: str, folder: Path | None = None) -> tuple[Binary, ...]:
+    """Build test binaries with cargo and return them in the order of their names.
+
+    Args:
+        tree: the tree.
+        arguments: which ones: packages, features, targets, as ``cargo test`` takes them.
+        folder: the workspace; the tree's root by default.
+
+    Raises:
+        VerificationError: they cannot be built; the sentence has the first errors, with the rules
+            that wrote the lines where they are the port's.
+    """
+    root = folder or tree.root
+    done = tree.cargo("test", "--no-run", "--message-format=json", *arguments, folder=root)
+    if done.status != 0:
+        found = [d for d in from_cargo(done.output, root) if d.level == "error"]
+        if root == tree.root:
+            found = list(attributed(tree, found))
+        said = "; ".join(complaints(found, cargo_errors(done.lines))[:3]) or "no message"
+        raise VerificationError(f"the tests of {root} cannot be built ({said}): mend that first")
+    manifests: dict[Path, Mapping[str, object]] = {}
+    binaries = []
+    for message in messages(done.output):
+        executable = message.get("executable")
+        if message["reason"] != "compiler-artifact" or not executable:
+            continue
+        if not message["profile"]["test"]:
+            continue  # an example or a program that a test starts
+        target, manifest = message["target"], Path(message["manifest_path"])
+        package, version = _package(message["package_id"])
+        unit = "unittests " if {"lib", "bin", "proc-macro"} & set(target["kind"]) else ""
+        source = os.path.relpath(target["src_path"], manifest.parent).replace(os.sep, "/")
+        name = f"{target['name'].replace('-', '_')} {unit}{source}"
+        if manifest not in manifests:
+            manifests[manifest] = _manifest(manifest)
+        harness = target["name"] not in _without_harness(manifests[manifest])
+        binaries.append(Binary(name, Path(executable), manifest.parent, package, version, harness))
+    return tuple(sorted(binaries, key=lambda binary: (binary.package, binary.name)))
+
+
+def tested(
+    tree: Tree,
+    binary: Binary,
+    *,
+    environment: Mapping[str, str] | None = None,
+    key: Sequence[str] = (),
+) -> Results:
+    """Run the tests of a binary that belong to the shard, and return the result of each.
+
+    Results are kept where every test passed or is ignored, and found again while nothing changes.
+
+    Args:
+        tree: the tree.
+        binary: the binary.
+        environment: variables beside cargo's own, such as where a device's libraries are.
+        key: what else decides the results, such as the digest of the tree's files; without it they
+            are not remembered.
+
+    Raises:
+        VerificationError: the binary does not list its tests.
+        ToolError: the binary is gone.
+    """
+    runner = _Runner(tree, binary, environment or {})
+    names = runner.names()
+    mine = tree.options.shard.part(names)
+    known = digest([binary.name, *key, *mine, *runner.telling]) if key else ""
+    if known and (kept := tree.memory.load(known)):
+        tree.say(f"{binary.name}: {len(mine)} tests passed on {kept['found']}, nothing has changed")
+        return unpacked(kept["results"])
+    found = runner.run(mine)
+    if known and mine and not bad(found):
+        tree.memory.save(known, {"results": packed(found)})
+    return found
+
+
+def tested_documentation(tree: Tree, *arguments: str, folder: Path | None = None) -> Results:
+    """Run the tests in the documentation, of which the first shard takes all.
+
+    Args:
+        tree: the tree.
+        arguments: packages and features, as ``cargo test`` takes them.
+        folder: the workspace; the tree's root by default.
+    """
+    if tree.options.shard.index != 1:
+        return Counter()
+    patience = tree.options.test_seconds * _DOCUMENTATION_PATIENCE
+    command = ("test", "--doc", "--no-fail-fast", *arguments)
+    done = tree.cargo(*command, folder=folder, patience=patience)
+    found: Results = Counter()
+    crate = ""
+    for line in done.lines:
+        if line.strip().startswith("Doc-tests "):
+            crate = line.split()[-1]
+        elif match := _TEST.match(line):
+            found[f"{crate} documentation {_LINE.sub('', match[1])}", match[2]] += 1
+    if done.silent:
+        found[f"{crate} documentation", f"timed out after {patience:g} s of silence"] += 1
+    elif done.status != 0 and not bad(found):
+        said = "; ".join(cargo_errors(done.lines)[:1]) or f"status {done.status}"
+        found[f"{crate} documentation", f"does not run ({said})"] += 1
+    return found
+
+
+def bad(found: Results) -> Results:
+    """Return the results that are not good."""
+    return Counter({pair: count for pair, count in found.items() if pair[1] not in GOOD})
+
+
+def figures(found: Results) -> dict[str, int]:
+    """Return how many tests there are, and how they went."""
+    counts = Counter(result for _, result in found.elements())
+    return {
+        "tests": found.total(),
+        "passed": counts["ok"],
+        "ignored": counts["ignored"],
+        "failed": bad(found).total(),
+    }
+
+
+def packed(found: Results) -> list[list[str | int]]:
+    """Return results as JSON can hold them, sorted."""
+    return [[name, result, count] for (name, result), count in sorted(found.items())]
+
+
+def unpacked(kept: Iterable[Sequence[Any]]) -> Results:
+    """Return the results that ``packed`` made into something else."""
+    return Counter({(name, result): count for name, result, count in kept})
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """Runs one binary."""
+
+    tree: Tree
+    binary: Binary
+    extra: Mapping[str, str]
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """What decides the results beside the names of the tests and the caller's key."""
+        return tuple(f"{name}={value}" for name, value in sorted(self.extra.items()))
+
+    def names(self) -> tuple[str, ...]:
+        """Return the tests of the binary, sorted; a binary without a harness is one test."""
+        if not self.binary.harness:
+            return ("main",)
+        done = self._start("--list", "--format", "terse", quiet=True)
+        if done.status != 0:
+            said = _end(done)
+            raise VerificationError(f"{self.binary.path} does not list its tests ({said})")
+        listed = (_LISTED.match(line) for line in done.output)
+        return tuple(sorted(match[1] for match in listed if match and match[2] == "test"))
+
+    def run(self, names: Sequence[str]) -> Results:
+        """Return the results of some of the tests."""
+        if not self.binary.harness:
+            return Counter((f"{self.binary.name} main", self._alone("main")) for _ in names)
+        results: dict[str, str] = {}
+        for start in range(0, len(names), _AT_ONCE):
+            results |= self._together(names[start : start + _AT_ONCE])
+        return Counter((f"{self.binary.name} {name}", results[name]) for name in names)
+
+    def _together(self, names: Sequence[str]) -> dict[str, str]:
+        """Run tests in one process, and those that it leaves without a result alone."""
+        done = self._start("--exact", *names)
+        wanted = set(names)
+        results: dict[str, str] = {}
+        for line in done.lines:
+            match = _TEST.match(line)
+            # "panics - should panic" is how a line names the test "panics".
+            name = match[1].removesuffix(" - should panic") if match else ""
+            if match and name in wanted:
+                results[name] = match[2]
+        for name in names:
+            if name not in results:
+                results[name] = self._alone(name)
+        return results
+
+    def _alone(self, name: str) -> str:
+        """Return the result of one test in a process of its own."""
+        done = self._start(*(("--exact", name) if self.binary.harness else ()))
+        if done.silent:
+            return f"timed out after {self.tree.options.test_seconds:g} s"
+        for line in done.lines:
+            match = _TEST.match(line)
+            if match and match[1].removesuffix(" - should panic") == name:
+                return match[2]
+        return "ok" if done.status == 0 else _end(done)
+
+    def _start(self, *arguments: str, quiet: bool = False) -> process.Finished:
+        return process.run(
+            (str(self.binary.path), *arguments),
+            folder=self.binary.folder,
+            environment=self._environment(),
+            show=(lambda line: None) if quiet else self.tree.say,
+            patience=self.tree.options.test_seconds,
+            memory=memory_limit(),
+        )
+
+    def _environment(self) -> Mapping[str, str]:
+        """Return what cargo gives a test (The Cargo Book, "Environment Variables")."""
+        own = self.binary.path.parent
+        variable = "DYLD_FALLBACK_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
+        extra = {**self.tree.environment, **self.extra}
+        libraries = [str(own), str(own.parent), *filter(None, [extra.get(variable, "")])]
+        return {
+            **extra,
+            variable: os.pathsep.join(libraries),
+            "CARGO_MANIFEST_DIR": str(self.binary.folder),
+            "CARGO_PKG_NAME": self.binary.package,
+            "CARGO_PKG_VERSION": self.binary.version,
+        }
+
+
+def memory_limit() -> int | None:
+    """Return how many bytes one test process may take: nine tenths of what there is.
+
+    That of the machine, or of the control group, whichever is less; None where neither is known.
+    """
+    limits = []
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with contextlib.suppress(OSError, ValueError):  # it is not there, or "max"
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(limits) * 9 // 10 if limits else None
+
+
+def _end(done: process.Finished) -> str:
+    """Return how a process ended, in words."""
+    if any(_NO_MEMORY.search(line) for line in done.lines):
+        return "out of memory"
+    if done.status == -signal.SIGKILL:
+        return "killed (SIGKILL), as the system does when memory runs out"
+    if done.status < 0:
+        return f"crashed ({signal.strsignal(-done.status) or -done.status})"
+    return f"ended with status {done.status}"
+
+
+def _package(identity: str) -> tuple[str, str]:
+    """Return the name and version in a package identity, as ``cargo pkgid`` has it.
+
+    ``path+file:///a/candle-core#0.11.1`` and ``path+file:///a/b#candle-core@0.11.1``.
+    """
+    place, _, rest = identity.rpartition("#")
+    name, _, version = rest.rpartition("@")
+    return name or place.rpartition("/")[2], version
+
+
+def _manifest(path: Path) -> Mapping[str, object]:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _without_harness(manifest: Mapping[str, object]) -> set[str]:
+    """Return the names of the targets that do not use libtest."""
+    found = set()
+    for kind in ("test", "bench", "example", "bin", "lib"):
+        section = manifest.get(kind, ())
+        targets: Iterable[object] = section if isinstance(section, list) else (section,)
+        for target in targets:
+            if isinstance(target, dict) and target.get("harness") is False:
+                found.add(str(target.get("name", "")))
+    return found
