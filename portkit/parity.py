@@ -109,7 +109,7 @@ def _without_arms(port: Port) -> Iterator[Unpaired]:
             for item in items(source):
                 if item.symbol == arms.symbol and wanted not in normal(node_text(item.node)):
                     line, _ = source.position(item.node.start_byte)
-                    yield Unpaired(path, line, arms.symbol, "arms between devices")
+                    yield Unpaired(path, line, arms.symbol, "arms from the profile")
 
 
 def _in_container(port: Port, source: Source, container: Node, outer: str) -> Iterator[Unpaired]:

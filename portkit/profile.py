@@ -157,14 +157,15 @@ class Repair:
 
 @dataclass(frozen=True)
 class Tidy:
-    """A form that lints object to, and what copies have instead.
+    """What copies have instead of what the names alone give.
 
-    Upstream's own lints do not see it where they run without the source vendor's feature.
+    That is a form that lints object to and that upstream's own do not see where they run without
+    the source vendor's feature, or what the vendor's side can do beyond the source's.
 
     Attributes:
         path: a pattern over the CUDA side's file.
         find: a regular expression over a copy.
-        replace: what stands there in the copy; it means the same.
+        replace: what stands there in the copy.
     """
 
     path: str
@@ -297,7 +298,7 @@ class CodebaseProfile:
         unported: its own features without a counterpart, with the reason.
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
-        tidy: forms that lints object to, and what copies have instead.
+        tidy: what copies have instead of what the names alone give.
     """
 
     name: str

@@ -13,6 +13,7 @@ from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, Gating, GatingOption, Output, Select, Skip, codes
 from portkit.cli.output import deliver, errors, notice, plain, progress, screen, show
 from portkit.report.forms import Form
+from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
     from portkit.scan import Scan
@@ -36,7 +37,8 @@ def fetch(
     """
     from portkit.fetch import fetch as fetch_workspace
 
-    found = fetch_workspace(spec, directory, offline=offline)
+    with waiting(f"Fetching {spec}"):
+        found = fetch_workspace(spec, directory, offline=offline)
     show(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
     if found.absent:
         show(f"Not published in this version: {', '.join(found.absent)}")
@@ -166,7 +168,8 @@ def apply(
         asked = _asked(found)
         left = len(found.findings) - len(asked.findings)
         found = asked
-    planned = plan(found, rustfmt=not no_format)
+    with waiting(f"Porting {directory}"):
+        planned = plan(found, rustfmt=not no_format)
     if planned.changes and not dry:
         refuse()
         write(directory, planned.changes)
@@ -218,5 +221,6 @@ def _scanned(
     from portkit.job import chosen, scan_tree
 
     wanted = codes(select), codes(skip)
-    found = scan_tree(directory, gating=gating or "", regenerate=regenerate, kernels=kernels)
+    with waiting(f"Looking at {directory}"):
+        found = scan_tree(directory, gating=gating or "", regenerate=regenerate, kernels=kernels)
     return chosen(found, *wanted)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from portkit.device.hipcc.cxx import Cxx
 
 _HERE: Final = Path(__file__).resolve().parent
-_FLAGS: Final = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
+_FLAGS: Final = ("-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
     sources: dict[str, list[Path]] = {}
     for library in LIBRARIES:
         made = objects / f"{library.name}_stubs.cpp"
-        made.write_text(stubs(library.name, _sources(library)), encoding="utf-8")
+        made.write_text(stubs(library.name), encoding="utf-8")
         sources[library.name] = [*_sources(library), made]
     jobs = [
         (source, objects / f"{name}-{source.parent.name}-{source.stem}.o")

@@ -48,8 +48,8 @@ class Line:
         threading.Thread(target=self._redraw, args=(self._stopped,), daemon=True).start()
 
     def says(self, text: str) -> None:
-        """Show what is being done."""
-        self.text = text
+        """Show what is being done: the first line of it."""
+        self.text = text.split("\n", 1)[0]
         self._draw()
 
     def ends(self) -> None:

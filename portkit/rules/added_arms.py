@@ -1,4 +1,4 @@
-"""A ``match`` that needs arms which no CUDA arm gives: between ROCm and the other backends.
+"""A ``match`` that needs arms which no CUDA arm gives, such as those between ROCm and the others.
 
 Copying CUDA's arms gives ROCm to and from the CPU, and ROCm to ROCm. A tensor that moves between
 ROCm and CUDA or Metal has no arm to copy, and a ``_`` arm would turn it away. The profile holds
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.finding import Edit, Finding, Status
+from portkit.names import normal
 from portkit.port import Gating
 from portkit.rules import Rule
 from portkit.rules.match_arm import pattern_key
@@ -44,27 +45,29 @@ def check(place: Place) -> Iterator[Finding]:
     last = place.node.named_children[-1] if place.node.named_children else None
     if wanted is None or last is None or not node_text(last).startswith("_ "):
         return
-    keys = {
-        pattern_key(node_text(arm.child_by_field_name("pattern")))
-        for arm in place.node.named_children
-        if arm.type == "match_arm"
-    }
-    variant = port.vendor.variant
-    standing = (port.vendor.source.capitalize(), variant) in keys
+    text = arms_of(port, wanted)
+    standing = normal(text) in normal(node_text(place.node)) or _between_backends(place)
     indent = place.source.indent(last.start_byte)
-    text = ""
-    if not standing:
-        text = arms_of(port, wanted)
-        text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
+    text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
     yield emit.finding(
         place,
         CODE,
-        "match arm: between devices",
+        "match arms: from the profile",
         wanted.reason,
         status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(last.start_byte, last.start_byte, text),),
         claims=(),
     )
+
+
+def _between_backends(place: Place) -> bool:
+    """Whether a person has written arms between the two vendors."""
+    keys = {
+        pattern_key(node_text(arm.child_by_field_name("pattern")))
+        for arm in place.node.named_children
+        if arm.type == "match_arm"
+    }
+    return (place.port.vendor.source.capitalize(), place.port.vendor.variant) in keys
 
 
 def arms_of(port: Port, arms: Arms) -> str:

@@ -11,10 +11,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.errors import PortkitError
 from portkit.finding import Status, finding_id
+from portkit.hipify.paths import hip_path, is_cuda
 from portkit.job import scan_tree
 from portkit.port import item_symbol
 from portkit.source import Source, grouped
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from portkit.scan import Scan
     from portkit.verify.diagnostics import Diagnostic
     from portkit.verify.tree import Tree
+
+
+_KERNEL_RULES: Final = "PH"
+"""What the codes of the rules for kernels begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,8 @@ class Authors:
         except OSError:
             return []
         if (written := self._files.get(path)) is not None:
+            if path in self._cuda:
+                return self._of_kernels(data, self._cuda[path])
             return self._of_file(Source(path, data), *written)
         edited = self._edits.get(path)
         if edited is None:
@@ -100,10 +107,21 @@ class Authors:
         return aligned(expected(before, edited), data)
 
     def _of_file(self, source: Source, finding: Finding, author: Author) -> list[Author | None]:
-        """Return the authors of a file that was written whole: some items have one of their own."""
-        count = source.data.count(b"\n") + 1
-        authors: list[Author | None] = [author] * count
+        """Return the authors of a file that was written whole.
+
+        The lines of a copy stand for those of the file that it is a copy of; items that come from
+        elsewhere, such as a template, have findings of their own.
+        """
+        authors: list[Author | None] = [author] * (source.data.count(b"\n") + 1)
+        original = self._before.port.workspace.sources.get(finding.path)
+        if original is None:
+            return authors
         rename = self._before.port.rename
+        lines: list[Line] = [
+            (text, replace(author, origin=f"{finding.path}:{number}"))
+            for number, text in enumerate(rename(original.data.decode()).split("\n"), 1)
+        ]
+        authors = [copied or author for copied in aligned(lines, source.data)]
         own = {
             rename(other.symbol): self._author(other)
             for other in self._before.findings
@@ -114,9 +132,42 @@ class Authors:
                 authors[first - 1 : last] = [own[symbol]] * (last - first + 1)
         return authors
 
+    def _of_kernels(self, data: bytes, path: str) -> list[Author | None]:
+        """Return the authors of a translation: lines stand for those of the CUDA source.
+
+        Args:
+            data: the HIP source.
+            path: the CUDA source.
+        """
+        source = self._before.port.workspace.sources[path]
+        count = len(source.line_starts)
+        authors = [Author("", "", f"{path}:{line}") for line in range(1, count + 1)]
+        for finding in self._before.findings:
+            wide = finding.span.end > finding.span.start
+            if finding.path == path and finding.code.startswith(_KERNEL_RULES) and wide:
+                first = source.position(finding.span.start)[0]
+                last = source.position(finding.span.end - 1)[0]
+                author = self._author(finding)
+                authors[first - 1 : last] = [author] * (last - first + 1)
+        lines = zip(source.data.decode(errors="replace").split("\n"), authors, strict=False)
+        return aligned(list(lines), data)
+
     @cached_property
     def _before(self) -> Scan:
-        return scan_tree(self.tree.baseline, gating=self.tree.scan.port.gating)
+        gating = self.tree.scan.port.gating
+        return scan_tree(self.tree.baseline, gating=gating, kernels=True)
+
+    @cached_property
+    def _cuda(self) -> Mapping[str, str]:
+        """The CUDA source that each HIP source is made from."""
+        kernels = self._before.port.codebase.kernels
+        if kernels is None:
+            return {}
+        return {
+            f"{kernels.name}/{hip_path(path.removeprefix(f'{kernels.source}/'))}": path
+            for path in self._before.port.workspace.sources
+            if path.startswith(f"{kernels.source}/") and is_cuda(path)
+        }
 
     @cached_property
     def _sites(self) -> Mapping[int, str]:
@@ -198,7 +249,8 @@ def aligned(lines: Sequence[Line], now: bytes) -> list[Author | None]:
             # What a formatter has broken differently belongs to whom the lines belonged.
             among = Counter(author for _, author in lines[a:b] if author is not None)
             if among:
-                authors[c:d] = [among.most_common(1)[0][0]] * (d - c)
+                owner = among.most_common(1)[0][0]
+                authors[c:d] = [owner if text else None for text in squeezed[c:d]]
     return authors
 
 

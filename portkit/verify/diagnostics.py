@@ -97,6 +97,15 @@ def messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
                 yield message
 
 
+def readable(line: str) -> str:
+    """Return what a person wants to see of a line of cargo's; nothing of most JSON messages."""
+    for message in messages([line]):
+        if message["reason"] != "compiler-message":
+            return ""
+        return str(message["message"].get("rendered") or message["message"]["message"]).rstrip()
+    return line
+
+
 def from_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
     """Return what clang, hipcc or gcc said.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.cache import cache_folder
 from portkit.verify import baseline, process
 from portkit.verify.content import LOCK
+from portkit.verify.diagnostics import readable
 from portkit.verify.memory import Memory
 from portkit.verify.settings import load_settings
 
@@ -201,6 +202,10 @@ class Tree:
             ("cargo", *arguments),
             folder=folder or self.root,
             environment=self.environment,
-            show=self.say,
+            show=self._show,
             patience=patience,
         )
+
+    def _show(self, line: str) -> None:
+        if text := readable(line):
+            self.say(text)

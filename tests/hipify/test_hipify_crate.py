@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from typing import TYPE_CHECKING
-
 import pytest
 from kernel_support import SOURCE
 
@@ -13,9 +9,6 @@ from portkit.finding import Applicability
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import KernelProfile
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -122,104 +115,3 @@ def test_a_rule_that_finds_nothing_where_it_must_is_an_error(
     counted |= {"PH105": 1}
     with pytest.raises(KernelPatchError, match=r"PH105 finds 0 places in 1\.2\.3, not 1"):
         KernelsCrate(source, version="1.2.3", profile="counted").findings  # noqa: B018 (it raises)
-
-
-def write(files: dict[str, str], folder: Path) -> None:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-
-
-MAIN = """use candle_rocm_kernels::{ffi, ALL_IDS, FILL, SORT_ALL};
-
-fn main() {
-    assert_eq!((FILL.index(), SORT_ALL.index()), (0, 1));
-    assert_eq!(ALL_IDS.len(), 2);
-    println!("{} {}", FILL.hsaco().len(), SORT_ALL.hsaco().len());
-    let call: unsafe extern "C" fn(*const core::ffi::c_void, i32) -> i32 = ffi::launch_gemm;
-    println!("{}", unsafe { call(std::ptr::null(), 1) });
-}
-"""
-
-
-def cargo(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
-    return subprocess.run(
-        ["cargo", *arguments],
-        cwd=folder,
-        env={**inherited, "CARGO_TARGET_DIR": str(folder / "target"), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.real
-def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
-    source: dict[str, bytes], tmp_path: Path
-) -> None:
-    write(emitted(source), tmp_path)
-    write({"examples/use.rs": MAIN}, tmp_path)
-    empty = {"CANDLE_ROCM_KERNELS": "none"}
-    assert cargo(tmp_path, "fmt", "--check").returncode == 0
-    lint = cargo(tmp_path, "clippy", "--all-targets", "--", "-D", "warnings", **empty)
-    assert lint.returncode == 0, lint.stderr
-    ran = cargo(tmp_path, "run", "--example", "use", **empty)
-    assert ran.stdout == "0 0\n"
-    assert "launch_gemm: this build has no ROCm kernels" in ran.stderr
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    ("environment", "message"),
-    [
-        ({"HIPCC": "/nowhere/hipcc"}, "cannot run /nowhere/hipcc"),
-        ({"CANDLE_ROCM_KERNELS": "nothing"}, 'set it to "all"'),
-        pytest.param(
-            {"CANDLE_ROCM_ARCHS": "sm_89"},
-            "expected architectures such as gfx90a",
-            marks=pytest.mark.hipcc,
-        ),
-    ],
-)
-def test_what_cannot_be_built_says_why(
-    source: dict[str, bytes], tmp_path: Path, environment: dict[str, str], message: str
-) -> None:
-    write(emitted(source), tmp_path)
-    built = cargo(tmp_path, "build", **environment)
-    assert built.returncode != 0
-    assert message in built.stderr
-
-
-@pytest.mark.real
-@pytest.mark.hipcc
-def test_kernels_are_compiled_once_bundled_and_linked(
-    source: dict[str, bytes], tmp_path: Path
-) -> None:
-    write(emitted(source), tmp_path)
-    write({"examples/use.rs": MAIN}, tmp_path)
-    cache = tmp_path / "cache"
-    environment = {
-        "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100",
-        "CANDLE_ROCM_CACHE": str(cache),
-        "LD_LIBRARY_PATH": "/nowhere",
-    }
-    ran = cargo(tmp_path, "run", "--example", "use", **environment)
-    assert ran.returncode == 0, ran.stderr
-    fill, result = ran.stdout.split()[0], ran.stdout.split()[-1]
-    assert int(fill) > 4096
-    # hipErrorSharedObjectInitFailed where ROCm is not installed, hipErrorNoDevice where it is.
-    assert result in ("303", "100")
-    bundle = next((tmp_path / "target").rglob("fill.hsaco")).read_bytes()
-    assert bundle.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
-    for arch in (b"gfx90a", b"gfx1100"):
-        assert b"hipv4-amdgcn-amd-amdhsa--" + arch in bundle
-    objects = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
-    (tmp_path / "src" / "sort_all.hip").write_text(
-        emitted(source)["src/sort_all.hip"] + "// more\n"
-    )
-    assert cargo(tmp_path, "build", **environment).returncode == 0
-    fresh = [path.name for path in cache.iterdir() if path not in objects]
-    assert len(fresh) == 2
-    assert all(name.startswith("src_sort_all_hip") for name in fresh)
-    assert all(path.stat().st_mtime_ns == time for path, time in objects.items())

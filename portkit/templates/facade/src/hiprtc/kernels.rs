@@ -2,7 +2,7 @@
 
 use super::cache::{digest, Cache};
 use super::compile::compile_with_headers;
-use super::CompileError;
+use super::{CompileError, Hsaco};
 use crate::driver::sys::hipError_t;
 use crate::driver::{result, HipContext, HipError, HipModule};
 use crate::loader;
@@ -37,6 +37,15 @@ pub struct Kernels {
 }
 
 impl Kernels {
+    /// Compiles the source for an architecture, such as `gfx1030`, on which no device is needed.
+    ///
+    /// # Errors
+    ///
+    /// [`CompileError`]; that of the compiler has its log.
+    pub fn compile(&self, arch: &str) -> Result<Hsaco, CompileError> {
+        self.image(arch).map(Hsaco::from_binary)
+    }
+
     /// Loads the kernels on the calling thread's device, which has to be that of the context.
     pub(crate) fn load(
         &'static self,
@@ -56,14 +65,14 @@ impl Kernels {
             return context.load_image(Cow::Owned(image));
         }
         let image = self
-            .compile(arch.name())
+            .image(arch.name())
             .map_err(|error| HipError::own(self.uncovered(arch.name(), &error)))?;
         cache.put(&name, &image);
         context.load_image(Cow::Owned(image))
     }
 
-    /// Compiles the source.
-    fn compile(&self, arch: &str) -> Result<Vec<u8>, CompileError> {
+    /// The code object that hipRTC makes of the source.
+    fn image(&self, arch: &str) -> Result<Vec<u8>, CompileError> {
         let mut options = vec![format!("--offload-arch={arch}")];
         options.extend(self.options.iter().map(|option| option.to_string()));
         options.extend(

@@ -1,0 +1,33 @@
+#include "device_work.h"
+
+#include <atomic>
+
+#include "../exec/pool.h"
+#include "stream.h"
+
+namespace hipcpu {
+
+bool do_in_stream(hipStream_t stream, std::function<void()> work) {
+  try {
+    submit(stream, std::move(work));
+    return true;
+  } catch (const Failure &) {
+    return false;
+  }
+}
+
+void for_each_piece(size_t count, const std::function<void(size_t)> &piece) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) piece(i);
+  };
+  if (count > 1) {
+    share(work);
+  } else {
+    work();
+  }
+}
+
+void count_library_call(const char *name) { count_call(name); }
+
+}  // namespace hipcpu

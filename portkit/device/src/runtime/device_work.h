@@ -1,0 +1,21 @@
+// What the other libraries of the device do in streams: they work on device memory from the host.
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+#include <functional>
+
+namespace hipcpu {
+
+#define HIPCPU_INTERNAL __attribute__((visibility("default")))
+
+// Does work in the order of a stream. False for a handle that is no stream.
+HIPCPU_INTERNAL bool do_in_stream(hipStream_t stream, std::function<void()> work);
+
+// Calls `piece` with every number below `count`, on as many host threads as are free.
+HIPCPU_INTERNAL void for_each_piece(size_t count, const std::function<void(size_t)> &piece);
+
+// Counts a call of a function of another library.
+HIPCPU_INTERNAL void count_library_call(const char *name);
+
+}  // namespace hipcpu

@@ -1,0 +1,67 @@
+"""A line for whoever waits: what is being done, and for how long, once it takes over a second.
+
+The line is drawn by a timer's signal, so that what is waited for need not know of it, and no thread
+stands in the way of a fork. It is drawn on a terminal alone, and goes when the work is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE: Final = 1.0
+"""How long nothing is said, in seconds."""
+_EVERY: Final = 0.2
+# Erase in Line, ECMA-48 section 8.3.41.
+_ERASE: Final = "\r\x1b[K"
+
+
+@contextmanager
+def waiting(what: str, stream: TextIO | None = None) -> Iterator[None]:
+    """Say what is being done while it is done.
+
+    Args:
+        what: such as ``Looking at the tree``.
+        stream: the terminal; standard error by default. Nothing is said where it is none.
+    """
+    out = stream or sys.stderr
+    if not _may_say(out):
+        yield
+        return
+    started, descriptor, said = time.monotonic(), out.fileno(), False
+
+    def say(*_: object) -> None:
+        nonlocal said
+        said = True
+        # Not through the stream, which the signal may have interrupted in the middle of a write.
+        with contextlib.suppress(OSError):
+            os.write(descriptor, f"{_ERASE}{what} {time.monotonic() - started:.0f} s".encode())
+
+    before = signal.signal(signal.SIGALRM, say)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE, _EVERY)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if said:
+            with contextlib.suppress(OSError):
+                os.write(descriptor, _ERASE.encode())
+
+
+def _may_say(stream: TextIO) -> bool:
+    # Python runs the handlers of signals in its main thread.
+    return (
+        stream.isatty()
+        and os.environ.get("TERM") != "dumb"
+        and threading.current_thread() is threading.main_thread()
+    )

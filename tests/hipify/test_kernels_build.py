@@ -1,0 +1,288 @@
+"""The emitted kernels crate built by cargo, from a CUDA kernels crate that we wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from facade_support import write_workspace
+from kernel_support import SOURCE
+
+from portkit.hipify.crate import KernelsCrate
+from portkit.hipify.hipcc import find_hipcc
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo"),
+]
+
+STAND_INS = Path(__file__).parent.parent / "fixtures" / "facade" / "libraries"
+
+USE = """use candle_hip::driver::HipContext;
+use candle_rocm_kernels::{ffi, launchers_run_on, ALL_IDS, FILL, SORT_ALL};
+
+fn main() {
+    assert_eq!((FILL.index(), SORT_ALL.index()), (0, 1));
+    assert_eq!(ALL_IDS.len(), 2);
+    match std::env::args().nth(1).as_deref() {
+        Some("sizes") => {
+            let sizes = [FILL, SORT_ALL].map(|module| module.hsaco().compiled.len());
+            println!("{} {}", sizes[0], sizes[1]);
+        }
+        Some("launch") => {
+            let call: unsafe extern "C" fn(*const core::ffi::c_void, i32) -> i32 = ffi::launch_gemm;
+            println!("{}", unsafe { call(std::ptr::null(), 1) });
+        }
+        Some("ask") => {
+            let context = HipContext::new(0).unwrap();
+            println!("{}", launchers_run_on(&context).unwrap());
+            println!("{}", launchers_run_on(&context).unwrap());
+        }
+        Some("load") => {
+            let context = HipContext::new(0).unwrap();
+            println!("{}", context.load_module(FILL.hsaco().into()).unwrap_err());
+        }
+        Some(arch) => {
+            let image = SORT_ALL.hsaco().compile(arch).unwrap();
+            println!("{:?}", &image.as_bytes().unwrap()[..4]);
+        }
+        None => {}
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    source = {path: text.encode() for path, text in SOURCE.items()}
+    return KernelsCrate(source, version="0.11.1", profile="").files
+
+
+@pytest.fixture
+def crate(files: dict[str, str], tmp_path: Path) -> Path:
+    """The crate, with the bindings beside it and a program that uses it."""
+    write_workspace(tmp_path, frozenset())
+    with (tmp_path / "Cargo.toml").open("a") as manifest:
+        manifest.write('exclude = ["candle-rocm-kernels"]\n')
+    manifest_text = (tmp_path / "Cargo.toml").read_text()
+    # The tables end where the next one starts, so what is added goes first.
+    (tmp_path / "Cargo.toml").write_text(
+        manifest_text.replace('exclude = ["candle-rocm-kernels"]\n', "").replace(
+            "[workspace]\n", '[workspace]\nexclude = ["candle-rocm-kernels"]\n', 1
+        )
+    )
+    folder = tmp_path / "candle-rocm-kernels"
+    for path, text in {**files, "examples/use.rs": USE}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def cargo(crate: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
+    return subprocess.run(
+        ["cargo", *arguments],
+        cwd=crate,
+        env={
+            **inherited,
+            "CARGO_TARGET_DIR": str(crate.parent / "target"),
+            "LD_LIBRARY_PATH": "/nowhere",
+            "ROCM_PATH": "/nowhere",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run(crate: Path, *arguments: str, **environment: str) -> str:
+    """Run the program that was built, and return what it prints."""
+    ran = subprocess.run(
+        [crate.parent / "target" / "debug" / "examples" / "use", *arguments],
+        env={"LD_LIBRARY_PATH": "/nowhere", "ROCM_PATH": "/nowhere", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture
+def stand_ins(tmp_path: Path) -> str:
+    """A folder with a HIP runtime and a hipRTC that do as they are told."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    for stem in ("amdhip64", "hiprtc"):
+        library = folder / f"lib{stem}.so"
+        source = STAND_INS / f"{stem}.c"
+        subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", library, source], check=True)
+    return str(folder)
+
+
+def built(crate: Path, **environment: str) -> None:
+    done = cargo(crate, "build", "--example", "use", **environment)
+    assert done.returncode == 0, done.stderr
+
+
+EMPTY = {"CANDLE_ROCM_KERNELS": "none"}
+
+
+def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
+    crate: Path, stand_ins: str
+) -> None:
+    assert cargo(crate, "fmt", "--check").returncode == 0
+    lint = cargo(crate, "clippy", "--all-targets", "--", "-D", "warnings", **EMPTY)
+    assert lint.returncode == 0, lint.stderr
+    built(crate, **EMPTY)
+    assert run(crate, "sizes") == "0 0\n"
+    ran = cargo(crate, "run", "--example", "use", "launch", **EMPTY)
+    assert "launch_gemm: this build has no ROCm kernels" in ran.stderr
+    environment = {"LD_LIBRARY_PATH": stand_ins, "STAND_IN_COVERED": "1"}
+    assert run(crate, "load", **environment) == (
+        "fill.hip: this program was built without kernels: CANDLE_ROCM_KERNELS=none was set; "
+        "build it again without that, with hipcc installed\n"
+    )
+    assert run(crate, "ask", **environment) == "false\nfalse\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"HIPCC": "/nowhere/hipcc"}, "cannot run /nowhere/hipcc"),
+        ({"CANDLE_ROCM_KERNELS": "nothing"}, 'set it to "all"'),
+        pytest.param(
+            {"CANDLE_ROCM_ARCHS": "sm_89"},
+            "expected architectures such as gfx90a",
+            marks=pytest.mark.hipcc,
+        ),
+        pytest.param(
+            {"CANDLE_ROCM_ARCHS": "gfx90a", "CANDLE_ROCM_COMPRESS": "yes"},
+            'set it to "0"',
+            marks=pytest.mark.hipcc,
+        ),
+    ],
+)
+def test_what_cannot_be_built_says_why(
+    crate: Path, environment: dict[str, str], message: str
+) -> None:
+    done = cargo(crate, "build", **environment)
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
+def objects(cache: Path) -> dict[str, int]:
+    """The objects of a cache and when they were written."""
+    return {path.name: path.stat().st_mtime_ns for path in cache.glob("*.o")}
+
+
+@pytest.mark.hipcc
+def test_kernels_are_compiled_once_and_again_where_they_see_a_change(
+    crate: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    environment = {"CANDLE_ROCM_ARCHS": "gfx90a,gfx1100", "CANDLE_ROCM_CACHE": str(cache)}
+    source = crate / "src" / "sort_all.hip"
+    source.write_text('#include "extra.h"\n' + source.read_text())
+    (crate / "src" / "extra.h").write_text("// a header that one source sees\n")
+    built(crate, **environment)
+    before = objects(cache)
+    with (crate / "src" / "extra.h").open("a") as header:
+        header.write("// more\n")
+    built(crate, **environment)
+    after = objects(cache)
+    assert {name: after[name] for name in before} == before
+    fresh = sorted(after.keys() - before.keys())
+    assert [name.rpartition("-")[0] for name in fresh] == ["src_sort_all_hip"] * 2
+    assert not list(cache.glob("*.part"))
+    # Another build that shares the cache compiles nothing.
+    shutil.rmtree(crate.parent / "target")
+    built(crate, **environment)
+    assert objects(cache) == after
+
+
+@pytest.mark.hipcc
+def test_code_objects_are_bundled_compressed_where_that_is_possible(
+    crate: Path, tmp_path: Path
+) -> None:
+    environment = {
+        "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100",
+        "CANDLE_ROCM_CACHE": str(tmp_path / "cache"),
+    }
+    bundles = {}
+    for compress, magic in (("0", b"__CLANG_OFFLOAD_BUNDLE__"), ("1", b"CCOB")):
+        built(crate, **environment, CANDLE_ROCM_COMPRESS=compress)
+        (place,) = (crate.parent / "target").rglob("fill.hsaco")
+        bundles[compress] = place.read_bytes()
+        assert bundles[compress].startswith(magic)
+        bundler = find_hipcc().with_name("clang-offload-bundler")
+        listed = subprocess.run(
+            [bundler, "-type=o", "-list", f"-input={place}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert {line.rpartition("--")[2] for line in listed.stdout.split() if "hipv4" in line} == {
+            "gfx90a",
+            "gfx1100",
+        }
+    assert len(bundles["1"]) < len(bundles["0"]) / 2
+    assert run(crate, "sizes").split()[0] == str(len(bundles["1"]))
+
+
+@pytest.mark.hipcc
+def test_launchers_run_where_the_build_and_the_runtime_have_code(
+    crate: Path, stand_ins: str
+) -> None:
+    # The device of the stand-in is a gfx90a.
+    built(crate, CANDLE_ROCM_ARCHS="gfx90a")
+    # hipErrorSharedObjectInitFailed: there is no HIP runtime.
+    assert run(crate, "launch") == "303\n"
+    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "true\ntrue\n"
+    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins) == "false\nfalse\n"
+    built(crate, CANDLE_ROCM_ARCHS="gfx1100")
+    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "false\nfalse\n"
+
+
+def toolchain() -> list[str | Path]:
+    """What runs a program where hipRTC is installed: ci/toolchain's, or nothing."""
+    enter = find_hipcc().parent.parent / "enter"
+    return [enter] if enter.exists() else []
+
+
+@pytest.mark.hipcc
+def test_hiprtc_compiles_the_embedded_sources(crate: Path) -> None:
+    built(crate, CANDLE_ROCM_ARCHS="gfx90a")
+    program = crate.parent / "target" / "debug" / "examples" / "use"
+    for arch in ("gfx1030", "gfx942"):
+        ran = subprocess.run(
+            [*toolchain(), program, arch], capture_output=True, text=True, check=False
+        )
+        if "hipRTC could not be loaded" in ran.stderr:
+            pytest.skip("hipRTC is not installed")
+        assert (ran.returncode, ran.stdout) == (0, "[127, 69, 76, 70]\n"), ran.stderr
+
+
+@pytest.mark.hipcc
+def test_the_library_has_the_functions_that_are_declared(crate: Path) -> None:
+    built(crate, CANDLE_ROCM_ARCHS="gfx90a")
+    (library,) = (crate.parent / "target").rglob("libcandle_rocm_launchers.a")
+    assert exported(library) == {"launch_gemm", "launch_Norm", "candle_rocm_launchers_present"}
+
+
+def exported(library: Path) -> set[str]:
+    """The C functions that a static library gives to a program."""
+    command = ["readelf", "--symbols", "--wide", library]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    functions = {
+        row[7] for row in rows if len(row) == 8 and row[3:6] == ["FUNC", "GLOBAL", "DEFAULT"]
+    }
+    # C++ names, and what the compiler makes for a kernel with a C name.
+    return {name for name in functions if not name.startswith(("_Z", "__device_stub__"))}
