@@ -3,6 +3,7 @@
 # make test-fast the same without the real candle, in about a minute
 # make test-all  every test, those included that are too long for CI
 # make reports   write reports/ anew, for each version that is reported on
+# make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
 
@@ -20,7 +21,7 @@ VERSION := 0.11.1
 REPORTED := 0.9.2 0.10.2 0.11.1
 TREE := build/candle-$(VERSION)
 
-.PHONY: demo test test-fast test-all lint reports lock clean
+.PHONY: demo test test-fast test-all lint reports docs lock clean
 
 demo: $(INSTALLED)
 	@rm -rf $(TREE)
@@ -72,14 +73,26 @@ $(INSTALLED): requirements-dev.txt pyproject.toml
 		--no-build-isolation --editable .
 	@touch $@
 
+docs: build/docs/installed
+	@$(STEP) docs build/docs/bin/mkdocs build --strict --quiet
+	@printf '\nThe site is build/site/index.html.\n'
+
+build/docs/installed: requirements-docs.txt
+	@$(STEP) "virtual environment" $(PYTHON) -m venv --clear build/docs
+	@$(STEP) "pinned packages" build/docs/bin/pip install --quiet --disable-pip-version-check \
+		--require-hashes -r requirements-docs.txt
+	@touch $@
+
 lock:
 	@$(PYTHON) -m venv --clear build/lock
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools
-	@{ sed -n '/^[^#]/q;p' requirements-dev.txt; build/lock/bin/pip-compile --quiet --extra dev \
-		--all-build-deps --generate-hashes --strip-extras --allow-unsafe --no-annotate --no-header \
-		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file - pyproject.toml; } \
-		> build/requirements-dev.txt
-	@mv build/requirements-dev.txt requirements-dev.txt
+	@for extra in dev docs; do \
+		{ sed -n '/^[^#]/q;p' requirements-$$extra.txt; build/lock/bin/pip-compile --quiet \
+			--extra $$extra --all-build-deps --generate-hashes --strip-extras --allow-unsafe \
+			--no-annotate --no-header --no-emit-index-url --no-emit-find-links \
+			--no-emit-trusted-host --output-file - pyproject.toml; } > build/requirements.txt \
+		&& mv build/requirements.txt requirements-$$extra.txt || exit; \
+	done
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache

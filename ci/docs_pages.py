@@ -64,7 +64,8 @@ def pages() -> dict[str, str]:
 
 
 def _table(title: str, table: Any) -> str:
-    lines = [f"# {title}", "", "| CUDA | HIP | kind | since ROCm | |", "| --- | --- | --- | --- | --- |"]
+    head = "| CUDA | HIP | kind | since ROCm | |"
+    lines = [f"# {title}", "", head, "| --- | --- | --- | --- | --- |"]
     for name, entry in sorted(table.items()):
         hip = f"`{entry.hip}`" if entry.hip else "none"
         lines.append(f"| `{name}` | {hip} | {entry.kind} | {entry.since} | {entry.note} |")

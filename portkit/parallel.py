@@ -41,17 +41,20 @@ class Team:
     first: bool = True
     partner: tuple[IO[bytes], IO[bytes]] | None = None
 
-    def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
+    def share(
+        self, items: Iterable[Item], weight: Callable[[Item], int], first_has: int = 0
+    ) -> list[Item]:
         """Return the items that are this process's.
 
         Args:
             items: all items, the same in both processes.
             weight: how long an item takes.
+            first_has: how long it takes what the first process has to do besides.
         """
         if self.partner is None:
             return list(items)
         mine: list[Item] = []
-        ahead = 0
+        ahead = first_has
         for item in sorted(items, key=weight, reverse=True):
             first = ahead <= 0
             ahead += weight(item) if first else -weight(item)

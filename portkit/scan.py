@@ -22,6 +22,7 @@ from portkit.parallel import together
 from portkit.port import Gating, Place, Port, Scope, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
+from portkit.workspace import CUDA_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 BYTES_PER_MENTION = 600
 """How many bytes are parsed while the rules look at one mention."""
+PARSED_TO_TRANSLATED = 6
+"""How many bytes are parsed while one is translated to HIP."""
 SEARCHED_TO_PARSED = 50
 """How many bytes are searched while one is parsed."""
 
@@ -104,14 +107,14 @@ def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
     paths = team.share(teaching, lambda path: len(port.workspace.sources[path].data))
     learnt = [(path, _device_macros(port, path), files.declared(port, path)) for path in paths]
     others = sorted(port.workspace.sources.keys() - set(teaching))
-    paths += team.share(others, partial(_weight, port))
+    paths += team.share(others, partial(_weight, port), _translating(port))
     gathered = sorted(
         (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]
     )
     macros = {macro.name: macro for _, found, _ in gathered for macro in found}
     port = replace(port, macros=dict(sorted(macros.items())))
     port = replace(port, analogs=files.analogs(port, (found for _, _, found in gathered)))
-    # What makes a copy is not sent between processes.
+    # What makes files is not sent between processes.
     paths = [path for path in paths if path not in port.analogs]
     paths += port.analogs if team.first else ()
     by_node: dict[str, list[Rule]] = {}
@@ -119,7 +122,7 @@ def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
         for kind in rule.nodes:
             by_node.setdefault(kind, []).append(rule)
     looked = [_looked_at(port, path, by_node) for path in paths]
-    findings: list[Finding] = [*files.unread(port), *files.added(port)]
+    findings = [*files.unread(port), *files.added(port)] if team.first else []
     unaccounted: list[Unaccounted] = []
     for share in team.collect(looked):
         for found, left in share:
@@ -178,6 +181,16 @@ def _may_teach(port: Port, path: str) -> bool:
 
 def _macro_parameter(port: Port) -> re.Pattern[bytes]:
     return re.compile(rf"\$\w*(?:{port.vendor.source})\w*\s*:".encode())
+
+
+def _translating(port: Port) -> int:
+    """Return how long it takes to translate the kernels, in bytes that are parsed in that time."""
+    crate = port.codebase.kernels
+    if crate is None or not port.kernels:
+        return 0
+    sources = port.workspace.sources.items()
+    inside = (s for path, s in sources if path.startswith(f"{crate.source}/"))
+    return PARSED_TO_TRANSLATED * sum(len(s.data) for s in inside if s.path.endswith(CUDA_CODE))
 
 
 def _device_macros(port: Port, path: str) -> list[DeviceMacro]:

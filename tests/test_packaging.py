@@ -1,4 +1,4 @@
-"""The lock file holds what pyproject.toml asks for."""
+"""The lock files hold what pyproject.toml asks for."""
 
 from __future__ import annotations
 
@@ -11,29 +11,41 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LOCK = (ROOT / "requirements-dev.txt").read_text()
-LOCKED = dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", LOCK, re.MULTILINE))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+LOCKS = {extra: (ROOT / f"requirements-{extra}.txt").read_text() for extra in EXTRAS}
+
+
+def locked(extra: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", LOCKS[extra], re.MULTILINE))
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    ("extra", "wanted"),
     [
-        *PROJECT["project"]["dependencies"],
-        *PROJECT["project"]["optional-dependencies"]["dev"],
-        *PROJECT["build-system"]["requires"],
+        (extra, wanted)
+        for extra, own in EXTRAS.items()
+        for wanted in (
+            *PROJECT["project"]["dependencies"],
+            *own,
+            *PROJECT["build-system"]["requires"],
+        )
     ],
 )
-def test_the_lock_holds_a_version_that_fits(wanted: str) -> None:
+def test_the_lock_holds_a_version_that_fits(extra: str, wanted: str) -> None:
     requirement = Requirement(wanted)
-    assert requirement.specifier.contains(LOCKED[requirement.name])
+    assert requirement.specifier.contains(locked(extra)[requirement.name])
 
 
-def test_every_pinned_package_has_hashes() -> None:
-    for name in LOCKED:
-        entry = LOCK[re.search(rf"^{re.escape(name)}==", LOCK, re.MULTILINE).start() :]  # type: ignore[union-attr]
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_every_pinned_package_has_hashes(extra: str) -> None:
+    for name in locked(extra):
+        match = re.search(rf"^{re.escape(name)}==", LOCKS[extra], re.MULTILINE)
+        assert match is not None
+        entry = LOCKS[extra][match.start() :]
         assert re.match(r"\S+ \\\n    --hash=sha256:[0-9a-f]{64}", entry), name
 
 
-def test_the_lock_names_no_server_and_no_folder() -> None:
-    lines = [line for line in LOCK.splitlines() if not line.startswith("#")]
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_lock_names_no_server_and_no_folder(extra: str) -> None:
+    lines = [line for line in LOCKS[extra].splitlines() if not line.startswith("#")]
     assert all(re.match(r"[a-z0-9._-]+==\S+ \\$|    --hash=sha256:", line) for line in lines)

@@ -38,6 +38,15 @@ def test_the_shares_are_of_equal_weight() -> None:
     assert abs(one - other) <= max(NUMBERS)
 
 
+def test_what_the_first_process_has_to_do_besides_counts() -> None:
+    def weights(team: Team) -> list[int]:
+        return team.collect(sum(team.share(NUMBERS, lambda n: n, first_has=20)))
+
+    one, other = parallel.together(weights, HEAVY)
+    assert one + other == sum(NUMBERS)
+    assert abs(one + 20 - other) <= max(NUMBERS)
+
+
 def test_each_process_knows_what_both_have() -> None:
     def known(team: Team) -> list[list[int]]:
         return team.collect(processes(team))

@@ -1,0 +1,196 @@
+"""The documentation: its commands work, its links lead somewhere, its pages have their place."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apply_support import git
+from cli_support import make_candle
+
+from portkit.config import NAME, settings
+from portkit.profile import parse_codebase
+from portkit.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+SITE = (ROOT / "mkdocs.yml").read_text()
+GENERATED = ("api.md", "api/own.md")
+"""Pages that are made when the site is built."""
+PAGES = sorted(DOCS.rglob("*.md"))
+WRITTEN = [page for page in PAGES if page.name[:2] not in ("PK", "PH")]
+SHOWING = [ROOT / "README.md", *WRITTEN]
+"""Pages that show commands."""
+NOT_RUN = {
+    "pip install": "installs portkit: `make demo` does that in a fresh clone",
+    "make": "a target of the Makefile, which test_readme.py looks up",
+    "pre-commit": "installs hooks",
+    "hipcc": "needs AMD's compiler",
+    "eval": "needs AMD's compiler",
+    "ci/": "installs toolchains",
+    "portkit hipify": "tests/test_cli_kernels.py tries it",
+}
+"""What is shown but not tried here, by how it begins, and why."""
+
+
+def commands(page: Path) -> Iterator[tuple[str, int]]:
+    """Yield each command of a page with the exit code that the page promises."""
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                command, _, comment = line.removeprefix("$ ").partition(" #")
+                code = re.search(r"exits with (\d+)", comment)
+                yield command.strip(), int(code.group(1)) if code else 0
+
+
+def tried(page: Path, *, slow: bool) -> list[tuple[str, int]]:
+    """Return the commands that can be run here; ``slow`` adds those that compile."""
+    found = []
+    for command, code in commands(page):
+        compiles = command.startswith("portkit verify") and "--only" not in command
+        if not command.startswith(tuple(NOT_RUN)) and (slow or not compiles):
+            found.append((command, code))
+    return found
+
+
+def run(page: Path, place: Path, wanted: list[tuple[str, int]]) -> None:
+    """Run the commands of a page one after the other, where the page says they are run."""
+    home, here = place / "home", place / "here"
+    make_candle(home / "src/candle")
+    if page.name == "README.md":  # whose reader stands in a tree
+        make_candle(here, repository=False)
+        (here / ".gitignore").write_text("/build/\n")
+        git(here, "init", "--quiet")
+        git(here, "add", "--all", "--force")
+        git(here, "commit", "--quiet", "--message", "all")
+        make_candle(here / "build/candle-0.11.1")
+    else:
+        here.mkdir()
+        if not any(command.startswith("portkit fetch") for command, _ in commands(page)):
+            make_candle(here / "candle")  # the checkout that the reader has
+    program = place / "bin/portkit"
+    program.parent.mkdir()
+    stand_in = shlex.join([sys.executable, str(ROOT / "tests/docs_stand_in.py")])
+    program.write_text(f'#!/bin/sh\nexec {stand_in} "$@"\n')
+    program.chmod(0o755)
+    variables = {
+        "HOME": str(home),
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
+        "GIT_AUTHOR_NAME": "a person",
+        "GIT_AUTHOR_EMAIL": "person@localhost",
+        "GIT_COMMITTER_NAME": "a person",
+        "GIT_COMMITTER_EMAIL": "person@localhost",
+    }
+    for command, code in wanted:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=here,
+            env=os.environ | variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, f"{page.name}: {command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
+    wanted = tried(page, slow=False)
+    if not wanted:
+        pytest.skip("it shows no command that can be tried here")
+    run(page, tmp_path, wanted)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_commands_that_compile_work(page: Path, tmp_path: Path) -> None:
+    wanted = tried(page, slow=True)
+    if wanted == tried(page, slow=False):
+        pytest.skip("it shows no command that compiles")
+    run(page, tmp_path, wanted)
+
+
+def test_commands_are_found() -> None:
+    """What finds the commands must not be what passes them over."""
+    guide = [command for command, _ in commands(DOCS / "guide-port.md")]
+    assert "portkit apply candle" in guide
+    assert "portkit verify candle" in guide
+    assert len(guide) > 8
+    assert ("portkit scan candle --check", 1) in list(commands(DOCS / "reports.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith("https://"):
+            continue
+        target, _, anchor = link.partition("#")
+        if target in GENERATED:
+            continue
+        place = (page.parent / target).resolve() if target else page
+        assert place.exists(), link
+        assert place.is_relative_to(DOCS), f"{link} leads out of the site"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", place.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_every_page_has_its_place() -> None:
+    named = set(re.findall(r"([\w/-]+\.md)$", SITE, re.MULTILINE))
+    ours = {page.relative_to(DOCS).as_posix() for page in WRITTEN}
+    assert ours - named == set(), "add the page to the navigation in mkdocs.yml"
+    assert named - ours == {"api.md"}
+
+
+def test_the_settings_that_are_shown_are_right() -> None:
+    shown = re.findall(r"```toml\n(.*?)```", (DOCS / "decisions.md").read_text(), re.DOTALL)
+    assert [bool(settings(Source(NAME, text.encode())).skips) for text in shown] == [True]
+
+
+def test_the_profile_that_is_shown_is_right() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (DOCS / "guide-rule.md").read_text(), re.DOTALL)
+    assert parse_codebase(tomllib.loads(shown)).name == "mine"
+
+
+def test_the_guide_names_what_there_is() -> None:
+    text = "".join(page.read_text() for page in WRITTEN)
+    for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)):
+        assert (ROOT / path.split("<")[0]).exists(), path
+
+
+MKDOCS = shutil.which("mkdocs", path=f"{ROOT / 'build/docs/bin'}:{os.environ['PATH']}")
+
+
+@pytest.mark.skipif(MKDOCS is None, reason="no mkdocs (`make docs` installs it)")
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(MKDOCS), "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    made = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(made) > len(PAGES)
+    for page in made:
+        text = page.read_text()
+        assert "<script" not in text
+        for address in re.findall(r'(?:src|href)="([^"#]*)', text):
+            if address and not address.startswith("https://"):
+                assert (page.parent / address).exists(), f"{page.name}: {address}"
+        assert not re.search(r'(?:<link|<img)[^>]*"https?:', text)
