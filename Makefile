@@ -1,8 +1,11 @@
 # make demo      port candle 0.11.1 from an empty machine with Rust and Python, and report on it
-# make test      what CI runs: lint, types, fast tests, tests on the real candle
+# make test      what CI runs: lint, types, fast tests, tests on the real candle and its kernels; the
+#                latter need hipcc, which is installed (1 GB), or left out with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
 # make test-all  every test, those included that are too long for CI
 # make reports   write reports/ anew, for each version that is reported on
+# make kernels   compile candle's kernels for every architecture, and write reports/kernels anew: an
+#                hour, and seconds where nothing has changed; a run that was stopped is taken up
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -15,13 +18,14 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 BIN := .venv/bin
 INSTALLED := .venv/installed
 STEP := ci/step
+WITH_HIPCC := ci/with-hipcc
 PORTKIT := $(CURDIR)/$(BIN)/portkit
 
 VERSION := 0.11.1
 REPORTED := 0.9.2 0.10.2 0.11.1
 TREE := build/candle-$(VERSION)
 
-.PHONY: demo test test-fast test-all lint reports docs lock clean
+.PHONY: demo test test-fast test-all lint reports kernels docs lock clean
 
 demo: $(INSTALLED)
 	@rm -rf $(TREE)
@@ -34,13 +38,19 @@ demo: $(INSTALLED)
 
 test: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
-	@$(STEP) "tests on the real candle" $(BIN)/pytest -m "real and not slow" --durations=10
+	@$(STEP) hipcc $(WITH_HIPCC) true
+	@$(STEP) "tests on the real candle" $(WITH_HIPCC) $(BIN)/pytest -m "real and not slow" \
+		--durations=10
 
 test-fast: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
 
 test-all: lint
-	@$(STEP) "every test" $(BIN)/pytest --durations=20
+	@$(STEP) hipcc $(WITH_HIPCC) true
+	@$(STEP) "every test" $(WITH_HIPCC) $(BIN)/pytest --durations=20
+
+kernels: $(INSTALLED)
+	@$(STEP) kernels $(WITH_HIPCC) $(BIN)/python ci/kernels --budgets
 
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -35,15 +36,22 @@ class Addition:
             are called only when they are needed, since most runs find the files standing.
         findings: what is said of the sources that the files are made from, with paths in the tree.
             It takes as long as making the files.
-        scattered: whether the files lie among others of the tree's own, so that the name alone does
-            not say whether they stand.
+        beside: a pattern of the names of the other files, where they lie beside the one that gives
+            the name, among files of the tree's own; empty where the name says it all.
     """
 
     name: str
     message: str
     files: Callable[[], Mapping[str, Callable[[], str]]]
     findings: Callable[[], tuple[Finding, ...]] = nothing_found
-    scattered: bool = False
+    beside: str = ""
+
+    def holds(self, path: str) -> bool:
+        """Whether a file of the tree is one of the files, by its name."""
+        if path == self.name or path.startswith(f"{self.name}/"):
+            return True
+        folder = self.name.rpartition("/")[0]
+        return bool(self.beside) and fnmatchcase(path, f"{folder}/{self.beside}")
 
 
 def additions(port: Port) -> Iterator[Addition]:
@@ -61,11 +69,12 @@ def additions(port: Port) -> Iterator[Addition]:
     for place in port.codebase.hip_sources:
         if place.source in port.workspace.sources:
             beside = _Beside(port, place)
-            yield Addition(place.target, place.reason, beside.files, beside.findings, True)
+            made = beside.files, beside.findings
+            yield Addition(place.target, place.reason, *made, beside="hipx*.h")
     for path, template in sorted(port.codebase.templates.items()):
         if "/" not in path or port.workspace.crate_of(path) is not None:
-            made = partial(_template, port, path, template)
-            yield Addition(path, "a file that the port adds", made)
+            rendered = partial(_template, port, path, template)
+            yield Addition(path, "a file that the port adds", rendered)
 
 
 def values(port: Port) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from portkit.fingerprint import overrides, repairs
 from portkit.port import Gating, conditions_of
 from portkit.source import field_text, grouped, node_text
 from portkit.templates import render
-from portkit.workspace import CUDA_CODE, LOOKED_AT
+from portkit.workspace import CUDA_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -144,10 +144,8 @@ def added(port: Port) -> Iterator[Finding]:
 
 
 def _standing(port: Port, addition: Addition) -> bool:
-    if addition.scattered:
-        return any(map(port.stands, addition.files()))
-    name = addition.name
-    return any(p == name or p.startswith(f"{name}/") for p in port.workspace.sources)
+    # A HIP source is not among the files that are looked at.
+    return port.stands(addition.name) or any(map(addition.holds, port.workspace.sources))
 
 
 def _new_files(files: Callable[[], Mapping[str, Callable[[], str]]]) -> tuple[NewFile, ...]:
@@ -167,7 +165,7 @@ def _differences(port: Port, code: str, path: str, make: Callable[[], str]) -> I
 
     source = port.workspace.sources.get(path)
     found = partial(Finding, code=code, path=path, applicability=Applicability.SAFE)
-    if source is None:
+    if source is None or path.endswith(CUDA_CODE):
         if not port.stands(path):
             yield found(
                 span=Span(0, 0),
@@ -177,7 +175,7 @@ def _differences(port: Port, code: str, path: str, make: Callable[[], str]) -> I
                 message="the file is missing from what was written before",
                 files=lambda: (NewFile(path, make()),),
             )
-        elif port.kernels and not path.endswith(LOOKED_AT):
+        elif port.kernels:
             yield from _other_content(port, code, path, make)
         return
     if not port.regenerate and not path.endswith(".rs"):

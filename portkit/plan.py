@@ -58,7 +58,7 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
     }
     for finding in todo:
         for file in finding.files():
-            if file.path in changes or file.path in sources:
+            if file.path in changes or (file.path in sources and file.before is None):
                 raise PlanError(
                     f"{finding.code} would add {file.path}, which stands already or is added "
                     "twice; this is a defect of the profile"

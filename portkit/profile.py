@@ -52,6 +52,7 @@ class VendorProfile:
         peers: other vendor backends that codebases hold.
         vocabulary: the words of the source's platform.
         peer_vocabulary: the words of the peers' platforms.
+        own_vocabulary: the words of the vendor's own platform.
         names: how to rename.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
@@ -65,6 +66,7 @@ class VendorProfile:
     peers: tuple[str, ...]
     vocabulary: tuple[str, ...]
     peer_vocabulary: tuple[str, ...]
+    own_vocabulary: tuple[str, ...]
     names: NameTable
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
@@ -347,6 +349,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             peers=tuple(data["peers"]),
             vocabulary=tuple(data["vocabulary"]["source"]),
             peer_vocabulary=tuple(data["vocabulary"]["peers"]),
+            own_vocabulary=tuple(data["vocabulary"]["own"]),
             names=NameTable(
                 words=words,
                 parts=tuple((old, new) for old, new in data["names"]["parts"]),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from portkit.source import Source
     from portkit.workspace import Workspace
 
-BYTES_PER_MENTION = 600
+BYTES_PER_MENTION = 900
 """How many bytes are parsed while the rules look at one mention."""
 PARSED_TO_TRANSLATED = 6
 """How many bytes are parsed while one is translated to HIP."""
@@ -106,8 +106,13 @@ def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
     teaching = [path for path in port.mentions if _may_teach(port, path)]
     paths = team.share(teaching, lambda path: len(port.workspace.sources[path].data))
     learnt = [(path, _device_macros(port, path), files.declared(port, path)) for path in paths]
-    others = sorted(port.workspace.sources.keys() - set(teaching))
-    paths += team.share(others, partial(_weight, port), _translating(port))
+    # Teaching files are parsed by now; what is left to do with them is not shared evenly.
+    left = {path: _weight(port, path, parsed=True) for path in teaching}
+    mine = sum(left[path] for path in paths)
+    theirs = sum(left.values()) - mine
+    first_has = _translating(port) + (mine - theirs if team.first else theirs - mine)
+    others = sorted(port.workspace.sources.keys() - left.keys())
+    paths += team.share(others, partial(_weight, port), first_has)
     gathered = sorted(
         (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]
     )
@@ -142,8 +147,10 @@ def _looked_at(
     places = sorted({*mentions, *_seeds(port, source)})
     if not places:
         return found, []
+    if _is_written(port, path):
+        return found, []
     whole = files.whole_file(port, source, len(mentions))
-    if whole or _is_written(port, path):
+    if whole:
         return [*found, *whole], []
     walked, left = _Walk(port, source, places, by_node).run()
     return found + walked, left
@@ -151,8 +158,7 @@ def _looked_at(
 
 def _is_written(port: Port, path: str) -> bool:
     """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
-    own = {addition.name for addition in additions(port)}
-    return path in port.analogs.values() or not own.isdisjoint((path, path.split("/")[0]))
+    return path in port.analogs.values() or any(a.holds(path) for a in additions(port))
 
 
 def _mentions(team: Team, port: Port) -> Mapping[str, list[int]]:
@@ -163,13 +169,13 @@ def _mentions(team: Team, port: Port) -> Mapping[str, list[int]]:
     return {path: offsets for path, offsets in gathered if offsets}
 
 
-def _weight(port: Port, path: str) -> int:
+def _weight(port: Port, path: str, *, parsed: bool = False) -> int:
     """Return how long it takes to look at a file, in bytes that are parsed in that time."""
     data = port.workspace.sources[path].data
     mentions = len(port.mentions.get(path, ()))
     if not mentions or files.renamed_path(port, path) != path or port.codebase.kept(path):
         return len(data) // SEARCHED_TO_PARSED
-    return len(data) + BYTES_PER_MENTION * mentions
+    return (0 if parsed else len(data)) + BYTES_PER_MENTION * mentions
 
 
 def _may_teach(port: Port, path: str) -> bool:
@@ -249,7 +255,8 @@ class _Walk:
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
         """Walk from the root; return what was found, and what nothing has claimed."""
-        root = self.source.tree.root_node
+        tree = self.source.tree_around(self.open, self.port.vendor.own_vocabulary)
+        root = tree.root_node
         if root.has_error:
             self.findings.append(_syntax_error(self.source, root))
         pending: list[tuple[Place, Scope]] = []

@@ -10,9 +10,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from tree_sitter import Node, Tree
+    from tree_sitter import Node, Range, Tree
 
     from portkit.finding import Span
 
@@ -40,6 +40,21 @@ class Source:
     def tree(self) -> Tree:
         """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
         return _parse(self.path, self.data)
+
+    def tree_around(self, places: Sequence[int], words: Iterable[str]) -> Tree:
+        """Return a syntax tree that has at least the items of the file that hold some places.
+
+        Args:
+            places: offsets.
+            words: in lower case; items that hold them are in the tree as well.
+        """
+        if "tree" in self.__dict__ or not self.path.endswith(".rs"):
+            return self.tree
+        from portkit.outline import parts
+
+        found = parts(self.data, places, [word.encode() for word in words])
+        tree = _parse(self.path, self.data, found) if found else self.tree
+        return self.tree if tree.root_node.has_error else tree
 
     def offsets(self, words: Iterable[str]) -> list[int]:
         """Return where any of ``words``, all in lower case, begins, in any case, sorted."""
@@ -90,20 +105,42 @@ class Source:
         return match.end() if match else offset
 
 
-def _parse(path: str, data: bytes) -> Tree:
+def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
     from tree_sitter import Language, Parser
 
+    parser = Parser(Language(_grammar(path)))
+    if parts:
+        parser.included_ranges = _ranges(data, parts)
+    return parser.parse(data)
+
+
+def _grammar(path: str) -> object:
     if path.endswith(".toml"):
         import tree_sitter_toml
 
-        return Parser(Language(tree_sitter_toml.language())).parse(data)
+        return tree_sitter_toml.language()
     if path.endswith((".py", ".pyi")):
         import tree_sitter_python
 
-        return Parser(Language(tree_sitter_python.language())).parse(data)
+        return tree_sitter_python.language()
     import tree_sitter_rust
 
-    return Parser(Language(tree_sitter_rust.language())).parse(data)
+    return tree_sitter_rust.language()
+
+
+def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
+    from tree_sitter import Point, Range
+
+    ranges = []
+    at = row = 0
+    for part in parts:
+        row += data.count(b"\n", at, part.start)
+        start = Point(row, 0)
+        row += data.count(b"\n", part.start, part.end)
+        column = part.end - (data.rfind(b"\n", 0, part.end) + 1)
+        ranges.append(Range(start, Point(row, column), part.start, part.end))
+        at = part.end
+    return ranges
 
 
 def node_text(node: Node | None) -> str:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 LIB = """mod ptx;
 mdl!(FILL, Fill);
 mdl!(SORT_ALL, SortAll);
@@ -40,3 +46,15 @@ SOURCE = {
     "src/cuda_shared.cuh": "static __device__ float twice(float v) { return 2 * v; }\n",
     "src/moe/moe_gemm.cu": LAUNCHER,
 }
+
+
+def exported(library: Path) -> set[str]:
+    """Return the C functions that a static library gives to a program."""
+    command: list[str | Path] = ["readelf", "--symbols", "--wide", library]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    functions = {
+        row[7] for row in rows if len(row) == 8 and row[3:6] == ["FUNC", "GLOBAL", "DEFAULT"]
+    }
+    # C++ names, and what the compiler makes for a kernel with a C name.
+    return {name for name in functions if not name.startswith(("_Z", "__device_stub__"))}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from portkit.finding import Applicability, Status
 from portkit.report.model import Mention, Report, ReportedCrate, Site
 
@@ -50,3 +52,68 @@ EVERY_KIND = (
     site(6, Applicability.MANUAL, Status.NONE, "Cargo.toml"),
     site(7, Applicability.KEEP, Status.NONE),
 )
+
+
+VERIFIED: dict[str, Any] = {
+    "schema": 1,
+    "portkit": "0.1.0",
+    "root": "tree",
+    "title": "candle 1.2.3",
+    "baseline": "",
+    "commit": "0123456789abcdef0123456789abcdef01234567",
+    "shard": "1/1",
+    "verdict": "failed",
+    "exit_code": 43,
+    "sentence": "tree does not pass check: mend <it>",
+    "seconds": 195.0,
+    "left_out": [],
+    "steps": [
+        {
+            "step": "format",
+            "shows": "rustfmt leaves the tree as it is",
+            "verdict": "passed",
+            "seconds": 2.5,
+            "remembered": "2026-01-02T03:04:05+00:00",
+            "evidence": ["it is clean"],
+            "left_out": ["one file"],
+            "figures": {},
+            "diagnostics": [],
+        },
+        {
+            "step": "check",
+            "shows": "it type-checks",
+            "verdict": "failed",
+            "seconds": 72.0,
+            "remembered": "",
+            "evidence": [],
+            "left_out": [],
+            "figures": {},
+            "diagnostics": [
+                {
+                    "level": "error",
+                    "code": "E0004",
+                    "message": "non-exhaustive <patterns>",
+                    "path": "a/x.rs",
+                    "line": 1,
+                    "column": 2,
+                    "rule": rule,
+                    "site": place,
+                    "origin": "",
+                }
+                for rule, place in (("PK301", EVERY_KIND[0].id), ("PK302", "PK302-ffffffff"))
+            ],
+        },
+        {
+            "step": "device",
+            "shows": "the tests pass on a device",
+            "verdict": "not taken",
+            "seconds": 0,
+            "remembered": "",
+            "evidence": [],
+            "left_out": [],
+            "figures": {},
+            "diagnostics": [],
+        },
+    ],
+}
+"""What a verification has written, in every state but those that look alike."""

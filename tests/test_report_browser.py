@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser_support import Browser, find_browser
-from report_support import CODES, EVERY_KIND, made
+from report_support import CODES, EVERY_KIND, VERIFIED, made
 
 from portkit.cache import cache_folder
 from portkit.report.html import html
@@ -60,7 +60,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "report.html"
-    place.write_text(html(made(*EVERY_KIND, unaccounted=2), HUNKS))
+    place.write_text(html(made(*EVERY_KIND, unaccounted=2), HUNKS, verified=VERIFIED))
     return place
 
 

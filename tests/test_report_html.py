@@ -6,11 +6,13 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_support import invoke, make_candle
-from report_support import EVERY_KIND, SECRET, made
+from jsonschema import Draft202012Validator
+from report_support import EVERY_KIND, SECRET, VERIFIED, made
 
 from portkit.report.html import html
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
@@ -18,10 +20,8 @@ from portkit.report.model import State
 from portkit.report.snippets import Hunk
 from portkit.report.treemap import Box, squarified
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 HUNKS = {EVERY_KIND[0].id: (Hunk("a/x.rs", "a/x.rs", 1, (f"-{SECRET}", "+let rocm = 1;")),)}
+REPORTS = Path(__file__).parents[1] / "portkit" / "report"
 # HTML 5.2, section 8.1.2: elements that have no end tag.
 VOID = {"meta", "input", "link", "br", "img", "hr"}
 
@@ -89,7 +89,7 @@ def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [True, False])
 def test_the_page_is_one_well_formed_file(source: bool) -> None:
-    page = html(made(*EVERY_KIND, unaccounted=2), HUNKS, source=source)
+    page = html(made(*EVERY_KIND, unaccounted=2), HUNKS, source=source, verified=VERIFIED)
     tags = Tags(page)
     assert len(tags.ids) == len(set(tags.ids))
     assert tags.addresses
@@ -130,6 +130,54 @@ def test_a_report_without_places_is_a_page_too() -> None:
     Tags(page)
     assert "There is nothing to do." in page
     assert "Nothing is left." in page
+
+
+# --- apply and verify ---------------------------------------------------------------------------
+
+
+def test_a_verification_is_shown_step_by_step() -> None:
+    Draft202012Validator(json.loads((REPORTS / "verify.schema.json").read_text())).validate(
+        VERIFIED
+    )
+    page = html(made(*EVERY_KIND), verified=VERIFIED)
+    section = page[page.index('<section id="proof"') : page.index('<section id="places"')]
+    assert "3 min 15 s" in section
+    assert "mend &lt;it&gt;" in section
+    steps = re.findall(r'<li class="verdict-([\w-]+)">\s*<p><b>(\w+)</b>', section)
+    assert steps == [("passed", "format"), ("failed", "check"), ("not-taken", "device")]
+    # A complaint leads to its place, where the report has it.
+    assert section.count(f'href="#{EVERY_KIND[0].id}"') == 1
+    assert "PK302-ffffffff" not in section
+    assert '<section id="proof"' not in html(made(*EVERY_KIND))
+
+
+def test_scan_shows_what_verify_has_written(tmp_path: Path) -> None:
+    candle = make_candle(tmp_path / "candle")
+    file = tmp_path / "verify.json"
+    file.write_text(json.dumps(VERIFIED))
+    page = invoke("scan", candle, "--format", "html", "--verified", file).out
+    assert "non-exhaustive &lt;patterns&gt;" in page
+    assert invoke("scan", candle, "--verified", file).code == 2
+    file.write_text(json.dumps({**VERIFIED, "steps": [{}]}))
+    done = invoke("scan", candle, "--format", "html", "--verified", file)
+    assert done.code == 24
+    assert "portkit verify --json" in done.err
+
+
+def test_apply_reports_what_it_has_written(tmp_path: Path) -> None:
+    candle = make_candle(tmp_path / "candle")
+    before = json.loads(invoke("scan", candle, "--format", "json").out)["summary"]
+    for options, written in (("--check",), False), ((), True):
+        file = tmp_path / f"{written}.html"
+        invoke("apply", candle, "--no-format", "--report", file, *options)
+        page = file.read_text()
+        assert ('<p class="written">' in page) is written
+        status = carried(page)["summary"]["status"]
+        assert status.get("ported" if written else "todo") == before["status"]["todo"]
+        assert status.get("todo" if written else "ported") is None
+        arm = next(site for site in carried(page)["sites"] if site["code"] == "PK301")
+        assert arm["state"] == ("ported" if written else "mechanical")
+        assert '+            Self::Rocm(_) => "rocm",' in arm["hunks"][0][3]
 
 
 # --- the map -----------------------------------------------------------------------------------

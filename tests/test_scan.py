@@ -29,8 +29,13 @@ def accounts_for_everything(tree: Tree) -> None:
 def test_a_syntax_error_is_reported_and_the_rest_is_done() -> None:
     found = scan_of(crate(f"fn broken( {{\n\n{ARM}")).findings
     assert [(f.code, f.status) for f in found if f.code == "PK901"] == [("PK901", Status.NONE)]
-    found = scan_of(crate(f"{ARM}\nfn broken() {{ let x = ; }}\n")).findings
+    found = scan_of(crate(f"{ARM.rstrip()}\nfn broken() {{ let x = ; }}\n")).findings
     assert {"PK901", "PK301"} == {f.code for f in found}
+
+
+def test_an_item_without_a_place_may_have_any_syntax() -> None:
+    found = scan_of(crate(f"{ARM.rstrip()}\n\nfn broken() {{ let x = ; }}\n")).findings
+    assert {f.code for f in found} == {"PK301"}
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\ufeff// cuda\n", "cuda", "\0cuda\0", "{{{{ cuda"])

@@ -43,8 +43,9 @@ def diff(
     tree at two times.
     """
     from portkit.report import compare
+    from portkit.report.documents import read_scan
 
-    found = compare.compare(compare.read(old), compare.read(new))
+    found = compare.compare(read_scan(old), read_scan(new))
     if form is DiffForm.JSON:
         text = compare.comparison_json(found)
     elif form is DiffForm.MARKDOWN:

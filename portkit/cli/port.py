@@ -74,6 +74,14 @@ def scan(
     everything: Annotated[
         bool, typer.Option("--all", help="List every place, those that are kept included.")
     ] = False,
+    verified: Annotated[
+        Path | None,
+        typer.Option(
+            "--verified",
+            metavar="FILE",
+            help="With --format html: what verify --json has written, to be shown as well.",
+        ),
+    ] = None,
 ) -> int:
     """List the places where a backend decision stands.
 
@@ -82,14 +90,26 @@ def scan(
     is one place; with --kernels each place in its sources is listed too.
     """
     from portkit.finding import Applicability, Status
+    from portkit.report.documents import read_verified
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
 
+    if verified is not None and form is not Form.HTML:
+        raise typer.BadParameter("--verified is for --format html")
+    proof = read_verified(verified) if verified is not None else None
     scanned = _scanned(directory, select, skip, gating, kernels=kernels)
     found = report(scanned, directory.as_posix())
     shown = plain() if output else screen()
-    text = written(form, found, scanned, shown, everything=everything, source=not no_source)
+    text = written(
+        form,
+        found,
+        scanned,
+        shown,
+        everything=everything,
+        source=not no_source,
+        verified=proof,
+    )
     deliver(text, output)
     if in_workflow():
         notice(annotated(found))
@@ -100,7 +120,7 @@ def scan(
 
 @command(
     "portkit apply --diff | less",
-    "portkit apply candle",
+    "portkit apply candle --report port.html",
     "portkit apply candle --select PK5 --gating cfg",
     "portkit apply candle --interactive",
     "portkit apply candle --check",
@@ -122,6 +142,12 @@ def apply(
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask about each place, as git add -p does.")
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE", help="Write an HTML report of what is written to this file."
+        ),
+    ] = None,
     no_format: Annotated[
         bool, typer.Option("--no-format", help="Do not run rustfmt on what is written.")
     ] = False,
@@ -180,6 +206,14 @@ def apply(
     else:
         summary = report(found, directory.as_posix())
         show(applied(summary, planned, screen(), written=not dry, left=left), end="")
+    if page is not None:
+        from portkit.report.html import html
+        from portkit.report.model import as_ported
+        from portkit.report.snippets import snippets
+
+        shown = report(found, directory.as_posix())
+        shown = shown if dry else as_ported(shown)
+        deliver(html(shown, snippets(found), written=not dry), page)
     return FOUND if check and planned.changes else 0
 
 

@@ -28,6 +28,7 @@ class _WithSteps(TyperCommand):
 @command(
     "portkit verify",
     "portkit verify candle --until check",
+    "portkit verify candle --kernels --arch gfx1100,gfx90a",
     "portkit verify candle --only coverage --only parity --json verify.json",
     kind=_WithSteps,
 )
@@ -45,6 +46,16 @@ def verify(
     no_skip: Annotated[
         bool, typer.Option("--no-skip", help="Fail where something cannot be looked at here.")
     ] = False,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Take the step kernels alone, for every architecture.")
+    ] = False,
+    arch: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ARCHS",
+            help="Compile kernels for these architectures, such as gfx90a,gfx1100.",
+        ),
+    ] = None,
     baseline: Annotated[
         str,
         typer.Option(
@@ -85,10 +96,11 @@ def verify(
     from portkit.errors import VerificationError
     from portkit.report.watching import Reporter
     from portkit.verify import BadOptionError, Options, parse_shard, verify_tree
+    from portkit.verify.kernels_step import EVERY
 
     try:
         options = Options(
-            only=words(only),
+            only=(*words(only), *(["kernels"] if kernels else [])),
             until=until,
             keep_going=keep_going,
             no_skip=no_skip,
@@ -97,6 +109,7 @@ def verify(
             shard=parse_shard(shard),
             cached=not no_cache,
             test_seconds=test_timeout,
+            archs=words(arch) or (EVERY if kernels else ()),
             report=Path(json) if json not in ("", "-") else None,
         )
         reporter = Reporter(

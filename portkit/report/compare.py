@@ -11,33 +11,17 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DocumentError
 from portkit.report.model import reason
 from portkit.report.scan_json import SCHEMA
 from portkit.report.terminal import columns, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
+    from portkit.report.documents import Entry
     from portkit.report.terminal import Terminal
-
-Entry = dict[str, Any]
-"""A site of a scan's document."""
-
-_NEEDED: Final = (
-    "id",
-    "path",
-    "line",
-    "code",
-    "construct",
-    "symbol",
-    "applicability",
-    "status",
-    "message",
-)
 
 
 class Kind(StrEnum):
@@ -90,38 +74,6 @@ class Comparison:
     def of(self, kind: Kind) -> tuple[Difference, ...]:
         """Return the differences of a kind."""
         return tuple(d for d in self.differences if d.kind is kind)
-
-
-def read(file: Path) -> Entry:
-    """Return the document of a scan.
-
-    Raises:
-        DocumentError: the file is missing, or holds no such document.
-    """
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DocumentError(
-            f"{file} cannot be read ({error.strerror}): name a file that"
-            " `portkit scan --format json` has written"
-        ) from None
-    except ValueError as error:
-        raise DocumentError(
-            f"{file} is not JSON ({error}): write it with `portkit scan --format json`"
-        ) from None
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not _are_sites(data):
-        raise DocumentError(
-            f"{file} is not a scan's document of schema {SCHEMA}: write it with"
-            " `portkit scan --format json`, by this version of portkit"
-        )
-    return data
-
-
-def _are_sites(data: Entry) -> bool:
-    sites = data.get("sites")
-    return isinstance(sites, list) and all(
-        isinstance(site, dict) and all(key in site for key in _NEEDED) for site in sites
-    )
 
 
 def compare(old: Entry, new: Entry) -> Comparison:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from portkit.report.model import Report
     from portkit.report.terminal import Terminal
     from portkit.scan import Scan
@@ -38,6 +40,7 @@ def written(
     *,
     everything: bool = False,
     source: bool = True,
+    verified: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a report in a form, with a newline at its end.
 
@@ -48,6 +51,7 @@ def written(
         terminal: where a table is read.
         everything: a table lists the places that are mechanical or kept as well.
         source: whether lines of the tree's own text are part of it.
+        verified: the document of ``portkit verify``, which HTML shows beside it.
     """
     if form is Form.TABLE:
         from portkit.report.table import table
@@ -76,4 +80,5 @@ def written(
     from portkit.report.html import html
     from portkit.report.snippets import snippets
 
-    return html(report, snippets(scan) if source else {}, source=source)
+    shown = snippets(scan) if source else {}
+    return html(report, shown, source=source, verified=verified)

@@ -7,7 +7,7 @@ about a place or a figure.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -174,6 +174,14 @@ def report(scan: Scan, root: str) -> Report:
         sites=tuple(sites),
         unaccounted=tuple(Mention(u.path, u.line, u.text) for u in scan.unaccounted),
     )
+
+
+def as_ported(before: Report) -> Report:
+    """Return the report of a tree after all that was to do is written."""
+    sites = tuple(
+        replace(s, status=Status.PORTED) if s.status is Status.TODO else s for s in before.sites
+    )
+    return replace(before, sites=sites)
 
 
 def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:

@@ -111,7 +111,7 @@ def verify_kernels(
         HipToolError: there is no compiler.
     """
     folder = crate / "src"
-    sources = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.hip"))
+    sources = list(hip_sources(crate))
     if only is not None:
         sources = [source for source in sources if source in only]
     if not sources:
@@ -125,6 +125,12 @@ def verify_kernels(
         if budget is not None:
             worse += _over_budget(compiled, uses, budget)
     return KernelsVerification(tuple(cells), tuple(worse))
+
+
+def hip_sources(crate: Path) -> tuple[str, ...]:
+    """Return the HIP sources of a kernels crate, relative to its ``src``, sorted."""
+    folder = crate / "src"
+    return tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.hip")))
 
 
 def _over_budget(compiled: Compiled, uses: Sequence[KernelUse], budget: Budget) -> list[Worse]:

@@ -76,6 +76,7 @@ class Options:
         shard: the share of the kernel matrix and of the test lists.
         cached: whether what an earlier run has found may be used.
         test_seconds: after how long a test counts as hung.
+        archs: the architectures that kernels are compiled for; none for one of each kind.
         report: the file that the report goes to, which is no part of the tree; none by default.
     """
 
@@ -88,4 +89,5 @@ class Options:
     shard: Shard = Shard()
     cached: bool = True
     test_seconds: float = TEST_SECONDS
+    archs: tuple[str, ...] = ()
     report: Path | None = None

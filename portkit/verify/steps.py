@@ -7,9 +7,10 @@ from typing import Final
 from portkit.verify.check import CHECK
 from portkit.verify.coverage import COVERAGE
 from portkit.verify.format import FORMAT
+from portkit.verify.kernels_step import KERNELS
 from portkit.verify.lint import LINT
 from portkit.verify.names import NAMES
 from portkit.verify.parity import PARITY
 from portkit.verify.regress import REGRESS
 
-STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS)
+STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS, KERNELS)

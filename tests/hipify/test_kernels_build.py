@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from facade_support import write_workspace
-from kernel_support import SOURCE
+from kernel_support import SOURCE, exported
 
 from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.hipcc import find_hipcc
@@ -38,8 +38,7 @@ fn main() {
         }
         Some("ask") => {
             let context = HipContext::new(0).unwrap();
-            println!("{}", launchers_run_on(&context).unwrap());
-            println!("{}", launchers_run_on(&context).unwrap());
+            println!("{} {}", launchers_run_on(&context), launchers_run_on(&context));
         }
         Some("load") => {
             let context = HipContext::new(0).unwrap();
@@ -142,7 +141,7 @@ def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
         "fill.hip: this program was built without kernels: CANDLE_ROCM_KERNELS=none was set; "
         "build it again without that, with hipcc installed\n"
     )
-    assert run(crate, "ask", **environment) == "false\nfalse\n"
+    assert run(crate, "ask", **environment) == "false false\n"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +167,32 @@ def test_what_cannot_be_built_says_why(
     done = cargo(crate, "build", **environment)
     assert done.returncode != 0
     assert message in done.stderr
+
+
+SLOW_HIPCC = """#!/bin/sh
+case "$1" in --version) echo stand-in; exit;; --print-prog-name*) exit 1;; esac
+echo start >> {log}
+sleep 0.3
+echo end >> {log}
+while [ "$1" != -o ]; do shift; done
+echo object > "$2"
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_as_many_compilers_run_as_the_job_server_allows(
+    crate: Path, tmp_path: Path, jobs: int
+) -> None:
+    hipcc, log = tmp_path / "hipcc", tmp_path / "log"
+    hipcc.write_text(SLOW_HIPCC.format(log=log))
+    hipcc.chmod(0o755)
+    arguments = ["build", f"--jobs={jobs}"]
+    done = cargo(crate, *arguments, HIPCC=str(hipcc), CANDLE_ROCM_ARCHS="gfx90a,gfx1100")
+    assert done.returncode == 0, done.stderr
+    running = [0]
+    for line in log.read_text().split():
+        running.append(running[-1] + (1 if line == "start" else -1))
+    assert max(running) == jobs
 
 
 def objects(cache: Path) -> dict[str, int]:
@@ -237,10 +262,10 @@ def test_launchers_run_where_the_build_and_the_runtime_have_code(
     built(crate, CANDLE_ROCM_ARCHS="gfx90a")
     # hipErrorSharedObjectInitFailed: there is no HIP runtime.
     assert run(crate, "launch") == "303\n"
-    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "true\ntrue\n"
-    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins) == "false\nfalse\n"
+    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "true true\n"
+    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins) == "false false\n"
     built(crate, CANDLE_ROCM_ARCHS="gfx1100")
-    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "false\nfalse\n"
+    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "false false\n"
 
 
 def toolchain() -> list[str | Path]:
@@ -267,15 +292,3 @@ def test_the_library_has_the_functions_that_are_declared(crate: Path) -> None:
     built(crate, CANDLE_ROCM_ARCHS="gfx90a")
     (library,) = (crate.parent / "target").rglob("libcandle_rocm_launchers.a")
     assert exported(library) == {"launch_gemm", "launch_Norm", "candle_rocm_launchers_present"}
-
-
-def exported(library: Path) -> set[str]:
-    """The C functions that a static library gives to a program."""
-    command = ["readelf", "--symbols", "--wide", library]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line.split() for line in listed.splitlines()]
-    functions = {
-        row[7] for row in rows if len(row) == 8 and row[3:6] == ["FUNC", "GLOBAL", "DEFAULT"]
-    }
-    # C++ names, and what the compiler makes for a kernel with a C name.
-    return {name for name in functions if not name.startswith(("_Z", "__device_stub__"))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from port_of_candle import VERSIONS, scan_tree
 
 from portkit import job
 from portkit.apply import write
-from portkit.finding import Applicability, Status
+from portkit.finding import Applicability, Status, no_files
 from portkit.merge import essence
 from portkit.parity import unpaired
 from portkit.plan import plan
@@ -243,3 +244,24 @@ def shared_names(source: Source) -> set[tuple[str, str]]:
         if type_name.startswith("crate::") and not re.search("(?i)cuda|rocm", type_name):
             found |= {(type_name, field_text(f, "name")) for f in body.named_children}
     return found
+
+
+@EACH
+@BOTH
+def test_a_scan_of_some_items_says_what_a_scan_of_whole_files_says(
+    ported: Callable[[str, str], Path],
+    pristine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    gating: str,
+) -> None:
+    """What is left out of a file's syntax tree changes nothing."""
+    for tree in (pristine(version), ported(version, gating)):
+        some = scan_tree(tree, gating)
+        with monkeypatch.context() as patch:
+            patch.setattr("portkit.outline.parts", lambda *_: None)
+            whole = scan_tree(tree, gating)
+        assert [replace(f, files=no_files) for f in some.findings] == [
+            replace(f, files=no_files) for f in whole.findings
+        ]
+        assert some.unaccounted == whole.unaccounted

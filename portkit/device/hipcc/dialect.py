@@ -29,25 +29,30 @@ def rewrite_dialect(source: Source) -> None:
 
 
 def _vector(source: Source, index: int) -> None:
-    """Give the size in bytes, which g++ asks for, in place of the number of elements."""
-    opening = index + 1
-    closing = source.closing(opening)
-    count = " ".join(source.tokens[opening + 1 : closing])
-    attribute = index
-    while source.at(attribute) != "__attribute__":
-        attribute -= 1
-    if source.at(attribute - 1) == "=":  # using V = __attribute__((…)) T;
-        element = source.at(source.closing(attribute + 1) + 1)
-    else:
-        begin = attribute
-        while begin > 0 and source.tokens[begin - 1] not in (";", "{", "}", "="):
-            begin -= 1
-        words = source.tokens[begin:attribute]
-        # typedef T V __attribute__((…)); or using V = T __attribute__((…));
-        element = " ".join(words[1:-1] if words[:1] == ["typedef"] else words)
+    """Put a class in place of an element's type and the attribute: g++ forgets ``vector_size`` of a
+    size that a template's argument tells.
+    """
+    count = " ".join(source.tokens[index + 2 : source.closing(index + 1)])
+    begin = index
+    while source.at(begin) != "__attribute__":
+        begin -= 1
+    end = source.closing(begin + 1)
+    first = begin
+    while source.at(first - 1) not in (";", "{", "}", "=", "typedef", "#", ""):
+        first -= 1
+    if first == begin:  # using V = __attribute__((…)) T;
+        last = end
+        while source.at(last + 1).isidentifier() or source.at(last + 1) == "::":
+            last += 1
+        element = " ".join(source.tokens[end + 1 : last + 1])
+    elif source.at(first - 1) == "typedef":  # typedef T V __attribute__((…));
+        source.replace(begin, end, "")
+        element, last = " ".join(source.tokens[first : begin - 1]), begin - 2
+    else:  # using V = T __attribute__((…)); or a declaration with such a type
+        element, last = " ".join(source.tokens[first:begin]), end
     if not element:
         raise SourceError(f"{source.place(index)}: a vector of an unknown type")
-    source.replace(index, closing, f"vector_size(({count}) * sizeof({element}))")
+    source.replace(first, last, f"typename ::hipcpu::Vector<{element}, ({count})>::Type")
 
 
 def _assembly(source: Source, index: int) -> None:

@@ -92,7 +92,8 @@ def _files(sites: Sequence[Site], box: Box) -> Iterator[File]:
         states = [state for state in State if counts[state]]
         parts = squarified([counts[s] for s in states], cell.inside(0.5, 0.5))
         slices = tuple(Slice(s, counts[s], b) for s, b in zip(states, parts, strict=True))
-        label = _fitting(path.rsplit("/", 1)[-1], cell.width) if cell.height > 16 else ""
+        first = slices[0].box  # the label must not run over another colour
+        label = _fitting(path.rsplit("/", 1)[-1], first.width) if first.height > 16 else ""
         yield File(path, label, len(files[path]), cell, slices)
 
 

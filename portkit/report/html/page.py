@@ -18,6 +18,7 @@ from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
 from portkit.report.model import State
 from portkit.report.scan_json import document, summary
+from portkit.report.verified import duration
 from portkit.report.workplan import work_plan
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def html(
     snippets: Mapping[str, Sequence[Hunk]] | None = None,
     *,
     source: bool = True,
+    verified: Mapping[str, Any] | None = None,
+    written: bool = False,
 ) -> str:
     """Return the page.
 
@@ -51,6 +54,8 @@ def html(
         report: what to show.
         snippets: the text at each place, by its identity; shown only with ``source``.
         source: whether lines of the tree's own text are part of it.
+        verified: the document of ``portkit verify``, to be shown beside it.
+        written: whether the report is of what ``portkit apply`` has just written.
     """
     import jinja2
 
@@ -64,6 +69,7 @@ def html(
     )
     environment.filters["hours"] = hours
     environment.filters["prose"] = _prose
+    environment.filters["duration"] = duration
     template = environment.get_template("page.html.j2")
     counts = Counter(site.state for site in report.sites)
     by_crate = report.by_crate()
@@ -84,6 +90,8 @@ def html(
         saved=saved(report.sites),
         assumption=assumption(),
         source=source,
+        verified=_with_known_sites(report, verified),
+        written=written,
         version=__version__,
         data=_embedded(_data(report, snippets or {}, source=source)),
         style=_read("page.css"),
@@ -117,6 +125,26 @@ def _data(
         },
         "labels": {state: label for state, (label, _) in LABELS.items()},
     }
+
+
+def _with_known_sites(
+    report: Report, verified: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """Return the document of ``verify`` whose links to places all lead somewhere."""
+    if verified is None:
+        return None
+    known = {site.id for site in report.sites}
+    steps = [
+        {
+            **step,
+            "diagnostics": [
+                {**found, "site": found["site"] if found["site"] in known else ""}
+                for found in step["diagnostics"]
+            ],
+        }
+        for step in verified["steps"]
+    ]
+    return {**verified, "steps": steps}
 
 
 def _embedded(data: Mapping[str, Any]) -> Any:

@@ -73,8 +73,9 @@ HIPCPU_EXPORT void hipcpu_barrier();
 HIPCPU_EXPORT uint64_t hipcpu_shuffle(uint64_t value, unsigned source);
 // The lanes whose predicate holds.
 HIPCPU_EXPORT uint64_t hipcpu_ballot(bool predicate);
-// Calls `together` once for the whole wavefront.
-HIPCPU_EXPORT void hipcpu_collective(hipcpu::Together together, void *brought);
+// Calls `together` once for the wavefront. Where it says `whole`, it is a defect if a lane is
+// missing.
+HIPCPU_EXPORT void hipcpu_collective(hipcpu::Together together, void *brought, bool whole);
 // Finds a place in the block's shared memory for a variable that has none.
 HIPCPU_EXPORT void *hipcpu_shared(hipcpu::SharedSlot *slot, size_t size, size_t align);
 // Ends the process with a message that names the kernel and the thread.

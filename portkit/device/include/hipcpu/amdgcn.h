@@ -11,7 +11,7 @@
 #define __builtin_amdgcn_workgroup_id_x() (hipcpu_thread.block.x)
 
 inline void __builtin_amdgcn_wave_barrier() {
-  hipcpu_collective([](void *const *, unsigned) {}, nullptr);
+  hipcpu_collective([](void *const *, unsigned) {}, nullptr, false);
 }
 
 inline uint64_t __builtin_amdgcn_read_exec() { return hipcpu_ballot(true); }

@@ -209,19 +209,19 @@ bool BlockRunner::release_barrier() {
 uint64_t BlockRunner::shuffle(uint64_t value, unsigned source, const void *site,
                               const void *frame) {
   const int thread = chosen_;
-  request({Operation::shuffle, source, value, nullptr, nullptr, site, 0}, frame);
+  request({Operation::shuffle, false, source, value, nullptr, nullptr, site, 0}, frame);
   return requests_[thread].value;
 }
 
 uint64_t BlockRunner::ballot(bool predicate, const void *site, const void *frame) {
   const int thread = chosen_;
-  request({Operation::ballot, 0, predicate, nullptr, nullptr, site, 0}, frame);
+  request({Operation::ballot, false, 0, predicate, nullptr, nullptr, site, 0}, frame);
   return requests_[thread].value;
 }
 
-void BlockRunner::collective(Together together, void *brought, const void *site,
+void BlockRunner::collective(Together together, void *brought, bool whole, const void *site,
                              const void *frame) {
-  request({Operation::collective, 0, 0, together, brought, site, 0}, frame);
+  request({Operation::collective, whole, 0, 0, together, brought, site, 0}, frame);
 }
 
 void BlockRunner::request(const Request &request, const void *frame) {
@@ -305,7 +305,13 @@ void BlockRunner::answer_collectives(uint64_t group, unsigned first) {
     const unsigned lane = take_lowest(rest);
     brought[lane] = requests_[first + lane].brought;
   }
-  requests_[first + __builtin_ctzll(group)].together(brought, launch_->wavefront);
+  const Request &request = requests_[first + __builtin_ctzll(group)];
+  if (request.whole && group != lowest(launch_->wavefront)) {
+    report(Finding::inactive_lane, request.site, &index_[first + __builtin_ctzll(group)],
+           "a matrix instruction is reached by " + std::to_string(__builtin_popcountll(group)) +
+               " of the " + std::to_string(launch_->wavefront) + " lanes of the wavefront");
+  }
+  request.together(brought, launch_->wavefront);
 }
 
 // ---- shared memory ------------------------------------------------------------------------------
@@ -355,8 +361,8 @@ uint64_t hipcpu_ballot(bool predicate) {
                                   __builtin_frame_address(0));
 }
 
-void hipcpu_collective(hipcpu::Together together, void *brought) {
-  current_runner()->collective(together, brought, __builtin_return_address(0),
+void hipcpu_collective(hipcpu::Together together, void *brought, bool whole) {
+  current_runner()->collective(together, brought, whole, __builtin_return_address(0),
                                __builtin_frame_address(0));
 }
 

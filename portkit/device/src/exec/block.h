@@ -26,7 +26,8 @@ class BlockRunner {
   void barrier(const void *site);
   uint64_t shuffle(uint64_t value, unsigned source, const void *site, const void *frame);
   uint64_t ballot(bool predicate, const void *site, const void *frame);
-  void collective(Together together, void *brought, const void *site, const void *frame);
+  void collective(Together together, void *brought, bool whole, const void *site,
+                  const void *frame);
   void *shared_variable(SharedSlot &slot, size_t size, size_t align);
 
   const Launch *launch() const { return launch_; }
@@ -45,6 +46,7 @@ class BlockRunner {
   // What a waiting thread asked for, and the answer.
   struct Request {
     Operation operation;
+    bool whole;
     unsigned source;
     uint64_t value;
     Together together;

@@ -1,0 +1,156 @@
+"""The step that compiles every kernel for AMD's architectures and looks at what it uses."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import VerificationError
+from portkit.hipify.errors import HipToolError
+from portkit.hipify.hipcc import compiler_version, find_hipcc
+from portkit.verify.kernels import (
+    ARCHS,
+    GENERIC_ARCHS,
+    KernelsVerification,
+    hip_sources,
+    load_budgets,
+    reason_for,
+    verify_kernels,
+)
+from portkit.verify.ladder import Step, failed, passed, skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from portkit.verify.kernels import Budget
+    from portkit.verify.ladder import Outcome
+    from portkit.verify.tree import Tree
+
+ONE_OF_EACH: Final = ("gfx90a", "gfx1100")
+"""What the ladder compiles for unless asked otherwise: wavefronts of 64 lanes and of 32."""
+
+EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
+"""What the port promises, and the families that hold them."""
+
+
+def take(tree: Tree) -> Outcome:
+    """Compile the crate of kernels, and compare what kernels use with their budgets."""
+    kernels = tree.scan.port.codebase.kernels
+    crate = tree.root / kernels.name if kernels is not None else None
+    if crate is None or not crate.is_dir():
+        return skipped("there is no crate of HIP kernels: run portkit apply first")
+    try:
+        hipcc = find_hipcc()
+        compiler = ", ".join(compiler_version(hipcc).splitlines()[:2])
+    except HipToolError as error:
+        return skipped(str(error))
+    wanted = tree.options.archs or ONE_OF_EACH
+    archs = [arch for arch in wanted if _knows(hipcc, arch)]
+    unknown = [arch for arch in wanted if arch not in archs]
+    if promised := [arch for arch in unknown if arch not in GENERIC_ARCHS]:
+        raise VerificationError(
+            f"hipcc ({compiler}) does not know {', '.join(promised)}: name other architectures, or"
+            " use a newer one"
+        )
+    tree.say(f"{compiler}: {', '.join(archs)}")
+    budgets = load_budgets(tree.scan.port.workspace.version)
+    found = _compiled(tree, crate, archs, budgets)
+    figures = {
+        "compiled": len(found.cells) - len(found.failures),
+        "not compiled": len(found.failures),
+        "kernels": sum(len(cell.uses) for cell in found.cells),
+        "spilling": sum(bool(u.vgpr_spills or u.sgpr_spills) for c in found.cells for u in c.uses),
+        "over budget": len(found.worse),
+    }
+    left_out = [f"{arch}, which this hipcc does not know" for arch in unknown]
+    evidence = [
+        *(f"{each.source} for {each.arch}: {each.error}" for each in found.failures),
+        *(f"{w.source} for {w.arch}: {w.kernel} uses more: {w.message}" for w in found.worse),
+    ]
+    if evidence:
+        return failed(*evidence, left_out=left_out, figures=figures)
+    return passed(
+        f"{figures['compiled']} sources compile with {compiler}",
+        *_by_architecture(found, archs, budgets),
+        *_spills(found),
+        left_out=left_out,
+        figures=figures,
+    )
+
+
+def inputs(tree: Tree) -> Sequence[str]:
+    """Return what decides the outcome beside the tree."""
+    try:
+        compiler = compiler_version(find_hipcc())
+    except HipToolError as error:
+        compiler = str(error)
+    return (compiler, *(tree.options.archs or ONE_OF_EACH))
+
+
+def _compiled(
+    tree: Tree, crate: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
+) -> KernelsVerification:
+    """Return the matrix of this run's share of the work."""
+    if tree.options.shard.count == 1:
+        return verify_kernels(crate, archs, budgets=budgets)
+    pairs = tree.options.shard.part([(s, a) for s in hip_sources(crate) for a in archs])
+    parts = [
+        verify_kernels(crate, [arch], budgets=budgets, only=[s for s, a in pairs if a == arch])
+        for arch in archs
+        if any(a == arch for _, a in pairs)
+    ]
+    return KernelsVerification(
+        tuple(cell for part in parts for cell in part.cells),
+        tuple(worse for part in parts for worse in part.worse),
+    )
+
+
+def _by_architecture(
+    found: KernelsVerification, archs: Sequence[str], budgets: Mapping[str, Budget]
+) -> Iterator[str]:
+    for arch in archs:
+        uses = [use for cell in found.cells if cell.compiled.arch == arch for use in cell.uses]
+        spilling = sum(bool(use.vgpr_spills or use.sgpr_spills) for use in uses)
+        kept = "all within their budgets" if arch in budgets else "there is no budget"
+        yield f"{arch}: {len(uses)} kernels, {spilling or 'none'} of which spill; {kept}"
+
+
+def _spills(found: KernelsVerification) -> Iterator[str]:
+    """Yield the table of spills: what each kernel keeps elsewhere, and why."""
+    table: dict[tuple[str, str], list[str]] = {}
+    for cell in found.cells:
+        for use in cell.uses:
+            if use.vgpr_spills or use.sgpr_spills:
+                row = table.setdefault((cell.compiled.source, use.name), [])
+                row.append(f"{cell.compiled.arch} {use.vgpr_spills}v {use.sgpr_spills}s")
+    if table:
+        yield "spilled registers, v for vector and s for scalar ones:"
+    for (source, kernel), spilled in sorted(table.items()):
+        reason = reason_for(source, kernel) or "the reason is not known"
+        yield f"{source} {kernel}: {', '.join(spilled)}; {reason}"
+
+
+def _knows(hipcc: Path, arch: str) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "empty.hip").touch()
+        command = ["-c", "-nogpuinc", "-nogpulib", "--offload-device-only"]
+        done = subprocess.run(
+            [hipcc, *command, "--no-gpu-bundle-output", f"--offload-arch={arch}", "empty.hip"],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+    return done.returncode == 0
+
+
+KERNELS: Final = Step(
+    "kernels",
+    "every kernel compiles for AMD's architectures and uses no more than its budget",
+    46,
+    take,
+    divisible=True,
+    inputs=inputs,
+)
+"""Compiles for ``Options.archs``."""

@@ -1,0 +1,105 @@
+"""A tree of some of a file's items says the same of them as the tree of the whole file."""
+
+from __future__ import annotations
+
+import pytest
+
+from portkit.outline import parts
+from portkit.source import Source
+
+FILE = b"""//! A file.
+
+use crate::Device;
+
+/// Runs on a GPU.
+#[cfg(feature = "cuda")]
+pub fn on_gpu() {}
+
+fn first() -> u32 {
+    let a = 1;
+
+    a
+}
+
+// About the next one.
+
+#[inline]
+
+fn second() {}
+
+mod inner {
+    pub fn third() {}
+}
+"""
+
+
+def kept(data: bytes, *places: bytes, words: tuple[bytes, ...] = ()) -> str | None:
+    """Return what is kept of a file for the places of some texts."""
+    found = parts(data, [data.index(text) for text in places], words)
+    return None if found is None else b"".join(data[p.start : p.end] for p in found).decode()
+
+
+def test_an_item_is_kept_with_what_belongs_to_it() -> None:
+    text = kept(FILE, b"on_gpu")
+    assert text is not None
+    assert "/// Runs on a GPU.\n#[cfg(feature" in text
+    assert "first" not in text
+    assert "fn second" not in text
+
+
+def test_blank_lines_do_not_part_an_attribute_from_its_item() -> None:
+    text = kept(FILE, b"second")
+    assert text is not None
+    assert "// About the next one.\n\n#[inline]\n\nfn second() {}" in text
+
+
+def test_imports_and_modules_are_kept() -> None:
+    text = kept(FILE, b"first")
+    assert text is not None
+    assert "use crate::Device;" in text
+    assert "mod inner" in text
+    assert "on_gpu" not in text
+
+
+def test_words_are_places_in_any_case() -> None:
+    text = kept(FILE + b"\nfn to_ROCM() {}\n", b"first", words=(b"rocm",))
+    assert text is not None
+    assert "to_ROCM" in text
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        b'const S: &str = "\n\nfn no_function() {}\n\n";\n',
+        b'const S: &str = r#"\n\nfn no_function() { "cuda" }\n\n"#;\n',
+        b"/*\n\nfn no_function() {}\n\n*/\n",
+        b"mod a {\n\nfn inside() {}\n\n}\n",
+        b"make! {\n\nfn inside() {}\n\n}\n",
+        b"const Q: char = '\"';\n",
+        b"const B: char = '{';\n",
+    ],
+    ids=["string", "raw string", "comment", "module", "macro", "quote", "brace"],
+)
+def test_what_does_not_show_where_its_items_begin_is_parsed_whole(between: bytes) -> None:
+    assert kept(FILE + b"\n" + between + b"\nfn last() {}\n", b"first") is None
+
+
+def test_positions_and_texts_are_those_of_the_whole_file() -> None:
+    source = Source("a.rs", FILE)
+    at = FILE.index(b"second")
+    some = source.tree_around([at], ()).root_node
+    whole = source.tree.root_node
+    (function,) = (n for n in some.children if n.type == "function_item")
+    (same,) = (
+        n for n in whole.children if n.type == "function_item" and b"second" in (n.text or b"")
+    )
+    assert function.byte_range == same.byte_range
+    assert function.start_point == same.start_point
+    assert function.end_point == same.end_point
+    assert function.text == same.text
+
+
+def test_a_file_that_a_carriage_return_ends_lines_of_is_parsed_whole() -> None:
+    source = Source("a.rs", FILE.replace(b"\n", b"\r\n"))
+    functions = [n.type for n in source.tree_around([5], ()).root_node.children]
+    assert functions.count("function_item") == 3
