@@ -19,6 +19,7 @@ from portkit.profile import Condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from tree_sitter import Node
 
@@ -88,6 +89,18 @@ def settings(source: Source | None) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{NAME} is not valid TOML ({error}): mend it") from None
     return _Reader(source).settings(data)
+
+
+def read(directory: Path) -> Settings:
+    """Return the settings of the tree at a path.
+
+    Raises:
+        ConfigError: the file is malformed.
+    """
+    from portkit.source import Source
+
+    file = directory / NAME
+    return settings(Source(NAME, file.read_bytes()) if file.is_file() else None)
 
 
 class _Reader:

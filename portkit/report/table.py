@@ -149,7 +149,9 @@ def _next(report: Report, terminal: Terminal) -> list[str]:
             f"Next: `portkit apply{where}` writes what {_places(todo)} lack{looked}; "
             "with --diff it only shows the changes."
         )
-        return [terminal.bold(line) for line in wrapped(text, terminal.width)]
+        page = f"In a browser: `portkit scan{where} --format html --output report.html`."
+        lines = [terminal.bold(line) for line in wrapped(text, terminal.width)]
+        return [*lines, *wrapped(page, terminal.width)]
     if report.unaccounted:
         text = "Next: give each mention above a rule, or an entry in the profile that keeps it."
         return [terminal.loud(line) for line in wrapped(text, terminal.width)]

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.config import read
 from portkit.errors import VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import compiler_version, find_hipcc
@@ -46,7 +47,7 @@ def take(tree: Tree) -> Outcome:
         compiler = ", ".join(compiler_version(hipcc).splitlines()[:2])
     except HipToolError as error:
         return skipped(str(error))
-    wanted = tree.options.archs or ONE_OF_EACH
+    wanted = _wanted(tree)
     archs = [arch for arch in wanted if _knows(hipcc, arch)]
     unknown = [arch for arch in wanted if arch not in archs]
     if promised := [arch for arch in unknown if arch not in GENERIC_ARCHS]:
@@ -86,7 +87,12 @@ def inputs(tree: Tree) -> Sequence[str]:
         compiler = compiler_version(find_hipcc())
     except HipToolError as error:
         compiler = str(error)
-    return (compiler, *(tree.options.archs or ONE_OF_EACH))
+    return (compiler, *_wanted(tree))
+
+
+def _wanted(tree: Tree) -> tuple[str, ...]:
+    """Return the architectures: the user's, else those of ``portkit.toml``, else one of each."""
+    return tree.options.archs or read(tree.root).archs or ONE_OF_EACH
 
 
 def _compiled(

@@ -1,5 +1,6 @@
 #include "fiber.h"
 
+#include <atomic>
 #include <new>
 
 #include <sys/mman.h>
@@ -16,6 +17,11 @@ namespace {
 
 constexpr size_t stack_size = size_t{256} << 10;
 constexpr uint64_t canary = 0x5afe57ac5afe57ac;
+
+// Stacks begin at different places of a page, or else what is used most of each would compete for
+// the same lines of the cache.
+constexpr size_t colours = 32, colour_size = 128;
+std::atomic<size_t> made{0};
 
 }  // namespace
 
@@ -48,8 +54,8 @@ hipcpu_switch:
 .size hipcpu_switch, . - hipcpu_switch
 )");
 
-static void *first_context(char *stack, void (*entry)()) {
-  auto **top = reinterpret_cast<void **>(stack + stack_size);
+static void *first_context(char *, char *end, void (*entry)()) {
+  auto **top = reinterpret_cast<void **>(end);
   *--top = nullptr;  // no caller
   *--top = nullptr;  // alignment: a function begins 8 bytes off a multiple of 16
   *--top = reinterpret_cast<void *>(entry);
@@ -61,12 +67,12 @@ void Fiber::switch_to(Fiber &to) { hipcpu_switch(&context_, to.context_); }
 
 #else
 
-static void *first_context(char *stack, void (*entry)()) {
+static void *first_context(char *stack, char *end, void (*entry)()) {
   // At the far end, which is free until the first switch at least.
   auto *context = new (stack + 64) ucontext_t;
   getcontext(context);
   context->uc_stack.ss_sp = stack;
-  context->uc_stack.ss_size = stack_size;
+  context->uc_stack.ss_size = static_cast<size_t>(end - stack);
   context->uc_link = nullptr;
   makecontext(context, entry, 0);
   return context;
@@ -85,8 +91,9 @@ Fiber::Fiber(void (*entry)()) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stack_ = static_cast<char *>(memory);
+  top_ = stack_ + stack_size - made++ % colours * colour_size;
   *reinterpret_cast<uint64_t *>(stack_) = canary;
-  context_ = first_context(stack_, entry);
+  context_ = first_context(stack_, top_, entry);
 }
 
 Fiber::~Fiber() {
@@ -94,7 +101,7 @@ Fiber::~Fiber() {
 }
 
 size_t Fiber::depth(const void *frame) const {
-  return static_cast<size_t>(stack_ + stack_size - static_cast<const char *>(frame));
+  return static_cast<size_t>(top_ - static_cast<const char *>(frame));
 }
 
 bool Fiber::overflown() const {

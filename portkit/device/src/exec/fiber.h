@@ -28,6 +28,7 @@ class Fiber {
  private:
   void *context_ = nullptr;  // where it was left
   char *stack_ = nullptr;
+  char *top_ = nullptr;
 };
 
 }  // namespace hipcpu
