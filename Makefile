@@ -34,7 +34,8 @@ demo: $(INSTALLED)
 	@$(STEP) report $(MAKE) --no-print-directory report TREE=$(TREE) VERSION=$(VERSION)
 	@$(STEP) apply $(PORTKIT) apply $(TREE)
 	@$(STEP) verify $(PORTKIT) verify $(TREE) --until check
-	@printf '\nThe ported tree is %s, the report reports/candle-%s.md.\n' $(TREE) $(VERSION)
+	@printf '\nThe ported tree is %s, the report reports/candle-%s.html (or .md).\n' \
+		$(TREE) $(VERSION)
 
 test: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto

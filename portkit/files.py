@@ -29,7 +29,7 @@ ANALOG, KEPT, ADDED, PAGE, UNREAD = "PK101", "PK102", "PK103", "PK105", "PK902"
 
 _MODULE = re.compile(rb"mod \w+;")
 # An attribute ends before the declaration of a module.
-_CONDITIONAL_MODULE = re.compile(rb"\]\s*(?://.*\s*)*(?:pub(?:\([^)]*\))?\s+)?mod \w+;")
+_CONDITIONAL_MODULE = re.compile(rb"\]\s*+(?://[^\n]*\s*+)*+(?:pub(?:\([^)]*\))?\s+)?mod \w+;")
 
 
 def may_declare(data: bytes) -> bool:

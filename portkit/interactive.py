@@ -34,6 +34,8 @@ ANSWERS: Final = {
 }
 SHOWN: Final = 40
 """How many lines of one file of a place are shown."""
+FILES: Final = 2
+"""How many of the new files of a place are shown; the others are named."""
 
 
 class Session:
@@ -113,7 +115,11 @@ class Session:
         )
         asks = finding.applicability is Applicability.REVIEW
         self.show(self.terminal.notable(finding.message) if asks else finding.message)
-        for hunk in hunks(finding, source, SHOWN):
+        for index, hunk in enumerate(hunks(finding, source, SHOWN)):
+            if not hunk.before and index >= FILES:
+                lines = len(hunk.lines) + hunk.left_out
+                self.show(self.terminal.dim(f"{hunk.after} ({lines} lines)"))
+                continue
             if hunk.after and hunk.after != hunk.before:
                 self.show(self.terminal.dim(hunk.after))
             for text in hunk.lines:

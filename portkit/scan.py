@@ -278,8 +278,10 @@ class _Walk:
         for offset in self.open:
             line, _ = self.source.position(offset)
             start = self.source.line_starts[line - 1]
-            text = self.source.data[start:].split(b"\n", 1)[0].decode(errors="replace").strip()
-            found.append(Unaccounted(self.source.path, offset, line, text))
+            end = self.source.data.find(b"\n", start)
+            text = self.source.data[start : end if end >= 0 else None]
+            said = text.decode(errors="replace").strip()
+            found.append(Unaccounted(self.source.path, offset, line, said))
         return found
 
     def _push(self, pending: list[tuple[Place, Scope]], node: Node, scope: Scope) -> None:

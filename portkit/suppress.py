@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 UNUSED: Final = "PK903"
 """The code of an exception that excepts nothing."""
+_KEPT_BY: Final = "kept by "
 _MARK: Final = b"portkit: keep"
 _COMMENT: Final = re.compile(
     r"(?P<code>.*?)(?://+|#)\s*portkit: keep\b[ \t]*"
@@ -54,6 +55,11 @@ class Kept:
     reason: str
 
 
+def is_excepted(finding: Finding) -> bool:
+    """Whether a person, and no rule or profile, has decided to leave a place alone."""
+    return finding.detail.startswith(_KEPT_BY)
+
+
 def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     """Return the scan with what a person has decided to leave alone."""
     sources = scan.port.workspace.sources
@@ -75,18 +81,18 @@ def _excepted(
     skips: Sequence[Skip],
     used: set[Kept | Skip],
 ) -> Finding:
-    reasons = []
+    reasons: list[tuple[str, str]] = []
     here = [c for c in comments if c.path == finding.path and finding.code in c.codes]
     if here:
         line, _ = scan.port.workspace.sources[finding.path].position(finding.span.start)
         for comment in here:
             if comment.first <= line <= comment.last and comment.reason:
                 used.add(comment)
-                reasons.append(comment.reason)
+                reasons.append((comment.reason, f"{_KEPT_BY}a comment"))
     for skip in skips:
         if skip.applies(finding.code, finding.path):
             used.add(skip)
-            reasons.append(skip.reason)
+            reasons.append((skip.reason, f"{_KEPT_BY}line {skip.line} of {NAME}"))
     asks = finding.status is Status.TODO or finding.applicability in (
         Applicability.REVIEW,
         Applicability.MANUAL,
@@ -94,11 +100,13 @@ def _excepted(
     if not reasons or not asks:
         return finding
     standing = finding.status is Status.PORTED
+    message, detail = reasons[0]
     return replace(
         finding,
         applicability=Applicability.KEEP,
         status=Status.PORTED if standing else Status.NONE,
-        message=reasons[0],
+        message=message,
+        detail=detail,
         edits=(),
         files=no_files,
     )

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
+
+# A shell starts what runs in the background, and nohup what it runs, with signals ignored; programs
+# that the tests start would inherit that (POSIX, "Shell Command Language", 2.12).
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # What the rules' tests share asserts like a test, and shows what differs like one.
 pytest.register_assert_rewrite("harness")

@@ -76,7 +76,14 @@ VERIFIED: dict[str, Any] = {
             "remembered": "2026-01-02T03:04:05+00:00",
             "evidence": ["it is clean"],
             "left_out": ["one file"],
-            "figures": {},
+            "figures": {
+                "files": 618,
+                "affine.hip for gfx90a, kernels": 12,
+                "affine.hip for gfx90a, spilling": 0,
+                "affine.hip for gfx1100, kernels": 12,
+                "affine.hip for gfx1100, spilling": 3,
+                "moe/gemm.hip for gfx1100, failed": 1,
+            },
             "diagnostics": [],
         },
         {

@@ -368,7 +368,7 @@ def test_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("portkit scan --format h", 3, {"html"}),
         ("portkit scan --select PK30", 3, {"PK301", "PK302", "PK303", "PK304"}),
         ("portkit scan --skip PK2,PK301", 3, {"PK2,PK301"}),
-        ("portkit explain PH20", 2, {f"PH20{n}" for n in range(1, 9)}),
+        ("portkit explain PH20", 2, {f"PH20{n}" for n in range(1, 10)}),
     ],
 )
 def test_a_shell_completes(line: str, word: int, completed: set[str]) -> None:

@@ -117,6 +117,15 @@ def test_unfinished_files_can_be_left_out(cuda: Path, tmp_path: Path) -> None:
     assert "a person must finish them: b.cu." in done.out.replace("\n", " ")
 
 
+def test_what_the_build_for_amd_defines_hides_what_it_hides(cuda: Path) -> None:
+    (cuda / "b.cu").write_text(f"#ifndef USE_ROCM\n{ASSEMBLY}#endif\n")
+    (cuda / "c.cu").write_text(f"#ifdef TENSOR_CORES\n{ASSEMBLY}#endif\n")
+    assert invoke("hipify", cuda).code == 1
+    assert invoke("hipify", cuda, "-D", "USE_ROCM").code == 1
+    done = invoke("hipify", cuda, "-D", "OTHER,USE_ROCM", "-U", "TENSOR_CORES")
+    assert (done.code, "PH203" in done.out) == (0, False)
+
+
 def test_the_report_names_each_place(cuda: Path, tmp_path: Path) -> None:
     (cuda / "c.cu").write_bytes(b"\x7fELF\0")
     file = tmp_path / "report.json"
@@ -216,6 +225,23 @@ def test_an_engine_that_is_missing_is_one_sentence(
 ) -> None:
     monkeypatch.setenv("PATH", os.defpath)
     check_refused(invoke("hipify", cuda, "--engine", "hipify-perl"), 35, "ci/toolchain")
+
+
+def test_the_other_engine_finds_the_headers_beside_a_file(
+    cuda: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "bin" / "hipify-clang"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat "$1" > "${{2#-o=}}"\n')
+    tool.chmod(0o755)
+    home = tmp_path / "home" / "include"
+    home.mkdir(parents=True)
+    (home / "cuda_runtime.h").touch()
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("CUDA_HOME", str(home.parent))
+    done = invoke("hipify", cuda / "a.cu", "--engine", "hipify-clang")
+    assert (done.code, done.out) == (0, '#include "hipx.h"\nhipStream_t stream;\n')
+    assert f"-I{cuda}" in (tmp_path / "asked").read_text().split()
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -180,6 +180,8 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
         ]
     commit(candle)
     assert invoke("apply", candle, "--no-format").code == 0
+    # What a person leaves out is not missing.
+    assert invoke("verify", candle, "--only", "parity", "--only", "coverage").code == 0
     text = (candle / LIB).read_text()
     assert "Rocm(usize)" in text
     assert "is_rocm" not in text

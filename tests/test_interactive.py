@@ -176,6 +176,13 @@ def test_a_new_file_may_be_changed(candle: Path, tmp_path: Path) -> None:
     assert text.endswith("// mine\n")
 
 
+def test_a_new_crate_is_not_shown_whole(candle: Path) -> None:
+    said = talk(candle, *"nnn", options=("--select", "PK103"))
+    shown = next(text for text in said.asked if "PK103 new crate, candle-hip:1" in text)
+    assert re.search(r"^candle-hip/src/\S+\.rs \(\d+ lines\)$", shown, re.MULTILINE)
+    assert len(shown.splitlines()) < 200
+
+
 def test_what_the_answers_mean(candle: Path) -> None:
     said = talk(candle, "?", "what", "n", options=("--select", "PK301"))
     for text in said.asked[1:]:

@@ -111,6 +111,8 @@ def test_the_table_of_spills_is_shown(tree: Path, compiler: Compiler) -> None:
         "sort.hip sort_f32: gfx1030 7v 0s, gfx1100 7v 0s; the reason is not known",
     )
     assert outcome.figures["spilling"] == 2
+    assert outcome.figures["sort.hip for gfx1030, kernels"] == 1
+    assert outcome.figures["sort.hip for gfx1030, spilling"] == 1
 
 
 def test_what_does_not_compile_fails(tree: Path, compiler: Compiler) -> None:
@@ -119,6 +121,7 @@ def test_what_does_not_compile_fails(tree: Path, compiler: Compiler) -> None:
     assert outcome.verdict is Verdict.FAILED
     assert outcome.evidence == ("moe/gemm.hip for gfx1100: error: no such thing",)
     assert (outcome.figures["compiled"], outcome.figures["not compiled"]) == (2, 1)
+    assert outcome.figures["moe/gemm.hip for gfx1100, failed"] == 1
 
 
 def test_a_kernel_that_got_worse_fails(tree: Path, compiler: Compiler) -> None:

@@ -30,7 +30,11 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
 
 
 def said(reader: int) -> str:
-    return os.read(reader, 1 << 16).decode() if select.select([reader], [], [], 0.1)[0] else ""
+    """Return what has been written; a terminal passes it on when it comes to it."""
+    text = b""
+    while select.select([reader], [], [], 0.3)[0]:
+        text += os.read(reader, 1 << 16)
+    return text.decode()
 
 
 def test_nothing_is_said_of_what_is_quick(terminal: tuple[int, TextIO]) -> None:

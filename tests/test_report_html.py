@@ -143,8 +143,13 @@ def test_a_verification_is_shown_step_by_step() -> None:
     section = page[page.index('<section id="proof"') : page.index('<section id="places"')]
     assert "3 min 15 s" in section
     assert "mend &lt;it&gt;" in section
+    assert "<b>618</b> files" in section
     steps = re.findall(r'<li class="verdict-([\w-]+)">\s*<p><b>(\w+)</b>', section)
     assert steps == [("passed", "format"), ("failed", "check"), ("not-taken", "device")]
+    assert re.findall(r'<tr><th scope="row">(\S+)</th>(.*)</tr>', section) == [
+        ("affine.hip", '<td class="clean">12</td><td class="spilling">12, 3 spill</td>'),
+        ("moe/gemm.hip", '<td class="absent"></td><td class="failed">does not compile</td>'),
+    ]
     # A complaint leads to its place, where the report has it.
     assert section.count(f'href="#{EVERY_KIND[0].id}"') == 1
     assert "PK302-ffffffff" not in section

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from verify_support import (
     install_cargo,
     make_ported,
     make_tree,
+    only,
     script,
     stand_in,
     step,
@@ -215,11 +217,6 @@ def test_exit_codes_of_steps_are_their_own() -> None:
     codes = [step.code for step in STEPS]
     assert len(set(codes)) == len(codes)
     assert all(40 <= code < 49 for code in codes)
-
-
-def only(*names: str) -> list[str]:
-    """Return the options for these steps alone."""
-    return [word for name in names for word in ("--only", name)]
 
 
 # --- the command -------------------------------------------------------------------------------
@@ -439,6 +436,62 @@ def test_a_full_disk_that_cargo_meets_is_named(tmp_path: Path, cargo: Path) -> N
     assert evidence[1].startswith("the disk is full (error: failed to write")
 
 
+IN_A_SMALL_DISK = """\
+mount -t tmpfs -o size=40k tmpfs {cache} && head -c 39k /dev/zero > {cache}/full
+exec "$@"
+"""
+
+
+def test_a_full_disk_behind_the_cache(tmp_path: Path, cargo: Path) -> None:
+    candle = make_ported(tmp_path)
+    stand_in(cargo, 'case "$*" in fmt*) test ! -e new.rs || echo "$PWD/new.rs"; exit 1;; esac')
+    add_file(candle, "new.rs", b"")
+    cache = tmp_path / "cache"
+    cache.mkdir(exist_ok=True)
+    inside = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    inside += [IN_A_SMALL_DISK.format(cache=cache), "sh"]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no name space of mounts can be made here")
+    wanted = ["--keep-going", *only("format", "coverage", "check")]
+    done = subprocess.run(
+        [*inside, *PROGRAM, "verify", str(candle), *wanted],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # The baseline does not fit; what was found cannot be remembered, which is no failure.
+    assert done.returncode == 21, done.stderr
+    assert "there is no room for the tree to compare with" in done.stdout
+    assert "not remembered: " in done.stderr
+    assert "FAILED: 2 passed, 1 failed in " in done.stdout
+
+
+def test_two_runs_at_once(tmp_path: Path, cargo: Path) -> None:
+    candle = make_ported(tmp_path)
+    stand_in(cargo, 'sleep 0.3; case "$*" in fmt*) test ! -e x.rs || echo "$PWD/x.rs";; esac')
+    add_file(candle, "x.rs", b"")
+    command = [*PROGRAM, "verify", str(candle), *only("format", "check"), "--keep-going"]
+    runs = [
+        subprocess.Popen(
+            [*command, "--json", str(tmp_path / f"{i}.json")],
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for i in range(3)
+    ]
+    said = [run.communicate(timeout=120)[1] for run in runs]
+    documents = [valid((tmp_path / f"{i}.json").read_text()) for i in range(3)]
+    # The tree has a file that is not formatted, and the baseline lacks it.
+    assert [run.returncode for run in runs] == [40] * 3, said
+    for document in documents:
+        assert document["steps"][0]["evidence"][1:] == ["x.rs"]
+    done = invoke("verify", candle, *only("check"), "--json", "-")
+    assert valid(done.out)["steps"][0]["verdict"] == "passed"
+
+
 # --- a terminal --------------------------------------------------------------------------------
 
 DRIVER = """\
@@ -461,8 +514,8 @@ def test_in_a_terminal_one_line_is_redrawn(tmp_path: Path, cargo: Path) -> None:
     written = done.stdout.decode()
     assert done.returncode == 0, written
     drawn = written.split("\r\x1b[K")
-    assert any(line.startswith("check 0.") and line.endswith("first") for line in drawn), drawn
-    assert any(line.startswith("check 1.") for line in drawn), "the time goes on by itself"
+    times = set(re.findall(r"\r\x1b\[Kcheck ([\d.]+) s Compiling first", written))
+    assert len(times) > 1, "the time goes on by itself"
     assert "Compiling first\r\n" not in written, "what cargo writes is no line of its own"
     assert "passed" in drawn[-1]
 

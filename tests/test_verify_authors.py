@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import LIB, add_file, commit, invoke, make_candle
-from verify_support import install_cargo, make_ported, make_tree
+from verify_support import install_cargo, make_ported, make_tree, script, verify
 
 from portkit.finding import Edit
 from portkit.source import Source
@@ -176,16 +176,47 @@ extern "C" __global__ void affine(float *x) {
 }
 
 
-def test_a_line_of_a_kernel_leads_to_its_rule_and_to_the_cuda_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install_cargo(tmp_path, monkeypatch)
+def make_kernels(tmp_path: Path) -> Path:
+    """Make a ported tree with a kernel."""
     # Of a version whose kernels portkit has not seen, so that it expects nothing of them.
     candle = make_candle(tmp_path / "candle", version="0.11.9", repository=False)
     for path, text in KERNELS.items():
         add_file(candle, path, text.encode())
     commit(candle)
     assert invoke("apply", candle, "--no-format").code == 0
+    return candle
+
+
+HIPCC = """\
+case "$*" in --version) echo "HIP version: 7"; exit 0;; *empty.hip*) exit 0;; esac
+echo "affine.hip:{line}:20: error: no member named '_shfl'" >&2; exit 1"""
+
+
+def test_hipcc_s_complaints_have_their_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cargo = install_cargo(tmp_path, monkeypatch)
+    candle = make_kernels(tmp_path)
+    text = (candle / "candle-rocm-kernels/src/affine.hip").read_text().splitlines()
+    line = next(n for n, words in enumerate(text, 1) if "shfl" in words)
+    hipcc = script(cargo.parent / "hipcc", HIPCC.format(line=line))
+    monkeypatch.setenv("HIPCC", str(hipcc))
+    found = verify(candle, "--only", "kernels", "--arch", "gfx1100")["kernels"]
+    assert found["verdict"] == "failed"
+    (complaint,) = found["diagnostics"]
+    assert complaint["path"] == "candle-rocm-kernels/src/affine.hip"
+    assert (complaint["line"], complaint["rule"][:2]) == (line, "PH")
+    assert complaint["origin"].startswith("candle-kernels/src/affine.cu:5")
+    assert found["evidence"][-1].endswith(
+        f"written by {complaint['site']} for {complaint['origin']}"
+    )
+
+
+def test_a_line_of_a_kernel_leads_to_its_rule_and_to_the_cuda_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_cargo(tmp_path, monkeypatch)
+    candle = make_kernels(tmp_path)
     path = "candle-rocm-kernels/src/affine.hip"
     lines = (candle / path).read_text().splitlines()
     header = lines.index("#include <hip/hip_fp16.h>") + 1

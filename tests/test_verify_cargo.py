@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git
-from cli_support import LIB, add_file, commit, invoke
+from cli_support import LIB, add_file, commit, invoke, make_candle
 from verify_support import (
     artifact,
     binary,
     install_cargo,
     make_ported,
     make_tree,
+    only,
     script,
     stand_in,
     step,
@@ -272,6 +273,18 @@ def test_a_formatter_that_fails_is_no_success(tmp_path: Path, cargo: Path) -> No
     assert "error: bad manifest" in evidence[0]
 
 
+def test_a_clean_tree_needs_nothing_to_compare_with(tmp_path: Path, cargo: Path) -> None:
+    candle = make_candle(tmp_path / "candle", repository=False)
+    assert invoke("apply", candle, "--no-format", "--allow-no-vcs").code == 0
+    found = verify(candle, "--keep-going", *only("format", "check", "lint", "regress"))
+    assert [found[name]["verdict"] for name in ("format", "check", "lint")] == ["passed"] * 3
+    assert found["regress"]["verdict"] == "failed"
+    assert "there is no" in found["regress"]["evidence"][0]
+    again = verify(candle, *only("format", "check"))
+    assert not again["format"]["remembered"]
+    assert again["check"]["remembered"]
+
+
 # --- regress -----------------------------------------------------------------------------------
 
 Behaviour = dict[str, str]
@@ -326,7 +339,7 @@ def test_a_result_that_changes_is_a_regression(tmp_path: Path, cargo: Path) -> N
 def test_a_test_that_is_gone_is_a_regression(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     verdict, evidence = regress(candle, cargo, GOOD, {"tests::names": "ok"})
-    assert (verdict, evidence[2]) == ("failed", f"now: {NAME} tests::slow gone")
+    assert (verdict, evidence[2]) == ("failed", f"now: {NAME} tests::slow none")
 
 
 @pytest.mark.parametrize(("result", "verdict"), [("ok", "passed"), ("FAILED", "failed")])
@@ -378,6 +391,21 @@ def test_one_bad_test_does_not_hide_the_others(
             "1 of 4 tests do not give the same result",
             f"before: {NAME} b ok",
             f"now: {NAME} b {said}",
+        ],
+    )
+
+
+def test_a_process_that_goes_wrong_after_its_tests(tmp_path: Path, cargo: Path) -> None:
+    candle = make_ported(tmp_path)
+    at_the_end = "trap 'kill -SEGV $$' EXIT; echo 'test b ... ok'"
+    found = regress(candle, cargo, {"a": "ok", "b": "ok"}, {"a": "ok", "b": at_the_end})
+    name = f"{NAME} after its tests"
+    assert found == (
+        "failed",
+        [
+            "1 of 2 tests do not give the same result",
+            f"before: {name} none",
+            f"now: {name} crashed (Segmentation fault)",
         ],
     )
 

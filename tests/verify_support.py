@@ -90,6 +90,11 @@ def step(candle: Path, name: str, *options: object) -> tuple[str, list[str]]:
     return found["verdict"], found["evidence"]
 
 
+def only(*names: str) -> list[str]:
+    """Return the options for these steps alone."""
+    return [word for name in names for word in ("--only", name)]
+
+
 def binary(place: Path, behaviour: Mapping[str, str]) -> Path:
     """Write a stand-in for a test binary that knows `--list` and `--exact`, as libtest has them.
 

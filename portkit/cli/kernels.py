@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
+from portkit.cli.options import words
 from portkit.cli.output import deliver, errors, notice, screen, show, show_bytes
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class EngineName(StrEnum):
 
 @command(
     "portkit hipify kernel.cu > kernel.hip",
-    "portkit hipify src -o hip",
+    "portkit hipify csrc -o hip --define USE_ROCM",
     "portkit hipify candle-kernels/src -o hip --profile candle",
     "portkit hipify src -o hip --engine hipify-clang --report hip.json",
 )
@@ -58,6 +59,22 @@ def hipify(
             show_default=False,
         ),
     ] = "",
+    define: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--define",
+            "-D",
+            metavar="MACROS",
+            help="Macros that your build for AMD defines, such as USE_ROCM: what they hide from its"
+            " compiler is not refused.",
+        ),
+    ] = None,
+    undefine: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--undefine", "-U", metavar="MACROS", help="Macros that it does not define, likewise."
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write each place to this file, as JSON."),
@@ -90,6 +107,8 @@ def hipify(
             output,
             engine=Engine(engine),
             profile=profile,
+            define=words(define),
+            undefine=words(undefine),
             skip_unfinished=skip_unfinished,
             overwrite=overwrite,
         )

@@ -90,14 +90,17 @@ def scan(
     is one place; with --kernels each place in its sources is listed too.
     """
     from portkit.finding import Applicability, Status
-    from portkit.report.documents import read_verified
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
 
-    if verified is not None and form is not Form.HTML:
-        raise typer.BadParameter("--verified is for --format html")
-    proof = read_verified(verified) if verified is not None else None
+    proof = None
+    if verified is not None:
+        from portkit.report.documents import read_verified
+
+        if form is not Form.HTML:
+            raise typer.BadParameter("--verified is for --format html")
+        proof = read_verified(verified)
     scanned = _scanned(directory, select, skip, gating, kernels=kernels)
     found = report(scanned, directory.as_posix())
     shown = plain() if output else screen()

@@ -1,7 +1,8 @@
 """Preprocessor conditions that keep code from AMD's compiler.
 
 Only conditions that are decided by the platform alone are judged: ``#ifdef``, ``#ifndef`` and
-``#if defined`` of the macros that a HIP compile defines or never defines.
+``#if defined`` of the macros that a HIP compile defines or never defines, and of those that the
+user says the build for AMD defines.
 """
 
 from __future__ import annotations
@@ -66,30 +67,29 @@ def _rest(source: KernelSource, offset: int) -> str:
 def _value(source: KernelSource, word: str, offset: int) -> bool | None:
     """Return what a condition is on AMD, None when the platform does not decide it."""
     condition = _rest(source, offset)
-    undefined = UNDEFINED | source.undefined
     if word == "#ifdef":
-        return _defined(condition, undefined)
+        return _defined(condition, source)
     if word == "#ifndef":
-        return _not(_defined(condition, undefined))
+        return _not(_defined(condition, source))
     parts = [part.strip(" ()") for part in condition.split("&&")]
-    values = [_atom(part, undefined) for part in parts]
+    values = [_atom(part, source) for part in parts]
     if any(value is False for value in values):
         return False
     return True if values and all(value is True for value in values) else None
 
 
-def _atom(text: str, undefined: frozenset[str]) -> bool | None:
+def _atom(text: str, source: KernelSource) -> bool | None:
     match = re.fullmatch(_ATOM, text + (")" if text.count("(") > text.count(")") else ""))
     if match is None:
         return None
-    value = _defined(match.group(2), undefined)
+    value = _defined(match.group(2), source)
     return _not(value) if match.group(1) else value
 
 
-def _defined(name: str, undefined: frozenset[str]) -> bool | None:
-    if name in DEFINED:
+def _defined(name: str, source: KernelSource) -> bool | None:
+    if name in DEFINED or name in source.defined:
         return True
-    return False if name in undefined else None
+    return False if name in UNDEFINED or name in source.undefined else None
 
 
 def _not(value: bool | None) -> bool | None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.finding import Applicability, Finding, Span, Status
+from portkit.hipify.conditions import excluded_on_amd
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.lexer import KernelSource
 from portkit.hipify.paths import hip_path
@@ -19,7 +21,7 @@ from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from portkit.finding import Edit
 
@@ -86,11 +88,18 @@ def apply_rules(path: str, text: str, profile: KernelProfile = NO_PROFILE) -> st
     return apply_edits(text, _edits(_find(path, text, profile)), path)[0]
 
 
-def own_names(contents: Iterable[bytes]) -> frozenset[str]:
-    """Return the names that look like CUDA's and that the files define as macros or functions."""
-    return frozenset(
+def own_names(files: Mapping[str, bytes]) -> frozenset[str]:
+    """Return what looks like CUDA's and is the tree's own.
+
+    Args:
+        files: the tree, path to content.
+
+    Returns:
+        Names that the files define as macros or functions, and the names of the files themselves.
+    """
+    return frozenset(PurePosixPath(path).name for path in files) | frozenset(
         (match.group(1) or match.group(2)).decode()
-        for content in contents
+        for content in files.values()
         for match in _OWN_DEFINITION.finditer(content)
     )
 
@@ -98,8 +107,18 @@ def own_names(contents: Iterable[bytes]) -> frozenset[str]:
 def _find(
     path: str, text: str, profile: KernelProfile, own: frozenset[str] = frozenset()
 ) -> list[Finding]:
-    source = KernelSource(path, text, profile.undefined, own)
-    return [finding for rule in RULES for finding in rule.find(source)]
+    source = KernelSource(path, text, profile.undefined, own, profile.defined)
+    found = [finding for rule in RULES for finding in rule.find(source)]
+    if not any(finding.applicability is Applicability.MANUAL for finding in found):
+        return found
+    # AMD's compiler never sees what its own macros keep from it, so a person need not either.
+    hidden = excluded_on_amd(source)
+    return [
+        finding
+        for finding in found
+        if finding.applicability is not Applicability.MANUAL
+        or not any(low <= finding.span.start < high for low, high in hidden)
+    ]
 
 
 def apply_edits(text: str, edits: Iterable[Edit], path: str) -> tuple[str, Callable[[int], int]]:

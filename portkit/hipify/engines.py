@@ -37,7 +37,7 @@ from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.hipify.side_by_side import Programs
 
@@ -99,6 +99,7 @@ def translate_with(
     files: Mapping[str, bytes],
     profile: KernelProfile = NO_PROFILE,
     own: frozenset[str] = frozenset(),
+    around: Sequence[Path] = (),
 ) -> list[Translation]:
     """Translate every CUDA source of a tree with another engine and our rules after it.
 
@@ -107,6 +108,7 @@ def translate_with(
         files: the tree, headers of other suffixes included, since sources include them.
         profile: what is known of the codebase; its patches come before the tool.
         own: what ``own_names`` finds in the files.
+        around: folders with headers of the files that are not among them.
 
     Returns:
         The translations, by path. Findings are those of our own engine over the same source, and
@@ -127,7 +129,7 @@ def translate_with(
         def one(path: str, programs: Programs) -> Translation:
             ours = translate(path, files[path], profile, own)
             try:
-                renamed = _run(external, folder, path, programs)
+                renamed = _run(external, folder, path, programs, around)
             except _ToolFailedError as error:
                 return replace(ours, findings=(_failed(external, path, str(error)), *ours.findings))
             text = apply_rules(path, _corrected(path, renamed), profile)
@@ -153,12 +155,14 @@ class _ToolFailedError(Exception):
     """The first line of what went wrong."""
 
 
-def _run(external: ExternalEngine, tree: Path, path: str, programs: Programs) -> str:
+def _run(
+    external: ExternalEngine, tree: Path, path: str, programs: Programs, around: Sequence[Path]
+) -> str:
     """Return the tool's output for a source of the tree."""
     output = tree.parent / f"{path.replace('/', '_')}.out"
     command = [str(external.program), str(tree / path), f"-o={output}"]
     if external.engine is Engine.HIPIFY_CLANG:
-        command += _clang_arguments(external, tree)
+        command += clang_arguments(external, [tree, *around])
     try:
         run = programs.run(command)
     except OSError as error:
@@ -170,12 +174,13 @@ def _run(external: ExternalEngine, tree: Path, path: str, programs: Programs) ->
     return output.read_bytes().decode("latin-1")
 
 
-def _clang_arguments(external: ExternalEngine, tree: Path) -> list[str]:
+def clang_arguments(external: ExternalEngine, folders: Sequence[Path]) -> list[str]:
+    """Return what hipify-clang needs to be told where headers lie in some folders."""
     return [
         f"--cuda-path={external.cuda_home}",
         "--cuda-gpu-arch=sm_89",
         "--default-preprocessor",
-        f"-I{tree}",
+        *(f"-I{folder}" for folder in folders),
         "--",
         "-x",
         "cuda",

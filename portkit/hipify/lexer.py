@@ -59,13 +59,16 @@ class KernelSource:
         path: relative to the folder that is translated, with ``/``.
         text: the whole text, one character a byte.
         undefined: macros that are known to be undefined on AMD, though other files define them.
-        own: names that look like CUDA's and that files of the same tree define.
+        own: names that look like CUDA's and that files of the same tree define, and the names of
+            its files.
+        defined: macros that the build for AMD defines.
     """
 
     path: str
     text: str = field(repr=False)
     undefined: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()
 
     @cached_property
     def _scan(self) -> tuple[list[Token], list[tuple[int, int]], int | None]:

@@ -24,6 +24,7 @@ class KernelProfile:
     Attributes:
         name: such as ``candle``; empty for sources of which nothing is known.
         undefined: macros that are undefined on AMD once the patches are in.
+        defined: macros that the build for AMD defines.
         patches: changes, in order of their code.
         headers: headers that the profile adds: path in the translated tree to text.
         expected: how often each rule and patch finds something, by version of the codebase.
@@ -34,6 +35,7 @@ class KernelProfile:
     patches: tuple[Patch, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    defined: frozenset[str] = frozenset()
 
     def for_version(self, version: str) -> KernelProfile:
         """Return the profile with only the patches that a version of the codebase needs."""
@@ -82,6 +84,7 @@ def load_profile(name: str) -> KernelProfile:
         patches=tuple(sorted(patches, key=lambda patch: patch.code)),
         headers=headers,
         expected=document.get("expected", {}),
+        defined=frozenset(document.get("defined", ())),
     )
 
 

@@ -90,6 +90,8 @@ def hipify(
     *,
     engine: Engine = Engine.PORTKIT,
     profile: str = "",
+    define: Iterable[str] = (),
+    undefine: Iterable[str] = (),
     skip_unfinished: bool = False,
     overwrite: bool = False,
 ) -> HipifyReport:
@@ -100,6 +102,8 @@ def hipify(
         out: where to write the translations and the prelude headers; nothing without it.
         engine: what renames CUDA's names; the rules run in any case.
         profile: the codebase's kernel profile; rules only without it.
+        define: macros that the build for AMD defines: nothing is refused in code that they hide.
+        undefine: macros that it does not define, likewise.
         skip_unfinished: leave out files of which findings remain to be done by hand.
         overwrite: write over files that this stage did not write, or that were changed since.
 
@@ -115,6 +119,11 @@ def hipify(
     """
     external = None if engine is Engine.PORTKIT else find_engine(engine)
     known = load_profile(profile) if profile else NO_PROFILE
+    known = replace(
+        known,
+        defined=known.defined | frozenset(define),
+        undefined=known.undefined | frozenset(undefine),
+    )
     contents: dict[str, bytes] = {}
     refusals = []
     for relative, path in _sources(paths, out):
@@ -123,10 +132,12 @@ def hipify(
         except KernelInputError as error:
             refusals.append(Refusal(relative, str(error)))
     _check_known(known, contents)
-    own = own_names(contents.values())
+    own = own_names(contents)
     translations = [_translate(path, content, known, own) for path, content in contents.items()]
     if external is not None:
-        theirs = {each.path: each for each in translate_with(external, contents, known, own)}
+        around = [path.resolve().parent for path in paths if not path.is_dir()]
+        done = translate_with(external, contents, known, own, around)
+        theirs = {each.path: each for each in done}
         translations = [theirs.get(each.path, each) for each in translations]
     report = HipifyReport(
         engine=engine,

@@ -74,7 +74,7 @@ class Translated:
 
     @cached_property
     def _translations(self) -> tuple[Translation, ...]:
-        own = own_names(self.sources[path] for path in self.targets)
+        own = own_names(self.sources)
         return tuple(
             translate(path, self.sources[path], self.profile, own) for path in self.targets
         )

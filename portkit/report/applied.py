@@ -60,8 +60,11 @@ def _lines(
         text = f"Not formatted, because they were not before, or rustfmt refused: {listed}"
         yield from wrapped(text, terminal.width, "    ")
     yield from _left_to_a_person(report, plan, terminal)
-    then = f"`git diff`, then `portkit verify{where}`" if written else f"`portkit apply{where}`"
-    yield f"Next: {then}."
+    if written:
+        git = "git diff" if report.root == "." else f"git -C {report.root} diff"
+        yield f"Next: `{git}`, then `portkit verify{where}`."
+    else:
+        yield f"Next: `portkit apply{where}`."
 
 
 def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterator[str]:

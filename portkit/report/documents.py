@@ -27,7 +27,16 @@ _SITE: Final = (
     "message",
 )
 _VERIFIED: Final = ("title", "root", "commit", "verdict", "seconds", "sentence")
-_STEP: Final = ("step", "shows", "verdict", "seconds", "remembered", "evidence", "left_out")
+_STEP: Final = (
+    "step",
+    "shows",
+    "verdict",
+    "seconds",
+    "remembered",
+    "evidence",
+    "left_out",
+    "figures",
+)
 _DIAGNOSTIC: Final = ("level", "code", "message", "path", "line", "site", "rule")
 
 

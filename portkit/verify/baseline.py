@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from portkit.cache import cached_folder
-from portkit.errors import ToolError, VerificationError
+from portkit.cache import cache_folder, cached_folder
+from portkit.errors import DiskError, ToolError, VerificationError
 from portkit.fetch.tool import run_tool
 from portkit.verify.content import LOCK, digest
 
 if TYPE_CHECKING:
     import subprocess
+
+_LITTLE: Final = 1 << 20
+"""Bytes; with less room than that, a failure to write is for want of room."""
 
 
 def default_revision(root: Path, added: str) -> str:
@@ -86,7 +90,14 @@ def checked_out(root: Path, tree: str, lock: bytes | None = None) -> Path:
             index = Path(scratch) / "index"
             top = Path(_git(root, "rev-parse", "--show-toplevel"))
             _git(top, "read-tree", tree, index=index)
-            _git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+            try:
+                _git(top, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+            except ToolError:
+                if shutil.disk_usage(folder).free >= _LITTLE:
+                    raise
+                raise DiskError(  # git only says that it could not write
+                    f"there is no room for the tree to compare with in {cache_folder()}: make room"
+                ) from None
         if lock is not None:
             (folder / LOCK).write_bytes(lock)
 

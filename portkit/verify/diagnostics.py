@@ -59,6 +59,8 @@ class Diagnostic:
             text += f" ({self.path}:{self.line}:{self.column})"
         if self.site:
             text += f", written by {self.site} for {self.origin}"
+        elif self.origin:
+            text += f", as in {self.origin}"
         return text
 
 

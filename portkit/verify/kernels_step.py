@@ -11,6 +11,8 @@ from portkit.config import read
 from portkit.errors import VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import compiler_version, find_hipcc
+from portkit.verify.authors import attributed
+from portkit.verify.diagnostics import from_clang
 from portkit.verify.kernels import (
     ARCHS,
     GENERIC_ARCHS,
@@ -64,6 +66,7 @@ def take(tree: Tree) -> Outcome:
         "kernels": sum(len(cell.uses) for cell in found.cells),
         "spilling": sum(bool(u.vgpr_spills or u.sgpr_spills) for c in found.cells for u in c.uses),
         "over budget": len(found.worse),
+        **_cells(found),
     }
     left_out = [f"{arch}, which this hipcc does not know" for arch in unknown]
     evidence = [
@@ -71,7 +74,10 @@ def take(tree: Tree) -> Outcome:
         *(f"{w.source} for {w.arch}: {w.kernel} uses more: {w.message}" for w in found.worse),
     ]
     if evidence:
-        return failed(*evidence, left_out=left_out, figures=figures)
+        said = "\n".join(each.error for each in found.failures)
+        complaints = attributed(tree, from_clang(said, f"{crate.name}/src"))
+        evidence += [str(complaint) for complaint in complaints if complaint.origin]
+        return failed(*evidence, left_out=left_out, figures=figures, diagnostics=complaints)
     return passed(
         f"{figures['compiled']} sources compile with {compiler}",
         *_by_architecture(found, archs, budgets),
@@ -111,6 +117,20 @@ def _compiled(
         tuple(cell for part in parts for cell in part.cells),
         tuple(worse for part in parts for worse in part.worse),
     )
+
+
+def _cells(found: KernelsVerification) -> Mapping[str, int]:
+    """Return the figures of each source on each architecture, of which reports draw a matrix."""
+    figures: dict[str, int] = {}
+    for cell in found.cells:
+        name = f"{cell.compiled.source} for {cell.compiled.arch}"
+        if cell.compiled.output is None:
+            figures[f"{name}, failed"] = 1
+        else:
+            figures[f"{name}, kernels"] = len(cell.uses)
+            spilling = sum(bool(use.vgpr_spills or use.sgpr_spills) for use in cell.uses)
+            figures[f"{name}, spilling"] = spilling
+    return figures
 
 
 def _by_architecture(

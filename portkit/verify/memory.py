@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.cache import read_cached, write_cached
-from portkit.errors import DiskError
+from portkit.errors import DiskError, PortkitError
 from portkit.verify.content import code_digest, digest, files_digest, lock_digest
 from portkit.verify.ladder import Result, Verdict, passed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from portkit.verify.ladder import Step
@@ -40,13 +40,9 @@ class Memory:
 
     def recall(self, step: Step) -> Result | None:
         """Return what an earlier run has found where nothing has changed since."""
-        if step.inputs is None:
-            return None
-        kept = self.load(self._key(step, self._first))
-        try:
-            return None if kept is None else _result(step, kept)
-        except (KeyError, TypeError):
-            return None  # somebody else wrote it
+        key = self._key(step, self._first)
+        kept = self.load(key, "evidence", "left_out", "figures", "seconds") if key else None
+        return None if kept is None else _result(step, kept)
 
     def mark(self, step: Step) -> str:
         """Return the digest of the files as a step begins, for ``keep``."""
@@ -68,7 +64,8 @@ class Memory:
             "figures": dict(result.outcome.figures),
             "seconds": round(result.seconds, 3),
         }
-        self.save(self._key(step, mark), content)
+        if key := self._key(step, mark):
+            self.save(key, content)
 
     def files(self) -> str:
         """Return the digest of the tree's files as they are now."""
@@ -84,14 +81,20 @@ class Memory:
         """
         return digest((files, lock_digest(folder), self._code, *self.tree.toolchain, *parts))
 
-    def load(self, key: str) -> dict[str, Any] | None:
-        """Return what ``save`` kept, with the time in ``found``; None where there is nothing."""
+    def load(self, key: str, *fields: str) -> dict[str, Any] | None:
+        """Return what ``save`` kept, with the time in ``found``; None where there is nothing.
+
+        Args:
+            key: under which it was kept.
+            fields: what it must hold: the entry may be somebody else's.
+        """
         try:
             kept = read_cached(_KIND, f"{key}.json") if self.tree.options.cached else None
             content = json.loads(kept or "null")
         except ValueError:
             return None
-        return content if isinstance(content, dict) else None
+        whole = isinstance(content, dict) and {"found", *fields} <= content.keys()
+        return content if whole else None
 
     def save(self, key: str, content: dict[str, Any]) -> None:
         """Keep something; where it cannot be kept, the run goes on without."""
@@ -102,7 +105,16 @@ class Memory:
             self.tree.say(f"not remembered: {error}")
 
     def _key(self, step: Step, files: str) -> str:
-        inputs: Sequence[str] = step.inputs(self.tree) if step.inputs else ()
+        """Return the key of a step's outcome; empty where it cannot be known.
+
+        A step that compares with the tree before the port may pass where there is none.
+        """
+        if step.inputs is None:
+            return ""
+        try:
+            inputs = step.inputs(self.tree)
+        except PortkitError:
+            return ""
         shard = str(self.tree.options.shard) if step.divisible else ""
         return self.key(self.tree.root, files, step.name, shard, *inputs)
 

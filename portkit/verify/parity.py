@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.parity import unpaired
+from portkit.suppress import is_excepted
 from portkit.verify.ladder import Step, failed, passed
 
 if TYPE_CHECKING:
+    from portkit.parity import Unpaired
+    from portkit.scan import Scan
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
 
 
 def take(tree: Tree) -> Outcome:
     """Compare names in the tree as it stands; the rules have no say."""
-    lost = unpaired(tree.scan)
+    lost = [name for name in unpaired(tree.scan) if not _is_excepted(tree.scan, name)]
     if lost:
         return failed(
             f"{len(lost)} names of CUDA's have no counterpart",
@@ -22,6 +25,17 @@ def take(tree: Tree) -> Outcome:
             figures={"unpaired": len(lost)},
         )
     return passed("each name of CUDA's has its counterpart", figures={"unpaired": 0})
+
+
+def _is_excepted(scan: Scan, name: Unpaired) -> bool:
+    """Whether a person has decided that a name has no counterpart."""
+    source = scan.port.workspace.sources[name.path]
+    return any(
+        is_excepted(f)
+        and source.position(f.span.start)[0] <= name.line <= source.position(f.span.end)[0]
+        for f in scan.findings
+        if f.path == name.path
+    )
 
 
 PARITY: Final = Step("parity", "ROCm has what CUDA has", 42, take)

@@ -77,7 +77,7 @@ def _lines(names: Sequence[str], before: Results, after: Results) -> list[str]:
     for name in names[:_SHOWN]:
         for title, found in (("before", before), ("now", after)):
             results = sorted(result for test, result in found.elements() if test == name)
-            lines.append(f"{title}: {name} {', '.join(results) or 'gone'}")
+            lines.append(f"{title}: {name} {', '.join(results) or 'none'}")
     more = len(names) - _SHOWN
     return [*lines, *([f"and {more} more tests"] if more > 0 else [])]
 
@@ -106,7 +106,7 @@ def _before(tree: Tree) -> Results:
     options = tree.options
     share = (str(options.shard), str(options.test_seconds))
     key = tree.memory.key(tree.root, tree.baseline_tree, "baseline", *tree.tested, *share)
-    kept = tree.memory.load(key)
+    kept = tree.memory.load(key, "results")
     if kept is not None:
         tree.say(f"the results of {tree.commit[:12]} are known from an earlier run")
         return unpacked(kept["results"])

@@ -138,8 +138,8 @@ def tested(
     runner = _Runner(tree, binary, environment or {})
     names = runner.names()
     mine = tree.options.shard.part(names)
-    known = digest([binary.name, *key, *mine, *runner.telling]) if key else ""
-    if known and (kept := tree.memory.load(known)):
+    known = digest([binary.package, binary.name, *key, *mine, *runner.telling]) if key else ""
+    if known and (kept := tree.memory.load(known, "results")):
         tree.say(f"{binary.name}: {len(mine)} tests passed on {kept['found']}, nothing has changed")
         return unpacked(kept["results"])
     found = runner.run(mine)
@@ -230,13 +230,16 @@ class _Runner:
         """Return the results of some of the tests."""
         if not self.binary.harness:
             return Counter((f"{self.binary.name} main", self._alone("main")) for _ in names)
-        results: dict[str, str] = {}
+        found: Results = Counter()
         for start in range(0, len(names), _AT_ONCE):
-            results |= self._together(names[start : start + _AT_ONCE])
-        return Counter((f"{self.binary.name} {name}", results[name]) for name in names)
+            found += self._together(names[start : start + _AT_ONCE])
+        return found
 
-    def _together(self, names: Sequence[str]) -> dict[str, str]:
-        """Run tests in one process, and those that it leaves without a result alone."""
+    def _together(self, names: Sequence[str]) -> Results:
+        """Run tests in one process, and those that it leaves without a result alone.
+
+        A process that goes wrong after the last of them, such as in a destructor, is a result too.
+        """
         done = self._start("--exact", *names)
         wanted = set(names)
         results: dict[str, str] = {}
@@ -246,10 +249,14 @@ class _Runner:
             name = match[1].removesuffix(" - should panic") if match else ""
             if match and name in wanted:
                 results[name] = match[2]
+        whole = len(results) == len(wanted)
         for name in names:
             if name not in results:
                 results[name] = self._alone(name)
-        return results
+        found = Counter((f"{self.binary.name} {name}", results[name]) for name in names)
+        if whole and done.status != 0 and not bad(found):
+            found[f"{self.binary.name} after its tests", _end(done)] += 1
+        return found
 
     def _alone(self, name: str) -> str:
         """Return the result of one test in a process of its own."""

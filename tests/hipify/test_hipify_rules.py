@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from portkit.finding import Applicability
-from portkit.hipify.engine import translate
+from portkit.hipify.engine import own_names, translate
+from portkit.hipify.profile import NO_PROFILE
 from portkit.hipify.rules import RULES, find_rule
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "hipify"
@@ -70,3 +72,32 @@ def test_rules_are_found_by_their_code() -> None:
     assert found is not None
     assert found.name == "warp_sync"
     assert find_rule("PH999") is None
+
+
+def test_a_name_of_another_library_is_said_to_be_its_own() -> None:
+    case = FIXTURES / "unknown_name" / "of_another_library"
+    found = translate("before.cu", (case / "before.cu").read_bytes()).findings
+    messages = [f.message for f in found if f.code == "PH201"]
+    assert messages == [
+        "at::cuda::currentStream belongs to at: see what it is in a build for ROCm",
+        "cuda::device_count: no rule; write the HIP side by hand",
+    ]
+
+
+def test_a_header_of_the_tree_may_have_the_name_of_one_of_cuda_s() -> None:
+    source = b'#include "deep/mma.h"\n#include <mma.h>\n#include "nvml.h"\n'
+    own = own_names({"deep/mma.h": b"", "nvml.h": b""})
+    result = translate("a.cu", source, own=own)
+    assert result.content == (
+        b'#include "hipx.h"\n#include "deep/mma.h"\n#include "hipx_wmma.h"\n#include "nvml.h"\n'
+    )
+    assert all(f.applicability is not Applicability.MANUAL for f in result.findings)
+
+
+def test_what_macros_hide_from_amd_is_not_refused() -> None:
+    source = b'#ifdef MINE\nint x;\n#else\nint cudaNotAnApi; void f() { asm("trap;"); }\n#endif\n'
+    refused = [f.code for f in translate("a.cu", source).findings if f.code.startswith("PH2")]
+    assert refused == ["PH201", "PH203"]
+    mine = replace(NO_PROFILE, defined=frozenset({"MINE"}))
+    found = translate("a.cu", source, mine).findings
+    assert [f.code for f in found] == ["PH101"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ from test_code_object import elf, kernel, pack
 from portkit.errors import VerificationError
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
+from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc
 from portkit.hipify.prelude import prelude_headers
 from portkit.verify.kernels import (
     ARCHS,
@@ -18,8 +21,10 @@ from portkit.verify.kernels import (
     load_budgets,
     matrix_table,
     read_budget,
+    reason_for,
     verify_kernels,
     write_budget,
+    write_matrix,
 )
 
 if TYPE_CHECKING:
@@ -132,10 +137,45 @@ def test_names_of_kernels_come_by_source(crate: Path) -> None:
     assert kernel_names(found, "gfx90a") == {"good": {"k"}, "inner/bad": {"k"}}
 
 
-def test_stored_budgets_are_tables() -> None:
-    for arch, budget in load_budgets("0.11.1").items():
-        assert arch.startswith("gfx")
+def test_no_kernel_of_candle_keeps_vector_registers_in_memory() -> None:
+    budgets = load_budgets("0.11.1")
+    assert {"gfx90a", "gfx1030", "gfx1100"} <= budgets.keys()
+    for arch, budget in budgets.items():
         assert len(budget) > 1000
+        for (source, name), use in budget.items():
+            assert use.vgpr_spills == 0, (arch, source, name)
+            # Scalar ones stand in lanes of vector registers, for a reason that is written down.
+            assert use.sgpr_spills == 0 or reason_for(source, name), (arch, source, name)
+
+
+def test_the_report_of_a_matrix_names_each_kernel_that_spills(crate: Path) -> None:
+    found = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
+    assert write_matrix(found, "1.2.3", "clang 1", "2026-01-02").splitlines() == [
+        "# The compile matrix of 1.2.3",
+        "",
+        "Made by `make kernels` on 2026-01-02 with clang 1, with the flags of the emitted build "
+        "script.",
+        "",
+        "| source | gfx90a |",
+        "| --- | --- |",
+        "| good.hip | 1 kernels, 1 spill |",
+        "| compiled | 1 of 1 |",
+        "",
+        "## Kernels that spill",
+        "",
+        "Vector registers that are kept in memory, and scalar ones that are kept in lanes of",
+        "vector registers.",
+        "",
+        "| source | kernel | architecture | vector | scalar | why |",
+        "| --- | --- | --- | ---: | ---: | --- |",
+        "| good.hip | `k` | gfx90a | 2 | 0 | **not known** |",
+    ]
+
+
+def test_a_matrix_without_spills_says_so(crate: Path) -> None:
+    (crate / "object").write_bytes(elf((32, pack({"amdhsa.kernels": [kernel("k")]}))))
+    found = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
+    assert write_matrix(found, "1.2.3", "clang 1", "2026-01-02").endswith("\nNone.\n")
 
 
 USES = {
@@ -177,3 +217,40 @@ def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, he
     found = verify_kernels(tmp_path, [*ARCHS, *GENERIC_ARCHS])
     assert [each.error for each in found.failures] == []
     assert all([use.name for use in cell.uses] == ["k"] for cell in found.cells)
+
+
+MATRIX_CORES = {
+    "gfx90a": "v_mfma_",
+    "gfx942": "v_mfma_",
+    "gfx9-4-generic": "v_mfma_",
+    "gfx1030": None,
+    "gfx10-3-generic": None,
+    **dict.fromkeys(("gfx1100", "gfx1151", "gfx11-generic"), "v_wmma_"),
+    **dict.fromkeys(("gfx1200", "gfx1201", "gfx12-generic"), "v_wmma_"),
+}
+
+
+@pytest.mark.real
+@pytest.mark.hipcc
+@pytest.mark.parametrize("arch", [*ARCHS, *GENERIC_ARCHS])
+def test_matrix_cores_work_where_there_are_some_and_fp8_is_converted_in_software(
+    tmp_path: Path, arch: str
+) -> None:
+    for name, text in prelude_headers().items():
+        (tmp_path / name).write_text(text)
+    made = {}
+    for header in ("hipx_wmma.h", "hipx_fp8.h"):
+        (tmp_path / "use.hip").write_text(
+            f'#include "{header}"\nextern "C" __global__ void k(float *y, __half *h, '
+            f"__hip_bfloat16 *b, unsigned short *u) {{ {USES[header]} }}\n"
+        )
+        command = [find_hipcc(), "-S", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", "use.hip"]
+        run = subprocess.run(
+            [*command, "-o", "-"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        made[header] = run.stdout
+    used = {name for name in ("v_mfma_", "v_wmma_") if name in made["hipx_wmma.h"]}
+    assert used == {MATRIX_CORES[arch]} - {None}
+    # The instructions of gfx942 are for another encoding than CUDA's.
+    assert "s_endpgm" in made["hipx_fp8.h"]
+    assert not re.search(r"v_cvt_\w*(fp8|bf8)", made["hipx_fp8.h"])

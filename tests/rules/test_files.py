@@ -6,6 +6,7 @@ import pytest
 from harness import Case, FixtureSuite, Run, runs
 
 from portkit.explain import pages
+from portkit.files import may_declare
 
 NAMES = {page.name: page.code for page in pages()}
 FILES = ["copied_file", "kept_file", "override", "page_section", "guard", "repair"]
@@ -58,3 +59,10 @@ def test_a_bug_upstream_is_to_be_reviewed() -> None:
     assert said_of("repair", "a_bug_that_the_copy_does_not_carry_on") == [
         ("review", "none", "first")
     ]
+
+
+def test_long_comments_behind_an_attribute_are_read_once() -> None:
+    # A pattern that backtracks would try each way to part the lines: 2 to the power of 200.
+    comment = b"#[allow(unused)]\n" + b"// one line of many\n" * 200
+    assert not may_declare(comment + b"fn f() {}\nmod g;\n")
+    assert may_declare(comment + b"pub(crate) mod g;\n")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.tokens import SourceError, split, without_extents
+from portkit.device.hipcc.tokens import SourceError, parts, split, without_extents
 from portkit.device.hipcc.words import BOUNDS, KERNEL
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class _Parameter:
 
     Attributes:
         text: without a default.
-        name: empty where it has none.
+        name: its own, or one that it gets.
         packed: whether it stands for several.
     """
 
@@ -170,16 +170,19 @@ def _first_argument(source: Source, bounds: int) -> str:
 
 
 def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parameter]:
+    """Return a kernel's parameters; those without a name get one."""
     parameters = []
-    for part in split(source.tokens[opening + 1 : closing]):
-        tokens = part[: part.index("=")] if "=" in part else part
+    for first, end in parts(source.tokens, opening + 1, closing):
+        tokens = source.tokens[first:end]
         if tokens == ["void"]:
             continue
-        parameters.append(_Parameter(" ".join(tokens), _declared(tokens), "..." in tokens))
-        if not parameters[-1].name:
-            raise SourceError(
-                f"{source.place(opening)}: a kernel's parameter without a name: {' '.join(tokens)}"
-            )
+        if "=" in tokens:
+            tokens = tokens[: tokens.index("=")]
+        name = _declared(tokens)
+        if not name:
+            name = f"hipcpu_argument_{len(parameters)}"
+            source.insert(first + len(tokens) - 1, f" {name}", after=True)
+        parameters.append(_Parameter(" ".join(tokens), name, "..." in tokens))
     return parameters
 
 

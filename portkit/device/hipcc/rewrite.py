@@ -9,6 +9,7 @@ from portkit.device.hipcc.kernels import rewrite_kernels
 from portkit.device.hipcc.launches import rewrite_launches
 from portkit.device.hipcc.shared import rewrite_shared
 from portkit.device.hipcc.tokens import Source
+from portkit.device.hipcc.variables import rewrite_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ def rewrite(preprocessed: str, *, device: bool) -> Rewritten:
     """
     source = Source(preprocessed)
     kernels = rewrite_kernels(source, device=device)
+    rewrite_variables(source, device=device)
     rewrite_shared(source)
     rewrite_launches(source)
     rewrite_dialect(source)

@@ -151,18 +151,24 @@ class Source:
 
 def split(tokens: list[str], separator: str = ",") -> list[list[str]]:
     """Split tokens at the separators that are in no bracket, angle brackets included."""
-    parts: list[list[str]] = [[]]
+    return [tokens[first:end] for first, end in parts(tokens, 0, len(tokens), separator)]
+
+
+def parts(tokens: list[str], first: int, end: int, separator: str = ",") -> list[tuple[int, int]]:
+    """Return where the parts of ``tokens[first:end]`` between separators begin and end."""
+    found: list[tuple[int, int]] = []
     depth = 0
-    for token in tokens:
+    begin = first
+    for index in range(first, end):
+        token = tokens[index]
         if token in CLOSING or token == "<":
             depth += 1
         elif token in OPENING or token == ">":
             depth -= 1
-        if token == separator and depth == 0:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return [part for part in parts if part]
+        elif token == separator and depth == 0:
+            found.append((begin, index))
+            begin = index + 1
+    return [(b, e) for b, e in [*found, (begin, end)] if b < e]
 
 
 def without_extents(declaration: list[str]) -> list[str]:

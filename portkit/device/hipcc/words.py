@@ -7,6 +7,9 @@ from typing import Final
 KERNEL: Final = "__hipcpu_kernel__"
 """Stands for ``__global__``."""
 
+DEVICE: Final = "__hipcpu_device__"
+"""Stands for ``__device__``, ``__constant__`` and ``__managed__``."""
+
 SHARED: Final = "__hipcpu_shared__"
 """Stands for ``__shared__``."""
 

@@ -13,6 +13,8 @@ Source: HIPIFY, src/CUDA2HIP.cpp; the table's own entries name theirs.
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.finding import Edit
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 CODE = "PH102"
 
+# Each part of CUB has its counterpart under the same name (hipCUB, include/hipcub).
+_CUB = re.compile(r"cub/(?!cub\.cuh)(.+)\.cuh")
+
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each include that changes."""
@@ -38,7 +43,12 @@ def find(source: KernelSource) -> Iterator[Finding]:
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
         mapping = table.get(name)
-        if mapping is not None and mapping.kind == "header":
+        # A header beside the source may have the name of one of CUDA's.
+        own = token.text[quote] == '"' and PurePosixPath(name).name in source.own
+        part_of_cub = _CUB.fullmatch(name)
+        if part_of_cub and not own:
+            new = f"<hipcub/{part_of_cub[1]}.hpp>"
+        elif mapping is not None and mapping.kind == "header" and not own:
             ours = mapping.hip.startswith("hipx")
             new = f'"{source.to_root}{mapping.hip}"' if ours else f"<{mapping.hip}>"
         elif token.text[quote] == '"' and hip_path(name) != name:

@@ -3,9 +3,11 @@
 The compiler would report it too, but as an undeclared name and only in code that is compiled for
 that target. Names that the source itself declares or defines as macros are its own.
 
-Example: ``cudaFooBar(x)`` stays and is reported, with names of the API table that are like it.
+Example: ``cudaFooBar(x)`` stays and is reported.
 
-What to do: ``portkit map NAME`` shows what is known; else write the HIP side by hand.
+What to do: ``portkit map NAME`` shows what is known and which names are like it; else write the
+HIP side by hand. What another library has in a namespace of its own, such as PyTorch in
+``at::cuda``, is a question to that library's ROCm build.
 
 Source: the API table.
 """
@@ -85,11 +87,8 @@ def _foreign_namespace(source: KernelSource, uses: list[int]) -> Iterator[Findin
             and not source.is_token(index - 2, "thrust")
         ):
             name = f"cuda::{source.tokens[index + 2].text}"
-            yield refused(
-                source,
-                CODE,
-                index,
-                index + 2,
-                construct="CUDA name",
-                message=f"{name}: no rule; write the HIP side by hand",
-            )
+            message = f"{name}: no rule; write the HIP side by hand"
+            if source.is_token(index - 1, "::") and source.tokens[index - 2].kind == "name":
+                owner = source.tokens[index - 2].text
+                message = f"{owner}::{name} belongs to {owner}: see what it is in a build for ROCm"
+            yield refused(source, CODE, index, index + 2, construct="CUDA name", message=message)

@@ -16,6 +16,7 @@ from portkit import __version__
 from portkit.explain import every_page
 from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
+from portkit.report.html.matrix import matrix, plain_figures
 from portkit.report.model import State
 from portkit.report.scan_json import document, summary
 from portkit.report.verified import duration
@@ -70,6 +71,8 @@ def html(
     environment.filters["hours"] = hours
     environment.filters["prose"] = _prose
     environment.filters["duration"] = duration
+    environment.filters["matrix"] = matrix
+    environment.filters["plain_figures"] = plain_figures
     template = environment.get_template("page.html.j2")
     counts = Counter(site.state for site in report.sites)
     by_crate = report.by_crate()

@@ -25,6 +25,7 @@ struct Thread {
   unsigned shared_count;
   void **shared;  // where the variables in shared memory lie, by their numbers; null: nowhere yet
   void *dynamic_shared;
+  void *runner;  // the runtime's own; null while no kernel runs
 };
 
 // A kernel as the code object describes it.

@@ -10,9 +10,9 @@
 #include "abi.h"
 
 #define __host__
-#define __device__
-#define __constant__
-#define __managed__
+#define __device__ __hipcpu_device__
+#define __constant__ __hipcpu_device__
+#define __managed__ __hipcpu_device__
 #define __global__ __hipcpu_kernel__
 #define __shared__ __hipcpu_shared__
 #define __launch_bounds__(...) __hipcpu_bounds__(__VA_ARGS__)

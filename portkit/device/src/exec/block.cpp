@@ -13,8 +13,6 @@ namespace hipcpu {
 
 namespace {
 
-thread_local BlockRunner *running = nullptr;
-
 // Fresh shared memory holds what an earlier kernel left: not zeros, and not a number.
 constexpr int garbage = 0xff;
 
@@ -37,19 +35,21 @@ unsigned take_lowest(uint64_t &mask) {
 
 // Fibers outlive the host thread that made them, and a compiler may keep the address of a
 // thread-local variable while a fiber waits: so it is only taken where no switch is near.
-__attribute__((noinline)) BlockRunner *current_runner() { return running; }
+__attribute__((noinline)) BlockRunner *current_runner() {
+  return static_cast<BlockRunner *>(hipcpu_thread.runner);
+}
 
 BlockRunner::BlockRunner()
     : dynamic_shared_(shared_limit + shared_align), static_shared_(shared_limit + shared_align) {}
 
 void BlockRunner::begin(const Launch &launch) {
-  running = this;
   launch_ = &launch;
   threads_ = launch.threads_per_block();
   waves_ = (threads_ + launch.wavefront - 1) / launch.wavefront;
   if (wave_state_.size() < waves_) wave_state_.resize(waves_);
   if (holder_.size() < threads_) {
     holder_.resize(threads_);
+    sites_.resize(threads_);
     requests_.resize(threads_);
   }
   const Index &shape = launch.block;
@@ -72,11 +72,12 @@ void BlockRunner::begin(const Launch &launch) {
   thread.dynamic_shared = aligned(dynamic_shared_);
   thread.shared = shared_.data();
   thread.shared_count = static_cast<unsigned>(shared_.size());
+  thread.runner = this;
 }
 
 void BlockRunner::end() {
+  hipcpu_thread.runner = nullptr;
   launch_ = nullptr;
-  running = nullptr;
 }
 
 void BlockRunner::run(uint64_t block) {
@@ -112,7 +113,6 @@ void BlockRunner::carry() {
 __attribute__((noinline)) void BlockRunner::start_chosen() {
   enter(chosen_);
   launch_->kernel->call(launch_->arguments);
-  if (fiber_->overflown()) hipcpu_trap("it needs more private memory than the 256 KiB there are");
 }
 
 // After the end of a thread: this fiber is free for another. Returns when there is one to start.
@@ -177,7 +177,7 @@ Fiber &BlockRunner::free_fiber() {
 void BlockRunner::barrier(const void *site) {
   const unsigned lanes = launch_->wavefront;
   const auto thread = static_cast<unsigned>(chosen_);
-  requests_[thread].site = site;
+  sites_[thread] = site;
   wave_state_[thread / lanes].barrier |= uint64_t{1} << thread % lanes;
   wait();
 }
@@ -185,20 +185,20 @@ void BlockRunner::barrier(const void *site) {
 // Lets all threads that wait at the barrier go on. Returns whether there are any.
 bool BlockRunner::release_barrier() {
   const unsigned lanes = launch_->wavefront;
-  const Request *any = nullptr;
+  const void *any = nullptr;
   bool differ = false;
   for (unsigned w = 0; w < waves_; ++w) {
     Wave &wave = wave_state_[w];
     for (uint64_t waiting = wave.barrier; waiting != 0;) {
-      const Request &request = requests_[w * lanes + take_lowest(waiting)];
-      differ |= any != nullptr && any->site != request.site;
-      any = &request;
+      const void *site = sites_[w * lanes + take_lowest(waiting)];
+      differ |= any != nullptr && any != site;
+      any = site;
     }
     wave.ready = wave.barrier;
     wave.barrier = 0;
   }
   if (differ) {
-    report(Finding::divergent_barrier, any->site, nullptr,
+    report(Finding::divergent_barrier, any, nullptr,
            "threads of one block wait at different barriers");
   }
   return any != nullptr;
@@ -209,26 +209,27 @@ bool BlockRunner::release_barrier() {
 uint64_t BlockRunner::shuffle(uint64_t value, unsigned source, const void *site,
                               const void *frame) {
   const int thread = chosen_;
-  request({Operation::shuffle, false, source, value, nullptr, nullptr, site, 0}, frame);
+  request({Operation::shuffle, false, source, value, nullptr, nullptr}, site, frame);
   return requests_[thread].value;
 }
 
 uint64_t BlockRunner::ballot(bool predicate, const void *site, const void *frame) {
   const int thread = chosen_;
-  request({Operation::ballot, false, 0, predicate, nullptr, nullptr, site, 0}, frame);
+  request({Operation::ballot, false, 0, predicate, nullptr, nullptr}, site, frame);
   return requests_[thread].value;
 }
 
 void BlockRunner::collective(Together together, void *brought, bool whole, const void *site,
                              const void *frame) {
-  request({Operation::collective, whole, 0, 0, together, brought, site, 0}, frame);
+  request({Operation::collective, whole, 0, 0, together, brought}, site, frame);
 }
 
-void BlockRunner::request(const Request &request, const void *frame) {
+void BlockRunner::request(const Request &request, const void *site, const void *frame) {
   const unsigned lanes = launch_->wavefront;
   const auto thread = static_cast<unsigned>(chosen_);
   requests_[thread] = request;
   requests_[thread].depth = fiber_->depth(frame);
+  sites_[thread] = site;
   wave_state_[thread / lanes].together |= uint64_t{1} << thread % lanes;
   wait();
 }
@@ -255,16 +256,16 @@ void BlockRunner::answer(Wave &wave, unsigned first) {
 // groups; a GPU runs the branches before the lanes meet again, so the group that is deepest in
 // calls, then that which is first in the code, is ahead of where the others wait.
 uint64_t BlockRunner::group_of(const Wave &wave, unsigned first) const {
-  const Request *ahead = &requests_[first + __builtin_ctzll(wave.together)];
+  unsigned ahead = first + static_cast<unsigned>(__builtin_ctzll(wave.together));
   uint64_t group = 0;
   for (uint64_t waiting = wave.together; waiting != 0;) {
     const unsigned lane = take_lowest(waiting);
-    const Request &request = requests_[first + lane];
-    if (request.site == ahead->site) {
+    const unsigned thread = first + lane;
+    const size_t depth = requests_[thread].depth, ahead_depth = requests_[ahead].depth;
+    if (sites_[thread] == sites_[ahead]) {
       group |= uint64_t{1} << lane;
-    } else if (request.depth != ahead->depth ? request.depth > ahead->depth
-                                             : request.site < ahead->site) {
-      ahead = &request;
+    } else if (depth != ahead_depth ? depth > ahead_depth : sites_[thread] < sites_[ahead]) {
+      ahead = thread;
       group = uint64_t{1} << lane;
     }
   }
@@ -283,7 +284,7 @@ void BlockRunner::answer_shuffles(uint64_t group, unsigned first) {
     if (request.source < lanes_limit && (group >> request.source & 1) != 0) {
       request.value = brought[request.source];
     } else {
-      report(Finding::inactive_lane, request.site, &index_[first + lane],
+      report(Finding::inactive_lane, sites_[first + lane], &index_[first + lane],
              "a shuffle reads lane " + std::to_string(request.source) + ", which takes no part");
       request.value = 0;
     }
@@ -305,9 +306,10 @@ void BlockRunner::answer_collectives(uint64_t group, unsigned first) {
     const unsigned lane = take_lowest(rest);
     brought[lane] = requests_[first + lane].brought;
   }
-  const Request &request = requests_[first + __builtin_ctzll(group)];
+  const unsigned leader = first + static_cast<unsigned>(__builtin_ctzll(group));
+  const Request &request = requests_[leader];
   if (request.whole && group != lowest(launch_->wavefront)) {
-    report(Finding::inactive_lane, request.site, &index_[first + __builtin_ctzll(group)],
+    report(Finding::inactive_lane, sites_[leader], &index_[leader],
            "a matrix instruction is reached by " + std::to_string(__builtin_popcountll(group)) +
                " of the " + std::to_string(launch_->wavefront) + " lanes of the wavefront");
   }

@@ -51,8 +51,7 @@ class BlockRunner {
     uint64_t value;
     Together together;
     void *brought;
-    const void *site;  // where in the code object it waits
-    size_t depth;      // of its stack
+    size_t depth = 0;  // of its stack
   };
 
   static void carry();
@@ -62,7 +61,7 @@ class BlockRunner {
   void enter(int thread);
   int pick();
   bool release_barrier();
-  void request(const Request &request, const void *frame);
+  void request(const Request &request, const void *site, const void *frame);
   void answer(Wave &wave, unsigned first);
   uint64_t group_of(const Wave &wave, unsigned first) const;
   void answer_shuffles(uint64_t group, unsigned first);
@@ -79,7 +78,8 @@ class BlockRunner {
   std::vector<Wave> wave_state_;
   std::vector<Index> index_;        // of each thread
   std::vector<Fiber *> holder_;     // of each waiting thread
-  std::vector<Request> requests_;   // of each waiting thread
+  std::vector<const void *> sites_; // where in the code object each waiting thread waits
+  std::vector<Request> requests_;   // of each waiting thread that does not wait at the barrier
   Index indexed_for_{0, 0, 0};
 
   Fiber host_;

@@ -70,6 +70,9 @@ void on_fault(int number, siginfo_t *info, void *context) {
     hand_on(number, info, context, before_fault);
     return;
   }
+  if (Fiber::is_below_a_stack(info->si_addr)) {
+    hipcpu_trap("a thread needs more private memory than there is");
+  }
   char address[32];
   snprintf(address, sizeof address, "%p", info->si_addr);
   report(Finding::out_of_bounds, site(context), nullptr,

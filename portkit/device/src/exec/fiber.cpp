@@ -1,7 +1,10 @@
 #include "fiber.h"
 
 #include <atomic>
+#include <iterator>
+#include <mutex>
 #include <new>
+#include <set>
 
 #include <sys/mman.h>
 
@@ -16,12 +19,17 @@ namespace hipcpu {
 namespace {
 
 constexpr size_t stack_size = size_t{256} << 10;
-constexpr uint64_t canary = 0x5afe57ac5afe57ac;
+constexpr size_t guard_size = 4096;
 
 // Stacks begin at different places of a page, or else what is used most of each would compete for
 // the same lines of the cache.
 constexpr size_t colours = 32, colour_size = 128;
 std::atomic<size_t> made{0};
+
+// The pages below stacks that must not be reached. Processes have a limited number of those: where
+// there are too many, the last stacks have none.
+std::mutex guards_mutex;
+std::set<const char *> guards;
 
 }  // namespace
 
@@ -69,7 +77,7 @@ void Fiber::switch_to(Fiber &to) { hipcpu_switch(&context_, to.context_); }
 
 static void *first_context(char *stack, char *end, void (*entry)()) {
   // At the far end, which is free until the first switch at least.
-  auto *context = new (stack + 64) ucontext_t;
+  auto *context = new (stack + guard_size) ucontext_t;
   getcontext(context);
   context->uc_stack.ss_sp = stack;
   context->uc_stack.ss_size = static_cast<size_t>(end - stack);
@@ -92,20 +100,29 @@ Fiber::Fiber(void (*entry)()) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stack_ = static_cast<char *>(memory);
   top_ = stack_ + stack_size - made++ % colours * colour_size;
-  *reinterpret_cast<uint64_t *>(stack_) = canary;
   context_ = first_context(stack_, top_, entry);
+  if (mprotect(stack_, guard_size, PROT_NONE) == 0) {
+    std::lock_guard<std::mutex> lock(guards_mutex);
+    guards.insert(stack_);
+  }
 }
 
 Fiber::~Fiber() {
-  if (stack_ != nullptr) munmap(stack_, stack_size);
+  if (stack_ == nullptr) return;
+  std::lock_guard<std::mutex> lock(guards_mutex);
+  guards.erase(stack_);
+  munmap(stack_, stack_size);
 }
 
 size_t Fiber::depth(const void *frame) const {
   return static_cast<size_t>(top_ - static_cast<const char *>(frame));
 }
 
-bool Fiber::overflown() const {
-  return stack_ != nullptr && *reinterpret_cast<const uint64_t *>(stack_) != canary;
+bool Fiber::is_below_a_stack(const void *address) {
+  std::lock_guard<std::mutex> lock(guards_mutex);
+  const auto *at = static_cast<const char *>(address);
+  const auto after = guards.upper_bound(at);
+  return after != guards.begin() && at < *std::prev(after) + guard_size;
 }
 
 }  // namespace hipcpu

@@ -22,8 +22,8 @@ class Fiber {
   // How much of the stack lies above a frame.
   size_t depth(const void *frame) const;
 
-  // Whether a kernel has used more private memory than there is.
-  bool overflown() const;
+  // Whether an address is where a stack has no room any more.
+  static bool is_below_a_stack(const void *address);
 
  private:
   void *context_ = nullptr;  // where it was left

@@ -1,6 +1,7 @@
 #include "source_line.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,9 +22,9 @@ std::string seen_from_outside(const std::string &path) {
 
 std::string source_line(const void *address) {
   Dl_info info;
-  if (dladdr(address, &info) == 0) return "";
-  const auto offset =
-      reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(info.dli_fbase) - 1;
+  link_map *map = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) == 0) return "";
+  const auto offset = reinterpret_cast<uintptr_t>(address) - map->l_addr - 1;
   char command[512];
   snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%lx 2>/dev/null",
            seen_from_outside(info.dli_fname).c_str(), static_cast<unsigned long>(offset));

@@ -1,0 +1,60 @@
+"""A header of CUDA's, or of a library of NVIDIA's, that no rule translates.
+
+HIP has none of that name. CUTLASS and CuTe are made of NVIDIA's instructions; cuDNN, NVTX, NVML and
+parts of libcu++ have counterparts of another shape, or none.
+
+Example: ``#include <cutlass/cutlass.h>`` stays and is reported.
+
+What to do: keep the include from AMD with ``#if !defined(__HIP_PLATFORM_AMD__)`` and write what it
+was for by hand: AMD's counterpart of CUTLASS is Composable Kernel, of cuDNN MIOpen, of NVTX rocTX,
+of NVML AMD SMI.
+
+Limits: a header in quotes that lies in the tree is the tree's own.
+
+Source: the ROCm documentation, "ROCm libraries"; HIPIFY, src/CUDA2HIP.cpp.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit.hipify import api_table
+from portkit.hipify.rules._common import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.finding import Finding
+    from portkit.hipify.lexer import KernelSource
+
+CODE = "PH209"
+
+_SUSPECT = re.compile(
+    r"(cuda|cutlass|cute|cooperative_groups|nvtx3)/.*"
+    r"|cub/.*\.h"
+    r"|cu(da|blas|rand|dnn|fft|sparse|solver|file|pti|tensor|Complex)\w*\.h"
+    r"|nv(ml|rtc|ToolsExt|JitLink|jpeg|shmem|Fatbin)\w*\.h"
+)
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each include of such a header."""
+    table = api_table.corrections()
+    for index, token in enumerate(source.tokens):
+        if token.kind != "include":
+            continue
+        quote = max(token.text.find('"'), token.text.find("<"))
+        name = token.text[quote + 1 : -1]
+        own = token.text[quote] == '"' and PurePosixPath(name).name in source.own
+        if own or name in table or _SUSPECT.fullmatch(name) is None:
+            continue
+        yield refused(
+            source,
+            CODE,
+            index,
+            index,
+            construct="include",
+            message=f"{name}: HIP has no such header; write by hand what it is for",
+        )
