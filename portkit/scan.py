@@ -107,11 +107,11 @@ def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
     paths = team.share(teaching, lambda path: len(port.workspace.sources[path].data))
     learnt = [(path, _device_macros(port, path), files.declared(port, path)) for path in paths]
     # Teaching files are parsed by now; what is left to do with them is not shared evenly.
-    left = {path: _weight(port, path, parsed=True) for path in teaching}
-    mine = sum(left[path] for path in paths)
-    theirs = sum(left.values()) - mine
+    to_do = {path: _weight(port, path, parsed=True) for path in teaching}
+    mine = sum(to_do[path] for path in paths)
+    theirs = sum(to_do.values()) - mine
     first_has = _translating(port) + (mine - theirs if team.first else theirs - mine)
-    others = sorted(port.workspace.sources.keys() - left.keys())
+    others = sorted(port.workspace.sources.keys() - to_do.keys())
     paths += team.share(others, partial(_weight, port), first_has)
     gathered = sorted(
         (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]

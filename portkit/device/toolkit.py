@@ -180,8 +180,8 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(compile_one, jobs))
     for library in LIBRARIES:
-        made = [str(o) for s, o in jobs if o.name.startswith(f"{library.name}-")]
-        _link(root, cxx, library, made)
+        own = [str(made) for _, made in jobs if made.name.startswith(f"{library.name}-")]
+        _link(root, cxx, library, own)
     shutil.rmtree(objects)
 
 

@@ -244,7 +244,8 @@ def test_matrix_cores_work_where_there_are_some_and_fp8_is_converted_in_software
             f'#include "{header}"\nextern "C" __global__ void k(float *y, __half *h, '
             f"__hip_bfloat16 *b, unsigned short *u) {{ {USES[header]} }}\n"
         )
-        command = [find_hipcc(), "-S", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", "use.hip"]
+        command = [str(find_hipcc()), "-S", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}"]
+        command.append("use.hip")
         run = subprocess.run(
             [*command, "-o", "-"], cwd=tmp_path, capture_output=True, text=True, check=True
         )

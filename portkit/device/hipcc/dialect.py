@@ -29,8 +29,9 @@ def rewrite_dialect(source: Source) -> None:
 
 
 def _vector(source: Source, index: int) -> None:
-    """Put a class in place of an element's type and the attribute: g++ forgets ``vector_size`` of a
-    size that a template's argument tells.
+    """Put a class in place of an element's type and the attribute.
+
+    g++ forgets ``vector_size`` of a size that a template's argument tells.
     """
     count = " ".join(source.tokens[index + 2 : source.closing(index + 1)])
     begin = index

@@ -171,7 +171,7 @@ def _first_argument(source: Source, bounds: int) -> str:
 
 def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parameter]:
     """Return a kernel's parameters; those without a name get one."""
-    parameters = []
+    parameters: list[_Parameter] = []
     for first, end in parts(source.tokens, opening + 1, closing):
         tokens = source.tokens[first:end]
         if tokens == ["void"]:

@@ -1,0 +1,69 @@
+"""HIP programs on the CPU device: each checks what the HIP programming guide says."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from device_support import PRELUDE, PROGRAMS, WAVES, assert_all_hold, build, hipcc, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MATRIX_ARCHS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
+LEAST = {"execution": 30, "host": 65, "numbers": 30}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Every program, compiled."""
+    folder = tmp_path_factory.mktemp("programs")
+    with ThreadPoolExecutor() as pool:
+        made = {name: pool.submit(build, PROGRAMS / f"{name}.hip", folder / name) for name in LEAST}
+        return {name: each.result() for name, each in made.items()}
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A module that is loaded by name."""
+    output = tmp_path_factory.mktemp("module") / "module.hsaco"
+    archs = [f"--offload-arch={arch}" for arch in WAVES.values()]
+    done = hipcc("--genco", *archs, PROGRAMS / "module.hip", "-o", output)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.mark.parametrize("arch", WAVES.values())
+def test_execution_model(programs: dict[str, Path], arch: str) -> None:
+    assert_all_hold(run(programs["execution"], arch=arch), LEAST["execution"])
+
+
+def test_execution_model_on_many_threads(programs: dict[str, Path]) -> None:
+    assert_all_hold(run(programs["execution"], threads="7"), LEAST["execution"])
+
+
+@pytest.mark.parametrize("streams", ["eager", "lazy"])
+@pytest.mark.parametrize("arch", WAVES.values())
+def test_host_interface(programs: dict[str, Path], module: Path, arch: str, streams: str) -> None:
+    done = run(programs["host"], module, arch=arch, streams=streams)
+    assert_all_hold(done, LEAST["host"])
+
+
+def test_numbers(programs: dict[str, Path]) -> None:
+    assert_all_hold(run(programs["numbers"]), LEAST["numbers"])
+
+
+def test_no_code_for_the_architecture(programs: dict[str, Path]) -> None:
+    done = run(programs["execution"], arch="gfx1201")
+    assert done.returncode != 0
+    assert "hipErrorNoBinaryForGpu" in done.stdout
+
+
+def test_matrix_instructions(tmp_path: Path) -> None:
+    program = tmp_path / "matrix"
+    archs = [f"--offload-arch={arch}" for arch in MATRIX_ARCHS]
+    done = hipcc(f"-I{PRELUDE}", *archs, PROGRAMS / "matrix.hip", "-o", program)
+    assert done.returncode == 0, done.stderr
+    for arch in MATRIX_ARCHS:
+        assert_all_hold(run(program, arch=arch), 2)
