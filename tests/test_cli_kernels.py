@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -282,8 +283,12 @@ def test_a_signal_ends_the_other_engines_too(
     patience = time.monotonic() + 30
     while not started.exists() and time.monotonic() < patience:
         time.sleep(0.05)
-    process.send_signal(sent)
-    out, err = process.communicate(timeout=20)
+    # Python loses an interruption that comes while it calls back from a weak reference.
+    for _ in range(3):
+        process.send_signal(sent)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            out, err = process.communicate(timeout=10)
+            break
     said = "error: interrupted\n" if sent is signal.SIGINT else ""
     assert (process.returncode, out, err) == (128 + sent, "", said)
     assert len(started.read_text().split()) < 20

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from apply_support import picture
 from cli_support import add_file, commit, invoke, make_candle
+from jsonschema import Draft202012Validator
 from kernel_support import SOURCE
 
 if TYPE_CHECKING:
@@ -37,7 +39,10 @@ def candle(tmp_path: Path) -> Path:
 def sites(candle: Path, *options: str) -> list[dict[str, Any]]:
     done = invoke("scan", candle, "--format", "json", *options)
     assert done.code == 0, done.err
-    found: list[dict[str, Any]] = json.loads(done.out)["sites"]
+    document = json.loads(done.out)
+    schema = resources.files("portkit") / "report" / "scan.schema.json"
+    Draft202012Validator(json.loads(schema.read_text())).validate(document)
+    found: list[dict[str, Any]] = document["sites"]
     return found
 
 

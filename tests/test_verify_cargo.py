@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections import Counter
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git
-from cli_support import LIB, add_file, commit, invoke, make_candle
+from cli_support import (
+    LIB,
+    PROGRAM,
+    add_file,
+    commit,
+    environment,
+    invoke,
+    make_candle,
+)
 from verify_support import (
     artifact,
     binary,
@@ -627,22 +635,28 @@ def test_the_baseline_is_tested_once(tmp_path: Path, cargo: Path) -> None:
 
 def test_a_run_that_was_cut_goes_on_where_it_was(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
-    programs = [
-        binary(
-            tmp_path / name,
-            {"a": f'echo {name} >> {tmp_path}/log; {more}; echo "test a ... ok"'},
-        )
-        for name, more in (("one", "true"), ("two", f"test -e {tmp_path}/mended || exit 7"))
-    ]
-    lines = [artifact(candle, program, f"tests/{program.name}.rs", "test") for program in programs]
+    cuts = f"test -e {tmp_path}/second || {{ kill -TERM $PPID; sleep 60; }}"
+    lines = []
+    for name, more in (("one", "true"), ("two", cuts)):
+        runs = f'echo {name} >> {tmp_path}/log; {more}; echo "test a ... ok"'
+        program = binary(tmp_path / name, {"a": runs})
+        lines.append(artifact(candle, program, f"tests/{name}.rs", "test"))
     said = printing(tmp_path, "after", *lines)
-    stand_in(cargo, f'case "$*" in "test --no-run"*) {said};; esac')
-    assert step(candle, "regress", "--test-timeout", "5")[0] == "passed"  # as bad as before
-    assert Counter((tmp_path / "log").read_text().split()) == {"one": 2, "two": 4}
+    stand_in(cargo, f'test "$PWD" = {candle} || exit 0; case "$*" in "test --no"*) {said};; esac')
+    command = [*PROGRAM, "verify", str(candle), "--only", "regress"]
+
+    def run() -> int:
+        done = subprocess.run(command, env=environment(), capture_output=True, check=False)
+        return done.returncode
+
+    assert run() == 143
+    assert (tmp_path / "log").read_text().split() == ["one", "two"]
     (tmp_path / "log").unlink()
-    add_file(tmp_path, "mended", b"")
-    assert step(candle, "regress", "--test-timeout", "5")[0] == "passed"
-    # "two" failed, so the step passed since the baseline does too; nothing was looked at again.
+    add_file(tmp_path, "second", b"")
+    assert run() == 0
+    assert (tmp_path / "log").read_text().split() == ["two"]
+    (tmp_path / "log").unlink()
+    assert run() == 0
     assert not (tmp_path / "log").exists()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import shutil
+from pathlib import Path
 
 import pytest
 from cli_support import LIB, add_file, invoke, make_candle
@@ -10,9 +12,6 @@ from verify_support import make_tree, step, verify
 
 from portkit.verify import testing
 from portkit.verify.check import check
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.real
 
@@ -142,6 +141,21 @@ def test_each_test_has_a_result_whatever_the_others_do(
         "overflows_the_stack": "crashed (Aborted)",
         "knows_where_it_runs": "ok",
     }
+
+
+def test_without_a_c_compiler_the_linker_is_named(
+    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shutil.which("cargo")
+    assert found is not None
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for program in ("git", "sh"):
+        (bare / program).symlink_to(shutil.which(program) or program)
+    monkeypatch.setenv("PATH", f"{bare}{os.pathsep}{Path(found).parent}")
+    verdict, evidence = step(candle, "regress")
+    assert verdict == "failed"
+    assert "linker `cc` not found" in evidence[0]
 
 
 def test_a_complaint_inside_a_macro_stands_where_it_is_called(candle: Path) -> None:

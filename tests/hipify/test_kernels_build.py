@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -55,53 +56,75 @@ fn main() {
 """
 
 
+@dataclass(frozen=True)
+class Crate:
+    """The crate, with the bindings beside it and a program that uses it.
+
+    Attributes:
+        folder: the crate.
+        target: where cargo builds; the tests share it, for what the crate depends on.
+    """
+
+    folder: Path
+    target: Path
+
+    def cargo(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run cargo."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
+        return subprocess.run(
+            ["cargo", *arguments],
+            cwd=self.folder,
+            env={**kept, "CARGO_TARGET_DIR": str(self.target), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def build(self, **environment: str) -> None:
+        """Build the program."""
+        done = self.cargo("build", "--example", "use", **environment)
+        assert done.returncode == 0, done.stderr
+
+    @property
+    def program(self) -> Path:
+        """The program that was built."""
+        return self.target / "debug" / "examples" / "use"
+
+    def run(self, *arguments: str, **environment: str) -> str:
+        """Run the program, and return what it prints."""
+        ran = subprocess.run(
+            [self.program, *arguments],
+            env={"LD_LIBRARY_PATH": "/nowhere", "ROCM_PATH": "/nowhere", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def made(self, name: str) -> Path:
+        """What the build script wrote last under a name."""
+        return max(self.target.rglob(name), key=lambda path: path.stat().st_mtime_ns)
+
+
 @pytest.fixture(scope="module")
-def files() -> dict[str, str]:
-    source = {path: text.encode() for path, text in SOURCE.items()}
-    return KernelsCrate(source, version="0.11.1", profile="").files
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("target")
 
 
 @pytest.fixture
-def crate(files: dict[str, str], tmp_path: Path) -> Path:
-    """The crate, with the bindings beside it and a program that uses it."""
+def crate(tmp_path: Path, target: Path) -> Crate:
     write_workspace(tmp_path, frozenset())
     manifest = tmp_path / "Cargo.toml"
     apart = '[workspace]\nexclude = ["candle-rocm-kernels"]\n'
     manifest.write_text(manifest.read_text().replace("[workspace]\n", apart, 1))
     folder = tmp_path / "candle-rocm-kernels"
+    source = {path: text.encode() for path, text in SOURCE.items()}
+    files = KernelsCrate(source, version="0.11.1", profile="").files
     for path, text in {**files, "examples/use.rs": USE}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    return folder
-
-
-def cargo(crate: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
-    return subprocess.run(
-        ["cargo", *arguments],
-        cwd=crate,
-        env={
-            **inherited,
-            "CARGO_TARGET_DIR": str(crate.parent / "target"),
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def run(crate: Path, *arguments: str, **environment: str) -> str:
-    """Run the program that was built, and return what it prints."""
-    ran = subprocess.run(
-        [crate.parent / "target" / "debug" / "examples" / "use", *arguments],
-        env={"LD_LIBRARY_PATH": "/nowhere", "ROCM_PATH": "/nowhere", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+    return Crate(folder, target)
 
 
 @pytest.fixture
@@ -118,31 +141,26 @@ def stand_ins(tmp_path: Path) -> str:
     return str(folder)
 
 
-def built(crate: Path, **environment: str) -> None:
-    done = cargo(crate, "build", "--example", "use", **environment)
-    assert done.returncode == 0, done.stderr
-
-
 EMPTY = {"CANDLE_ROCM_KERNELS": "none"}
 
 
 def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
-    crate: Path, stand_ins: str
+    crate: Crate, stand_ins: str
 ) -> None:
-    formatted = cargo(crate, "fmt", "--", "--check")
+    formatted = crate.cargo("fmt", "--", "--check")
     assert formatted.returncode == 0, formatted.stdout
-    lint = cargo(crate, "clippy", "--all-targets", "--", "-D", "warnings", **EMPTY)
+    lint = crate.cargo("clippy", "--all-targets", "--", "-D", "warnings", **EMPTY)
     assert lint.returncode == 0, lint.stderr
-    built(crate, **EMPTY)
-    assert run(crate, "sizes") == "0 0\n"
-    ran = cargo(crate, "run", "--example", "use", "launch", **EMPTY)
+    crate.build(**EMPTY)
+    assert crate.run("sizes") == "0 0\n"
+    ran = crate.cargo("run", "--example", "use", "launch", **EMPTY)
     assert "launch_gemm: this build has no ROCm kernels" in ran.stderr
     environment = {"LD_LIBRARY_PATH": stand_ins, "STAND_IN_COVERED": "1"}
-    assert run(crate, "load", **environment) == (
+    assert crate.run("load", **environment) == (
         "fill.hip: this program was built without kernels: CANDLE_ROCM_KERNELS=none was set; "
         "build it again without that, with hipcc installed\n"
     )
-    assert run(crate, "ask", **environment) == "false false\n"
+    assert crate.run("ask", **environment) == "false false\n"
 
 
 @pytest.mark.parametrize(
@@ -163,9 +181,9 @@ def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
     ],
 )
 def test_what_cannot_be_built_says_why(
-    crate: Path, environment: dict[str, str], message: str
+    crate: Crate, environment: dict[str, str], message: str
 ) -> None:
-    done = cargo(crate, "build", **environment)
+    done = crate.cargo("build", **environment)
     assert done.returncode != 0
     assert message in done.stderr
 
@@ -182,15 +200,15 @@ echo object > "$2"
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_as_many_compilers_run_as_the_job_server_allows(
-    crate: Path, tmp_path: Path, jobs: int
+    crate: Crate, tmp_path: Path, jobs: int
 ) -> None:
     hipcc, log = tmp_path / "hipcc", tmp_path / "log"
     hipcc.write_text(SLOW_HIPCC.format(log=log))
     hipcc.chmod(0o755)
     arguments = ["build", f"--jobs={jobs}"]
     # What the crate depends on is built first, so that nothing else asks for tokens.
-    assert cargo(crate, *arguments, **EMPTY).returncode == 0
-    done = cargo(crate, *arguments, HIPCC=str(hipcc), CANDLE_ROCM_ARCHS="gfx90a,gfx1100")
+    assert crate.cargo(*arguments, **EMPTY).returncode == 0
+    done = crate.cargo(*arguments, HIPCC=str(hipcc), CANDLE_ROCM_ARCHS="gfx90a,gfx1100")
     assert done.returncode == 0, done.stderr
     running = [0]
     for line in log.read_text().split():
@@ -205,32 +223,32 @@ def objects(cache: Path) -> dict[str, int]:
 
 @pytest.mark.hipcc
 def test_kernels_are_compiled_once_and_again_where_they_see_a_change(
-    crate: Path, tmp_path: Path
+    crate: Crate, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache"
     environment = {"CANDLE_ROCM_ARCHS": "gfx90a,gfx1100", "CANDLE_ROCM_CACHE": str(cache)}
-    source = crate / "src" / "sort_all.hip"
+    source = crate.folder / "src" / "sort_all.hip"
     source.write_text('#include "extra.h"\n' + source.read_text())
-    (crate / "src" / "extra.h").write_text("// a header that one source sees\n")
-    built(crate, **environment)
+    (crate.folder / "src" / "extra.h").write_text("// a header that one source sees\n")
+    crate.build(**environment)
     before = objects(cache)
-    with (crate / "src" / "extra.h").open("a") as header:
+    with (crate.folder / "src" / "extra.h").open("a") as header:
         header.write("// more\n")
-    built(crate, **environment)
+    crate.build(**environment)
     after = objects(cache)
     assert {name: after[name] for name in before} == before
     fresh = sorted(after.keys() - before.keys())
     assert [name.rpartition("-")[0] for name in fresh] == ["src_sort_all_hip"] * 2
     assert not list(cache.glob("*.part"))
     # Another build that shares the cache compiles nothing.
-    shutil.rmtree(crate.parent / "target")
-    built(crate, **environment)
+    assert crate.cargo("clean", "--package", "candle-rocm-kernels").returncode == 0
+    crate.build(**environment)
     assert objects(cache) == after
 
 
 @pytest.mark.hipcc
 def test_code_objects_are_bundled_compressed_where_that_is_possible(
-    crate: Path, tmp_path: Path
+    crate: Crate, tmp_path: Path
 ) -> None:
     environment = {
         "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100",
@@ -238,8 +256,8 @@ def test_code_objects_are_bundled_compressed_where_that_is_possible(
     }
     bundles = {}
     for compress, magic in (("0", b"__CLANG_OFFLOAD_BUNDLE__"), ("1", b"CCOB")):
-        built(crate, **environment, CANDLE_ROCM_COMPRESS=compress)
-        (place,) = (crate.parent / "target").rglob("fill.hsaco")
+        crate.build(**environment, CANDLE_ROCM_COMPRESS=compress)
+        place = crate.made("fill.hsaco")
         bundles[compress] = place.read_bytes()
         assert bundles[compress].startswith(magic)
         bundler = find_hipcc().with_name("clang-offload-bundler")
@@ -254,21 +272,21 @@ def test_code_objects_are_bundled_compressed_where_that_is_possible(
             "gfx1100",
         }
     assert len(bundles["1"]) < len(bundles["0"]) / 2
-    assert run(crate, "sizes").split()[0] == str(len(bundles["1"]))
+    assert crate.run("sizes").split()[0] == str(len(bundles["1"]))
 
 
 @pytest.mark.hipcc
 def test_launchers_run_where_the_build_and_the_runtime_have_code(
-    crate: Path, stand_ins: str
+    crate: Crate, stand_ins: str
 ) -> None:
     # The device of the stand-in is a gfx90a.
-    built(crate, CANDLE_ROCM_ARCHS="gfx90a")
+    crate.build(CANDLE_ROCM_ARCHS="gfx90a")
     # hipErrorSharedObjectInitFailed: there is no HIP runtime.
-    assert run(crate, "launch") == "303\n"
-    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "true true\n"
-    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins) == "false false\n"
-    built(crate, CANDLE_ROCM_ARCHS="gfx1100")
-    assert run(crate, "ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "false false\n"
+    assert crate.run("launch") == "303\n"
+    assert crate.run("ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "true true\n"
+    assert crate.run("ask", LD_LIBRARY_PATH=stand_ins) == "false false\n"
+    crate.build(CANDLE_ROCM_ARCHS="gfx1100")
+    assert crate.run("ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "false false\n"
 
 
 def toolchain() -> list[str | Path]:
@@ -278,12 +296,11 @@ def toolchain() -> list[str | Path]:
 
 
 @pytest.mark.hipcc
-def test_hiprtc_compiles_the_embedded_sources(crate: Path) -> None:
-    built(crate, CANDLE_ROCM_ARCHS="gfx90a")
-    program = crate.parent / "target" / "debug" / "examples" / "use"
+def test_hiprtc_compiles_the_embedded_sources(crate: Crate) -> None:
+    crate.build(CANDLE_ROCM_ARCHS="gfx90a")
     for arch in ("gfx1030", "gfx942"):
         ran = subprocess.run(
-            [*toolchain(), program, arch], capture_output=True, text=True, check=False
+            [*toolchain(), crate.program, arch], capture_output=True, text=True, check=False
         )
         if "hipRTC could not be loaded" in ran.stderr:
             pytest.skip("hipRTC is not installed")
@@ -291,7 +308,7 @@ def test_hiprtc_compiles_the_embedded_sources(crate: Path) -> None:
 
 
 @pytest.mark.hipcc
-def test_the_library_has_the_functions_that_are_declared(crate: Path) -> None:
-    built(crate, CANDLE_ROCM_ARCHS="gfx90a")
-    (library,) = (crate.parent / "target").rglob("libcandle_rocm_launchers.a")
+def test_the_library_has_the_functions_that_are_declared(crate: Crate) -> None:
+    crate.build(CANDLE_ROCM_ARCHS="gfx90a")
+    library = crate.made("libcandle_rocm_launchers.a")
     assert exported(library) == {"launch_gemm", "launch_Norm", "candle_rocm_launchers_present"}
