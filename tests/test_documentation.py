@@ -56,15 +56,17 @@ def commands(page: Path) -> Iterator[tuple[str, int]]:
                 yield command.strip(), int(code.group(1)) if code else 0
 
 
-def tried(page: Path, *, slow: bool) -> list[tuple[str, int]]:
-    """Return the commands that can be run here; ``slow`` adds those that compile."""
+def tried(page: Path) -> list[tuple[str, int]]:
+    """Return the commands that can be run here.
+
+    The steps of verify that compile are not: they ask for a whole candle, on which
+    tests/real/test_cargo.py and `make demo` take them.
+    """
     found = []
     for command, code in commands(page):
         only = set(re.findall(r"--only (\w+)", command))
         compiles = command.startswith("portkit verify") and not (only and only <= QUICK)
-        if compiles and (page.name == "verify.md" or "kernels" in command):
-            continue  # the tests of each step try it; what it is about is minutes to hours
-        if not command.startswith(tuple(NOT_RUN)) and (slow or not compiles):
+        if not command.startswith(tuple(NOT_RUN)) and not compiles:
             found.append((command, code))
     return found
 
@@ -118,17 +120,9 @@ def named(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [p for p in SHOWING if tried(p, slow=False)], ids=named)
+@pytest.mark.parametrize("page", [p for p in SHOWING if tried(p)], ids=named)
 def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
-    run(page, tmp_path, tried(page, slow=False))
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    "page", [p for p in SHOWING if tried(p, slow=True) != tried(p, slow=False)], ids=named
-)
-def test_the_commands_that_compile_work(page: Path, tmp_path: Path) -> None:
-    run(page, tmp_path, tried(page, slow=True))
+    run(page, tmp_path, tried(page))
 
 
 @pytest.mark.parametrize("page", [p for p in SHOWING if list(commands(p))], ids=named)
