@@ -38,6 +38,7 @@ def test_there_are_commands() -> None:
     assert all(command.startswith("portkit verify") for command in COMMANDS)
 
 
+@pytest.mark.real
 def test_the_commands_run(candle: Path) -> None:
     said = {}
     for number, command in enumerate(COMMANDS):

@@ -120,6 +120,7 @@ def named(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("page", [p for p in SHOWING if tried(p)], ids=named)
 def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, tried(page))

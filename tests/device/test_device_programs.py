@@ -11,6 +11,8 @@ from device_support import PRELUDE, PROGRAMS, WAVES, assert_all_hold, build, hip
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.real
+
 MATRIX_ARCHS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
 LEAST = {"execution": 27, "host": 60, "numbers": 30}
 

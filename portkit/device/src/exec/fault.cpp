@@ -61,12 +61,14 @@ std::string nearest(const char *address) {
 }
 
 void on_fault(int number, siginfo_t *info, void *context) {
+  signal(SIGSEGV, SIG_DFL);  // a fault in here ends the process
   const BlockRunner *runner = current_runner();
   if (runner == nullptr) {
     const int ordinal = device_of(info->si_addr);
     if (ordinal >= 0) {
       report(Finding::host_access, nullptr, nullptr, "the host uses a device pointer");
     }
+    sigaction(SIGSEGV, &before_fault, nullptr);
     hand_on(number, info, context, before_fault);
     return;
   }
