@@ -18,7 +18,7 @@ from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.lexer import KernelSource
 from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
-from portkit.hipify.rules import RULES
+from portkit.hipify.rules import RULES, hip_shim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -108,6 +108,8 @@ def _find(
     path: str, text: str, profile: KernelProfile, own: frozenset[str] = frozenset()
 ) -> list[Finding]:
     source = KernelSource(path, text, profile.undefined, own, profile.defined)
+    if hip_shim.is_shim(source):
+        return list(hip_shim.find(source))
     found = [finding for rule in RULES for finding in rule.find(source)]
     if not any(finding.applicability is Applicability.MANUAL for finding in found):
         return found

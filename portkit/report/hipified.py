@@ -36,7 +36,12 @@ _FIELDS: Final = (
     "message",
     "id",
 )
-_KINDS: Final = (Applicability.SAFE, Applicability.REVIEW, Applicability.MANUAL)
+_COLUMNS: Final = {
+    "done": Applicability.SAFE,
+    "review": Applicability.REVIEW,
+    "manual": Applicability.MANUAL,
+    "kept": Applicability.KEEP,
+}
 
 
 def hipified(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
@@ -134,13 +139,13 @@ def _counts(found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
     constructs: dict[str, Counter[str]] = {}
     for site in found:
         constructs.setdefault(site.code, Counter())[site.construct] += 1
-    rows = [["Rule", "Construct", "done", "review", "manual"]]
+    rows = [["Rule", "Construct", *_COLUMNS]]
     for code, named in sorted(constructs.items()):
         kinds = ", ".join(name for name, _ in sorted(named.items(), key=lambda n: (-n[1], n[0])))
-        rows.append([code, kinds, *(str(tally[code, kind] or "") for kind in _KINDS)])
-    totals = (sum(site.applicability is kind for site in found) for kind in _KINDS)
+        rows.append([code, kinds, *(str(tally[code, kind] or "") for kind in _COLUMNS.values())])
+    totals = (sum(site.applicability is kind for site in found) for kind in _COLUMNS.values())
     rows.append(["", "total", *map(str, totals)])
-    first, *body, last = columns(rows, numbers=len(_KINDS), width=terminal.width)
+    first, *body, last = columns(rows, numbers=len(_COLUMNS), width=terminal.width)
     yield terminal.dim(first)
     yield from body
     yield terminal.bold(last)

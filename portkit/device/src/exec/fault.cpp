@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -100,9 +101,36 @@ void handle(int number, void (*handler)(int, siginfo_t *, void *), struct sigact
   sigaction(number, &action, before);
 }
 
+// The stack of handlers: that of a kernel may be what has overflown, and those that language
+// runtimes set up are small.
+class SignalStack {
+ public:
+  SignalStack() {
+    memory_ = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) return;
+    stack_t own{};
+    own.ss_sp = memory_;
+    own.ss_size = size;
+    sigaltstack(&own, nullptr);
+  }
+  ~SignalStack() {
+    if (memory_ == MAP_FAILED) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+    munmap(memory_, size);
+  }
+
+ private:
+  static constexpr size_t size = 256 << 10;
+  void *memory_;
+};
+
 }  // namespace
 
 void install_handlers() {
+  static thread_local const SignalStack stack;
+  (void)&stack;
   static const bool installed = [] {
     handle(SIGSEGV, on_fault, &before_fault);
     handle(SIGFPE, on_division, &before_division);

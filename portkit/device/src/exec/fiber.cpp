@@ -64,8 +64,7 @@ hipcpu_switch:
 
 static void *first_context(char *, char *end, void (*entry)()) {
   auto **top = reinterpret_cast<void **>(end);
-  *--top = nullptr;  // no caller
-  *--top = nullptr;  // alignment: a function begins 8 bytes off a multiple of 16
+  *--top = nullptr;  // no caller: a function begins 8 bytes below a multiple of 16
   *--top = reinterpret_cast<void *>(entry);
   for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
   return top;

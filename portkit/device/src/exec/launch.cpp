@@ -45,7 +45,6 @@ Runners &runners() {
 }  // namespace
 
 void run_blocks(const Launch &launch) {
-  install_handlers();
   const uint64_t blocks = launch.blocks(), threads = launch.threads_per_block();
   // Small blocks are taken several at once, as long as there are enough for everybody.
   const uint64_t chunk = std::max<uint64_t>(1, std::min<uint64_t>(1024 / threads, blocks / 64));
@@ -53,6 +52,7 @@ void run_blocks(const Launch &launch) {
   const auto work = [&] {
     uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
     if (begin >= blocks) return;
+    install_handlers();
     std::unique_ptr<BlockRunner> runner = runners().take();
     runner->begin(launch);
     for (; begin < blocks; begin = next.fetch_add(chunk, std::memory_order_relaxed)) {
