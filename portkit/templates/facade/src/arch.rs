@@ -70,10 +70,7 @@ const GENERIC: [(&str, &[&str]); 6] = [
         "gfx9-generic",
         &["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"],
     ),
-    (
-        "gfx9-4-generic",
-        &["gfx940", "gfx941", "gfx942", "gfx950"],
-    ),
+    ("gfx9-4-generic", &["gfx940", "gfx941", "gfx942", "gfx950"]),
     (
         "gfx10-1-generic",
         &["gfx1010", "gfx1011", "gfx1012", "gfx1013"],
