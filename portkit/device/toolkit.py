@@ -91,6 +91,8 @@ class Toolkit:
         environment["ROCM_PATH"] = str(self.root)
         environment["HIPCC"] = str(self.hipcc(checked=checked))
         environment["PORTKIT_DEVICE_ARCH"] = arch
+        if checked:
+            environment["PORTKIT_DEVICE_CHECK"] = "1"
         return environment
 
 

@@ -37,6 +37,7 @@ _ONE_CALL_EACH_GCC: Final = (
     "-fno-unswitch-loops",
     "-fno-reorder-blocks",
     "-fno-reorder-blocks-and-partition",
+    "-fno-partial-inlining",
 )
 
 
@@ -161,7 +162,7 @@ class Passes:
                 "-g1",
                 "-fvisibility=hidden",
                 "-ffunction-sections",
-                *(["-fsanitize=thread"] if self.checked else []),
+                *(self._checks() if self.checked else ()),
                 *_standard(arguments),
             )
             self._run(
@@ -169,6 +170,7 @@ class Passes:
                 str(made),
                 # What only the host calls goes; its lines stay, at low addresses.
                 "-Wl,--gc-sections,-Bsymbolic,-Ttext-segment=0x10000000",
+                *(["-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset"] if self.checked else []),
                 f"-L{self.root / 'lib'}",
                 "-lamdhip64",
                 "-o",
@@ -225,6 +227,14 @@ class Passes:
             language = "c++-cpp-output"
             fixed = ("-c", "-fPIC", *_QUIET, *self.cxx.machine)
             self._run(*fixed, *options, "-x", language, str(source), "-o", str(output))
+
+    def _checks(self) -> tuple[str, ...]:
+        """Return the options that put a call before each access of memory."""
+        if self.cxx.is_clang:
+            entries = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
+        else:
+            entries = ("--param", "tsan-instrument-func-entry-exit=0")
+        return ("-fsanitize=thread", *entries)
 
     def _includes(self) -> tuple[str, ...]:
         return ("-isystem", str(self.root / "include"))

@@ -1,8 +1,9 @@
 """A file that gives CUDA's names a meaning on AMD's platform.
 
 Some codebases carry such a header for their own HIP build: it includes HIP's headers and none of
-CUDA's, and defines CUDA's names as macros, types or functions. It is left as it is: what it defines
-would be renamed in its own definition. The files that use those names are translated.
+CUDA's, has no kernel, and defines CUDA's names as macros, types or functions. It is left as it is:
+what it defines would be renamed in its own definition. The files that use those names are
+translated.
 
 Example: a header with ``#include <hip/hip_runtime.h>`` and ``#define cudaFree hipFree`` stays.
 
@@ -40,6 +41,7 @@ def is_shim(source: KernelSource) -> bool:
     return (
         any(map(_HIP.search, includes))
         and not any(map(_CUDA.search, includes))
+        and "__global__" not in source.names
         and bool(_DEFINITION.search(source.text))
     )
 

@@ -4,7 +4,8 @@ bfloat16 becomes HIP's ``__hip_bfloat16``, whose functions carry CUDA's names. f
 prelude's OCP classes: HIP's converters to the OCP encoding trap on gfx940 to gfx942, and the
 ``fnuz`` types that other tools choose are another encoding.
 
-Example: ``__nv_bfloat16 x`` becomes ``__hip_bfloat16 x``.
+Example: ``__nv_bfloat16 x`` becomes ``__hip_bfloat16 x``. Where a source declares the name itself
+(``typedef __hip_bfloat16 __nv_bfloat16;``), the declaration stays.
 
 Limits: the fp8 vector types (``__nv_fp8x2_e4m3`` and wider) are refused as unknown names.
 
@@ -32,4 +33,18 @@ def find(source: KernelSource) -> Iterator[Finding]:
     for name, mapping in api_table.corrections().items():
         if mapping.kind in ("bfloat16", "fp8"):
             for index in source.names.get(name, ()):
-                yield renamed(source, CODE, index, mapping.hip, mapping.kind)
+                if not _is_alias(source, index):
+                    yield renamed(source, CODE, index, mapping.hip, mapping.kind)
+
+
+def _is_alias(source: KernelSource, index: int) -> bool:
+    """Whether a typedef or an alias declares the name here; its uses need no such name any more."""
+    if source.is_token(index - 1, "using") and source.is_token(index + 1, "="):
+        return True
+    if not source.is_token(index + 1, ";"):
+        return False
+    for position in range(index - 1, -1, -1):
+        text = source.tokens[position].text
+        if text in ("typedef", ";", "{", "}"):
+            return text == "typedef"
+    return False

@@ -74,6 +74,8 @@ HIPCPU_EXPORT void hipcpu_barrier();
 HIPCPU_EXPORT uint64_t hipcpu_shuffle(uint64_t value, unsigned source);
 // The lanes whose predicate holds.
 HIPCPU_EXPORT uint64_t hipcpu_ballot(bool predicate);
+// Waits for the lanes of the wavefront that come here too.
+HIPCPU_EXPORT void hipcpu_meet();
 // Calls `together` once for the wavefront. Where it says `whole`, it is a defect if a lane is
 // missing.
 HIPCPU_EXPORT void hipcpu_collective(hipcpu::Together together, void *brought, bool whole);

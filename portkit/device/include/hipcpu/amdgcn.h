@@ -10,10 +10,7 @@
 #define __builtin_amdgcn_s_barrier() hipcpu_barrier()
 #define __builtin_amdgcn_workgroup_id_x() (hipcpu_thread.block.x)
 
-inline void __builtin_amdgcn_wave_barrier() {
-  hipcpu_collective([](void *const *, unsigned) {}, nullptr, false);
-}
-
+#define __builtin_amdgcn_wave_barrier() hipcpu_meet()
 inline uint64_t __builtin_amdgcn_read_exec() { return hipcpu_ballot(true); }
 inline unsigned __builtin_amdgcn_mbcnt_lo(unsigned mask, unsigned base) {
   const unsigned lane = __lane_id();

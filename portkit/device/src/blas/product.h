@@ -97,9 +97,28 @@ std::vector<C> packed(const Shape &s, const In *a, rocblas_int lda) {
   return left;
 }
 
+// Tells the checker of the elements of matrices: `rows` of each of `columns`.
+template <typename T, typename Note>
+void note(const Matrices<T> &of, rocblas_int rows, rocblas_int columns, rocblas_int batch,
+          Note note_range) {
+  for (size_t z = 0; z < static_cast<size_t>(batch); ++z) {
+    for (rocblas_int j = 0; j < columns; ++j) {
+      note_range(of.of(z) + int64_t{j} * of.leading, static_cast<size_t>(rows) * sizeof(T),
+                 "a matrix product");
+    }
+  }
+}
+
 template <typename In, typename Out, typename C>
 void products(const Shape &s, C alpha, Matrices<const In> a, Matrices<const In> b, C beta,
               Matrices<const Out> c, Matrices<Out> d) {
+  const bool plain_a = s.a == rocblas_operation_none, plain_b = s.b == rocblas_operation_none;
+  if (alpha != C(0)) {
+    note(a, plain_a ? s.m : s.k, plain_a ? s.k : s.m, s.batch, work_reads);
+    note(b, plain_b ? s.k : s.n, plain_b ? s.n : s.k, s.batch, work_reads);
+  }
+  if (beta != C(0)) note(c, s.m, s.n, s.batch, work_reads);
+  note(d, s.m, s.n, s.batch, work_writes);
   constexpr size_t piece = 32;  // columns
   const size_t n = static_cast<size_t>(s.n), batch = static_cast<size_t>(s.batch);
   // A small batch shares the columns of each product, a large one the products.

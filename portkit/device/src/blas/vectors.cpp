@@ -30,6 +30,15 @@ void gemv(rocblas_handle handle, rocblas_operation op, rocblas_int m, rocblas_in
   const bool plain = op == rocblas_operation_none;
   const rocblas_int rows = plain ? m : n, columns = plain ? n : m;
   enqueue(handle, [=] {
+    constexpr const char *what = "a product of matrix and vector";
+    for (rocblas_int j = 0; j < n; ++j) work_reads(a + int64_t{j} * lda, m * sizeof(T), what);
+    for (rocblas_int i = 0; i < columns; ++i) {
+      work_reads(element(x, columns, step_x, i), sizeof(T), what);
+    }
+    for (rocblas_int i = 0; i < rows; ++i) {
+      if (beta.get() != T(0)) work_reads(element(y, rows, step_y, i), sizeof(T), what);
+      work_writes(element(y, rows, step_y, i), sizeof(T), what);
+    }
     for (rocblas_int i = 0; i < rows; ++i) {
       T sum = 0;
       for (rocblas_int j = 0; j < columns; ++j) {
@@ -51,7 +60,11 @@ void asum(rocblas_handle handle, rocblas_int n, const T *x, rocblas_int step, T 
   require(empty || x != nullptr, rocblas_status_invalid_pointer);
   enqueue(handle, [=] {
     T sum = 0;
-    for (rocblas_int i = 0; !empty && i < n; ++i) sum += fabs(x[int64_t{i} * step]);
+    for (rocblas_int i = 0; !empty && i < n; ++i) {
+      work_reads(x + int64_t{i} * step, sizeof(T), "a sum of absolute values");
+      sum += fabs(x[int64_t{i} * step]);
+    }
+    work_writes(result, sizeof(T), "a sum of absolute values");
     *result = sum;
   });
   // A result on the host is there when the function returns.

@@ -1,10 +1,13 @@
 #include "block.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "../check/checker.h"
+#include "../check/order.h"
 #include "../runtime/report.h"
 
 __thread hipcpu::Thread hipcpu_thread;
@@ -16,12 +19,10 @@ namespace {
 // Fresh shared memory holds what an earlier kernel left: not zeros, and not a number.
 constexpr int garbage = 0xff;
 
-constexpr size_t shared_align = 128;
-
-char *aligned(std::vector<char> &memory) {
-  const auto address = reinterpret_cast<uintptr_t>(memory.data());
-  return reinterpret_cast<char *>((address + shared_align - 1) & ~uintptr_t{shared_align - 1});
-}
+// Room for variables and what the checker leaves free between them, then for the launch's part.
+constexpr size_t variables_room = 2 * shared_limit;
+constexpr size_t shared_room = variables_room + 2 * shared_limit;
+constexpr size_t gap = 64;
 
 uint64_t lowest(unsigned count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
@@ -40,7 +41,11 @@ __attribute__((noinline)) BlockRunner *current_runner() {
 }
 
 BlockRunner::BlockRunner()
-    : dynamic_shared_(shared_limit + shared_align), static_shared_(shared_limit + shared_align) {}
+    : shared_memory_(static_cast<char *>(aligned_alloc(4096, shared_room)), free) {
+  if (check::enabled()) {
+    shared_shadow_ = std::make_unique<check::Shadow>(shared_memory_.get(), shared_room);
+  }
+}
 
 void BlockRunner::begin(const Launch &launch) {
   launch_ = &launch;
@@ -65,11 +70,13 @@ void BlockRunner::begin(const Launch &launch) {
   }
   // Where a kernel's variables lie is found anew for each launch: so it is known what it uses.
   std::fill(shared_.begin(), shared_.end(), nullptr);
+  variables_.clear();
   static_used_ = 0;
+  if (const check::Ticket *ticket = check::doing()) work_ = ticket->work;
   Thread &thread = hipcpu_thread;
   thread.block_size = launch.block;
   thread.grid_size = launch.grid;
-  thread.dynamic_shared = aligned(dynamic_shared_);
+  thread.dynamic_shared = shared_memory_.get() + variables_room;
   thread.shared = shared_.data();
   thread.shared_count = static_cast<unsigned>(shared_.size());
   thread.runner = this;
@@ -85,13 +92,12 @@ void BlockRunner::run(uint64_t block) {
   hipcpu_thread.block = {static_cast<unsigned>(block % grid.x),
                          static_cast<unsigned>(block / grid.x % grid.y),
                          static_cast<unsigned>(block / grid.x / grid.y)};
-  if (launch_->dynamic_shared > 0) {
-    memset(aligned(dynamic_shared_), garbage, launch_->dynamic_shared);
-  }
-  if (static_used_ > 0) memset(aligned(static_shared_), garbage, static_used_);
+  block_ = block;
+  barriers_ = 0;
+  prepare_shared_memory();
   const unsigned lanes = launch_->wavefront;
   for (unsigned w = 0; w < waves_; ++w) {
-    wave_state_[w] = {lowest(std::min(lanes, threads_ - w * lanes)), 0, 0, 0};
+    wave_state_[w] = {lowest(std::min(lanes, threads_ - w * lanes)), 0, 0, 0, 0};
   }
   wave_ = 0;
   chosen_ = pick();
@@ -187,8 +193,10 @@ bool BlockRunner::release_barrier() {
   const unsigned lanes = launch_->wavefront;
   const void *any = nullptr;
   bool differ = false;
+  unsigned waiting_threads = 0;
   for (unsigned w = 0; w < waves_; ++w) {
     Wave &wave = wave_state_[w];
+    waiting_threads += static_cast<unsigned>(__builtin_popcountll(wave.barrier));
     for (uint64_t waiting = wave.barrier; waiting != 0;) {
       const void *site = sites_[w * lanes + take_lowest(waiting)];
       differ |= any != nullptr && any != site;
@@ -196,10 +204,16 @@ bool BlockRunner::release_barrier() {
     }
     wave.ready = wave.barrier;
     wave.barrier = 0;
+    wave.meetings = 0;
   }
+  ++barriers_;
   if (differ) {
     report(Finding::divergent_barrier, any, nullptr,
            "threads of one block wait at different barriers");
+  } else if (any != nullptr && waiting_threads < threads_ && check::enabled()) {
+    report(Finding::divergent_barrier, any, nullptr,
+           std::to_string(threads_ - waiting_threads) + " of the " + std::to_string(threads_) +
+               " threads of the block have ended without coming to the barrier");
   }
   return any != nullptr;
 }
@@ -224,6 +238,10 @@ void BlockRunner::collective(Together together, void *brought, bool whole, const
   request({Operation::collective, whole, 0, 0, together, brought}, site, frame);
 }
 
+void BlockRunner::meet(const void *site, const void *frame) {
+  request({Operation::meeting, false, 0, 0, nullptr, nullptr}, site, frame);
+}
+
 void BlockRunner::request(const Request &request, const void *site, const void *frame) {
   const unsigned lanes = launch_->wavefront;
   const auto thread = static_cast<unsigned>(chosen_);
@@ -246,6 +264,9 @@ void BlockRunner::answer(Wave &wave, unsigned first) {
       break;
     case Operation::collective:
       answer_collectives(group, first);
+      break;
+    case Operation::meeting:
+      ++wave.meetings;
       break;
   }
   wave.together &= ~group;
@@ -334,15 +355,65 @@ void *BlockRunner::shared_variable(SharedSlot &slot, size_t size, size_t align) 
     hipcpu_thread.shared_count = static_cast<unsigned>(shared_.size());
   }
   if (shared_[number] == nullptr) {
-    const size_t begin = (static_used_ + align - 1) / align * align;
+    size_t begin = (static_used_ + align - 1) / align * align;
     if (begin + size + launch_->dynamic_shared > shared_limit) {
       hipcpu_trap("it needs more shared memory than the 64 KiB that a block can have");
     }
-    shared_[number] = aligned(static_shared_) + begin;
     static_used_ = begin + size;
-    memset(shared_[number], garbage, size);
+    // With the checker variables have room between them, which does not count.
+    begin += check::enabled() ? gap * variables_.size() / align * align : 0;
+    variables_.push_back({begin, size, slot.name});
+    char *place = shared_memory_.get() + begin;
+    shared_[number] = place;
+    memset(place, garbage, size);
+    if (check::enabled()) {
+      shared_shadow_->set(reinterpret_cast<uintptr_t>(place), size, check::State::uninitialised);
+    }
   }
   return shared_[number];
+}
+
+// Before each block: shared memory holds garbage.
+void BlockRunner::prepare_shared_memory() {
+  char *begin = shared_memory_.get(), *dynamic = begin + variables_room;
+  for (const Variable &variable : variables_) {
+    memset(begin + variable.begin, garbage, variable.bytes);
+  }
+  memset(dynamic, garbage, launch_->dynamic_shared);
+  if (!check::enabled()) return;
+  // Variables that the kernel has not come to yet are nobody's, as is what lies between them.
+  const auto set = [&](const char *from, size_t bytes, check::State state) {
+    shared_shadow_->set(reinterpret_cast<uintptr_t>(from), bytes, state);
+  };
+  if (variables_.empty()) set(begin, shared_room, check::State::nobodys);
+  for (const Variable &variable : variables_) {
+    set(begin + variable.begin, variable.bytes, check::State::uninitialised);
+  }
+  set(dynamic, launch_->dynamic_shared, check::State::uninitialised);
+}
+
+// ---- for the checker ------------------------------------------------------------------------------
+
+check::Cell BlockRunner::cell(bool atomic) const {
+  const auto thread = static_cast<unsigned>(chosen_);
+  return check::cell_of(work_, block_, barriers_,
+                        wave_state_[thread / launch_->wavefront].meetings, thread, atomic);
+}
+
+std::string BlockRunner::shared_place(uintptr_t address) const {
+  const size_t at = address - reinterpret_cast<uintptr_t>(shared_memory_.get());
+  if (at >= variables_room) {
+    const size_t offset = at - variables_room, bytes = launch_->dynamic_shared;
+    return "byte " + std::to_string(offset) + " of " + std::to_string(bytes) +
+           " bytes of dynamic shared memory";
+  }
+  const Variable *nearest = nullptr;
+  for (const Variable &variable : variables_) {
+    if (variable.begin <= at) nearest = &variable;
+  }
+  if (nearest == nullptr) return "no shared variable";
+  return "byte " + std::to_string(at - nearest->begin) + " of the " +
+         std::to_string(nearest->bytes) + " bytes of shared " + nearest->name;
 }
 
 }  // namespace hipcpu
@@ -366,6 +437,10 @@ uint64_t hipcpu_ballot(bool predicate) {
 void hipcpu_collective(hipcpu::Together together, void *brought, bool whole) {
   current_runner()->collective(together, brought, whole, __builtin_return_address(0),
                                __builtin_frame_address(0));
+}
+
+void hipcpu_meet() {
+  current_runner()->meet(__builtin_return_address(0), __builtin_frame_address(0));
 }
 
 void *hipcpu_shared(hipcpu::SharedSlot *slot, size_t size, size_t align) {

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
+
+#include "../check/shadow.h"
 
 #include "fiber.h"
 #include "launch.h"
@@ -28,9 +31,16 @@ class BlockRunner {
   uint64_t ballot(bool predicate, const void *site, const void *frame);
   void collective(Together together, void *brought, bool whole, const void *site,
                   const void *frame);
+  void meet(const void *site, const void *frame);
   void *shared_variable(SharedSlot &slot, size_t size, size_t align);
 
   const Launch *launch() const { return launch_; }
+
+  // For the checker: the running thread and the time, what is known of shared memory, and what
+  // lies at an address of it.
+  check::Cell cell(bool atomic) const;
+  check::Shadow &shared_shadow() { return *shared_shadow_; }
+  std::string shared_place(uintptr_t address) const;
 
  private:
   static constexpr int none = -1;
@@ -39,9 +49,10 @@ class BlockRunner {
   // The lanes of a wavefront by what they do; those in no mask run or have ended.
   struct Wave {
     uint64_t unstarted, ready, together, barrier;
+    unsigned meetings;  // since the last barrier
   };
 
-  enum class Operation : unsigned char { shuffle, ballot, collective };
+  enum class Operation : unsigned char { shuffle, ballot, collective, meeting };
 
   // What a waiting thread asked for, and the answer.
   struct Request {
@@ -72,6 +83,9 @@ class BlockRunner {
   const Launch *launch_ = nullptr;
   unsigned threads_ = 0;
   unsigned waves_ = 0;
+  uint64_t block_ = 0;
+  unsigned barriers_ = 0;  // that the block has passed
+  unsigned work_ = 1;      // the launch, as the checker names it
 
   int chosen_ = none;   // the thread that runs, or is about to
   unsigned wave_ = 0;   // the wavefront whose turn it is
@@ -87,10 +101,17 @@ class BlockRunner {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber *> free_;
 
-  std::vector<char> dynamic_shared_;
-  std::vector<char> static_shared_;
+  // Shared memory: first the variables, then what the launch asks for.
+  struct Variable {
+    size_t begin, bytes;
+    const char *name;
+  };
+  void prepare_shared_memory();
+  std::unique_ptr<char, void (*)(void *)> shared_memory_;
+  std::unique_ptr<check::Shadow> shared_shadow_;
+  std::vector<Variable> variables_;  // that the kernel has used so far
   size_t static_used_ = 0;
-  std::vector<void *> shared_;  // by the number of the slot
+  std::vector<void *> shared_;  // where they lie, by the number of the slot
 };
 
 // The runner of the calling host thread while it runs a block, else null.

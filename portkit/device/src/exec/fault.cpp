@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../check/checker.h"
 #include "../runtime/device.h"
 #include "../runtime/report.h"
 #include "../runtime/source_line.h"
@@ -44,30 +45,15 @@ void hand_on(int number, siginfo_t *info, void *context, const struct sigaction 
   }
 }
 
-std::string nearest(const char *address) {
-  for (int i = 0; i < 16; ++i) {
-    try {
-      const Heap &heap = device(i).heap;
-      for (long step = 0; step < (1 << 20); step += 256) {
-        const Heap::Allocation found = heap.find(address - step);
-        if (found.begin == nullptr) continue;
-        return "; it is " + std::to_string(address - found.begin) + " bytes into " +
-               std::to_string(found.bytes) + " bytes of device memory";
-      }
-    } catch (...) {
-      break;
-    }
-  }
-  return "";
-}
-
 void on_fault(int number, siginfo_t *info, void *context) {
   signal(SIGSEGV, SIG_DFL);  // a fault in here ends the process
   const BlockRunner *runner = current_runner();
   if (runner == nullptr) {
     const int ordinal = device_of(info->si_addr);
     if (ordinal >= 0) {
-      report(Finding::host_access, nullptr, nullptr, "the host uses a device pointer");
+      report(Finding::host_access, nullptr, nullptr,
+             "the host uses a device pointer: " + check::place(info->si_addr));
+      write_report();
     }
     sigaction(SIGSEGV, &before_fault, nullptr);
     hand_on(number, info, context, before_fault);
@@ -79,8 +65,8 @@ void on_fault(int number, siginfo_t *info, void *context) {
   char address[32];
   snprintf(address, sizeof address, "%p", info->si_addr);
   report(Finding::out_of_bounds, site(context), nullptr,
-         "memory access fault at " + std::string(address) +
-             nearest(static_cast<const char *>(info->si_addr)));
+         "memory access fault at " + std::string(address) + ": " +
+             check::place(info->si_addr));
   write_report();
   signal(SIGABRT, SIG_DFL);
   abort();

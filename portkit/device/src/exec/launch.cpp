@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "../check/checker.h"
 #include "block.h"
 #include "fault.h"
 #include "pool.h"
@@ -62,7 +63,8 @@ void run_blocks(const Launch &launch) {
     runner->end();
     runners().give_back(std::move(runner));
   };
-  if (blocks > 1 && blocks * threads >= worth_sharing) {
+  // The checker takes one access after the other.
+  if (blocks > 1 && blocks * threads >= worth_sharing && !check::enabled()) {
     share(work);
   } else {
     work();

@@ -76,6 +76,7 @@ void fill(hiprandGenerator_t generator, T *output, size_t count, unsigned words,
   const uint64_t seed = generator->seed, place = generator->place;
   generator->place += uint64_t{words} * count;
   const bool done = do_in_stream(generator->stream, [=] {
+    work_writes(output, count * sizeof(T), "hipRAND");
     constexpr size_t piece = 16384;
     for_each_piece((count + piece - 1) / piece, [&](size_t p) {
       const size_t end = count < (p + 1) * piece ? count : (p + 1) * piece;

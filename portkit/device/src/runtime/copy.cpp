@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "../check/checker.h"
 #include "device.h"
 #include "memory.h"
 #include "options.h"
@@ -52,6 +53,18 @@ Direction direction_of(hipMemcpyKind kind, const void *to, const void *from) {
 
 enum class Wait { no, yes };
 
+void move(void *to, const void *from, size_t bytes, Direction direction) {
+  const check::Reach reach;
+  if (direction.to == Side::host) {
+    check::reads(from, bytes, "a copy");
+  } else if (direction.from == Side::host) {
+    check::writes(to, bytes, "a copy");
+  } else {
+    check::copies(to, from, bytes, "a copy");
+  }
+  memmove(to, from, bytes);
+}
+
 // Host memory that is not page-locked is read before an asynchronous copy returns, and has been
 // written when it returns (HIP, "Memory management", "Pageable memory").
 void copy(void *to, const void *from, size_t bytes, Direction direction, hipStream_t stream,
@@ -63,14 +76,14 @@ void copy(void *to, const void *from, size_t bytes, Direction direction, hipStre
   const bool reads_pageable = direction.from == Side::host && !is_locked_host_memory(from);
   const bool writes_pageable = direction.to == Side::host && !is_locked_host_memory(to);
   if (wait == Wait::yes || (writes_pageable && !captured)) {
-    submit_and_wait(stream, [=] { memmove(to, from, bytes); });
+    submit_and_wait(stream, [=] { move(to, from, bytes, direction); });
   } else if (reads_pageable && !captured && options().lazy) {
     const auto *begin = static_cast<const char *>(from);
     submit(stream, [=, content = std::vector<char>(begin, begin + bytes)] {
-      memcpy(to, content.data(), bytes);
+      move(to, content.data(), bytes, direction);
     });
   } else {
-    submit(stream, [=] { memmove(to, from, bytes); });
+    submit(stream, [=] { move(to, from, bytes, direction); });
   }
 }
 
@@ -80,6 +93,8 @@ void fill(void *pointer, T value, size_t count, hipStream_t stream, Wait wait) {
   require_range(pointer, count * sizeof(T), Side::device);
   require(reinterpret_cast<uintptr_t>(pointer) % sizeof(T) == 0, hipErrorInvalidValue);
   const Work work = [=] {
+    const check::Reach reach;
+    check::writes(pointer, count * sizeof(T), "a fill");
     auto *values = static_cast<T *>(pointer);
     for (size_t i = 0; i < count; ++i) values[i] = value;
   };

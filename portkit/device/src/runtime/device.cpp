@@ -1,11 +1,13 @@
 #include "device.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "../check/checker.h"
 #include "../exec/launch.h"
 #include "answer.h"
 #include "options.h"
@@ -23,9 +25,15 @@ constexpr int registers = 65536;
 
 std::vector<std::unique_ptr<Device>> &devices() {
   static auto *devices = [] {
+    const size_t each = options().memory, all = each * static_cast<size_t>(options().devices);
+    void *base = mmap(nullptr, all, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) throw std::bad_alloc();
+    check::watch(base, all);
     auto *made = new std::vector<std::unique_ptr<Device>>;
     for (int i = 0; i < options().devices; ++i) {
-      made->emplace_back(new Device{arch_of(options().arch), Heap(options().memory)});
+      char *begin = static_cast<char *>(base) + each * static_cast<size_t>(i);
+      made->emplace_back(new Device{arch_of(options().arch), Heap(begin, each)});
     }
     return made;
   }();

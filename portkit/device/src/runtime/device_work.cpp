@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "../check/checker.h"
 #include "../exec/pool.h"
 #include "stream.h"
 
@@ -9,7 +10,10 @@ namespace hipcpu {
 
 bool do_in_stream(hipStream_t stream, std::function<void()> work) {
   try {
-    submit(stream, std::move(work));
+    submit(stream, [work = std::move(work)] {
+      const check::Reach reach;
+      work();
+    });
     return true;
   } catch (const Failure &) {
     return false;
@@ -26,6 +30,14 @@ void for_each_piece(size_t count, const std::function<void(size_t)> &piece) {
   } else {
     work();
   }
+}
+
+void work_reads(const void *begin, size_t bytes, const char *what) {
+  check::reads(begin, bytes, what);
+}
+
+void work_writes(const void *begin, size_t bytes, const char *what) {
+  check::writes(begin, bytes, what);
 }
 
 void count_library_call(const char *name) { count_call(name); }

@@ -12,6 +12,10 @@ namespace hipcpu {
 // Does work in the order of a stream. False for a handle that is no stream.
 HIPCPU_INTERNAL bool do_in_stream(hipStream_t stream, std::function<void()> work);
 
+// For the checker: what such work reads and writes of a device's memory, before it does.
+HIPCPU_INTERNAL void work_reads(const void *begin, size_t bytes, const char *what);
+HIPCPU_INTERNAL void work_writes(const void *begin, size_t bytes, const char *what);
+
 // Calls `piece` with every number below `count`, on as many host threads as are free.
 HIPCPU_INTERNAL void for_each_piece(size_t count, const std::function<void(size_t)> &piece);
 

@@ -20,6 +20,7 @@ struct Event {
   uint64_t position = 0;
   std::shared_ptr<Clock::time_point> time;
   std::shared_ptr<Capture> capture;  // the record is part of it
+  check::Clock clock;                // what is done when it is reached
 
   bool reached() const { return stream == nullptr || stream->reached(position); }
 };
@@ -84,6 +85,7 @@ HIP_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream_handl
     submit(stream_handle, [time] { *time = Clock::now(); });
     event->stream = stream;
     event->position = stream->submitted();
+    event->clock = stream->clock();
     event->time = std::move(time);
   });
 }
@@ -96,6 +98,7 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
       stream->capture = event->capture;  // it joins
       return;
     }
+    stream->comes_after(event->clock);
     if (event->reached()) return;
     submit(stream_handle, [source = event->stream, position = event->position] {
       source->wait_until(position);
@@ -107,7 +110,10 @@ HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Event> event = event_of(handle);
     require(event->capture == nullptr, hipErrorCapturedEvent);
-    if (event->reached()) return;
+    if (event->reached()) {
+      check::host_waited(event->clock);
+      return;
+    }
     event->stream->step();
     throw Failure{hipErrorNotReady};
   });
@@ -118,6 +124,7 @@ HIP_EXPORT hipError_t hipEventSynchronize(hipEvent_t handle) {
     const std::shared_ptr<Event> event = event_of(handle);
     require(event->capture == nullptr, hipErrorCapturedEvent);
     if (event->stream != nullptr) event->stream->wait_until(event->position);
+    check::host_waited(event->clock);
   });
 }
 

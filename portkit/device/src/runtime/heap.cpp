@@ -1,11 +1,11 @@
 #include "heap.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <iterator>
-#include <new>
+
+#include "../check/checker.h"
 
 namespace hipcpu {
 
@@ -19,19 +19,18 @@ constexpr int garbage = 0xff;
 
 size_t rounded(size_t bytes) { return std::max((bytes + align - 1) / align * align, align); }
 
+// With the checker there is room between allocations that is nobody's, and what was freed is
+// handed out again late: what uses either is found.
+size_t room_for(size_t bytes) { return rounded(bytes) + (check::enabled() ? align : 0); }
+constexpr size_t withheld_part = 4;  // of the whole memory, at most one in so many bytes
+
 }  // namespace
 
-Heap::Heap(size_t bytes) : bytes_(bytes) {
-  void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) throw std::bad_alloc();
-  base_ = static_cast<char *>(base);
-  add_free({0, bytes});
-}
+Heap::Heap(char *base, size_t bytes) : base_(base), bytes_(bytes) { add_free({0, bytes}); }
 
 void *Heap::allocate(size_t bytes) {
   if (bytes > bytes_) return nullptr;
-  const size_t needed = rounded(bytes);
+  const size_t needed = room_for(bytes);
   std::unique_lock<std::mutex> lock(mutex_);
   const auto fitting = free_by_size_.lower_bound({needed, 0});
   if (fitting == free_by_size_.end()) return nullptr;
@@ -41,17 +40,36 @@ void *Heap::allocate(size_t bytes) {
   taken_[range.offset] = {range.offset, bytes};
   used_ += needed;
   lock.unlock();
-  memset(base_ + range.offset, garbage, needed);
-  return base_ + range.offset;
+  char *begin = base_ + range.offset;
+  check::allocated(begin, std::max<size_t>(bytes, 1));
+  const check::Reach reach;
+  memset(begin, garbage, needed);
+  return begin;
 }
 
 bool Heap::free(void *pointer) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = taken_.find(static_cast<size_t>(static_cast<char *>(pointer) - base_));
   if (found == taken_.end()) return false;
-  Range range{found->first, rounded(found->second.bytes)};
+  const Range range = found->second;
   taken_.erase(found);
-  used_ -= range.bytes;
+  used_ -= room_for(range.bytes);
+  if (!check::enabled()) {
+    merge_free({range.offset, room_for(range.bytes)});
+    return true;
+  }
+  check::freed(base_ + range.offset, std::max<size_t>(range.bytes, 1));
+  withheld_.push_back(range);
+  for (withheld_bytes_ += room_for(range.bytes); withheld_bytes_ > bytes_ / withheld_part;) {
+    const Range oldest = withheld_.front();
+    withheld_.pop_front();
+    withheld_bytes_ -= room_for(oldest.bytes);
+    merge_free({oldest.offset, room_for(oldest.bytes)});
+  }
+  return true;
+}
+
+void Heap::merge_free(Range range) {
   const auto after = free_by_offset_.find(range.offset + range.bytes);
   if (after != free_by_offset_.end()) {
     const Range next{after->first, after->second};
@@ -67,7 +85,6 @@ bool Heap::free(void *pointer) {
     }
   }
   add_free(range);
-  return true;
 }
 
 Heap::Allocation Heap::find(const void *address) const {
@@ -78,6 +95,22 @@ Heap::Allocation Heap::find(const void *address) const {
   if (after == taken_.begin()) return {nullptr, 0};
   const Range &range = std::prev(after)->second;
   if (offset >= range.offset + std::max<size_t>(range.bytes, 1)) return {nullptr, 0};
+  return {base_ + range.offset, range.bytes};
+}
+
+Heap::Allocation Heap::find_near(const void *address) const {
+  const Allocation inside = find(address);
+  if (inside.begin != nullptr || !contains(address)) return inside;
+  const auto offset = static_cast<size_t>(static_cast<const char *>(address) - base_);
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto range = withheld_.rbegin(); range != withheld_.rend(); ++range) {
+    if (offset >= range->offset && offset < range->offset + std::max<size_t>(range->bytes, 1)) {
+      return {base_ + range->offset, range->bytes};
+    }
+  }
+  const auto after = taken_.upper_bound(offset);
+  if (after == taken_.begin()) return {nullptr, 0};
+  const Range &range = std::prev(after)->second;
   return {base_ + range.offset, range.bytes};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "../check/checker.h"
 #include "device.h"
 #include "module.h"
 #include "stream.h"
@@ -77,6 +78,7 @@ void launch(const Function &function, const Launch &shape, void **arguments, voi
     Launch launch = shape;
     launch.arguments = pointers.data();
     count_launch(launch.kernel->name, launch.blocks() * launch.threads_per_block());
+    const check::Reach reach;
     run_blocks(launch);
   });
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "../check/checker.h"
 #include "device.h"
 #include "memory.h"
 #include "stream.h"
@@ -106,7 +107,11 @@ HIP_EXPORT hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
     require(pointer != nullptr, hipErrorInvalidValue);
     require_allocation(pointer);
     require(stream_of(stream)->capture == nullptr, hipErrorStreamCaptureUnsupported);
-    submit(stream, [=] { free_device(pointer); });
+    const size_t bytes = device(device_of(pointer)).heap.find(pointer).bytes;
+    submit(stream, [=] {
+      check::writes(pointer, bytes, "hipFreeAsync");
+      free_device(pointer);
+    });
   });
 }
 

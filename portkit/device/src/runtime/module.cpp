@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "../check/checker.h"
 #include "device.h"
 #include "stream.h"
 
@@ -43,6 +44,13 @@ int file_of(const Image &image) {
   return file;
 }
 
+// Why the table of a code object is of no use; null where it is.
+const char *problem_of(const Module &table) {
+  if (table.abi != abi_version) return "it was compiled for another version of the CPU device";
+  if (check::enabled() && !table.checked) return "it was compiled without checks";
+  return nullptr;
+}
+
 void complain(const char *what) { fprintf(stderr, "HIP device: a code object: %s\n", what); }
 
 }  // namespace
@@ -56,10 +64,11 @@ LoadedModule::LoadedModule(const void *data, int device) : device(device) {
   const auto table = library_ == nullptr
                          ? nullptr
                          : reinterpret_cast<const Module *(*)()>(dlsym(library_, "hipcpu_module"));
-  if (table == nullptr || (table_ = table())->abi != abi_version) {
-    complain(library_ == nullptr ? dlerror()
-             : table == nullptr  ? "it was not compiled for the CPU device"
-                                 : "it was compiled for another version of the CPU device");
+  const char *problem = library_ == nullptr ? dlerror()
+                        : table == nullptr  ? "it was not compiled for the CPU device"
+                                            : problem_of(*(table_ = table()));
+  if (problem != nullptr) {
+    complain(problem);
     if (library_ != nullptr) dlclose(library_);
     close(file_);
     throw Failure{hipErrorInvalidImage};

@@ -30,6 +30,7 @@ Options read() {
   const size_t processors = std::max(1u, std::thread::hardware_concurrency());
   o.threads = static_cast<unsigned>(number("PORTKIT_DEVICE_THREADS", processors));
   o.report = text("PORTKIT_DEVICE_REPORT", "");
+  o.check = text("PORTKIT_DEVICE_CHECK", "") == "1";
   o.lazy = text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
   return o;
 }

@@ -13,6 +13,7 @@ struct Options {
   size_t memory;       // PORTKIT_DEVICE_MEMORY: of each, in MiB; 16384
   unsigned threads;    // PORTKIT_DEVICE_THREADS: host threads that run blocks; one a processor
   std::string report;  // PORTKIT_DEVICE_REPORT: a folder; each process writes PID.json into it
+  bool check;          // PORTKIT_DEVICE_CHECK=1: defects of kernels and callers are looked for
   bool lazy;           // PORTKIT_DEVICE_STREAMS=lazy: work is done when something waits for it
 };
 

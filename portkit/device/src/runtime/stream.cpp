@@ -1,17 +1,37 @@
 #include "stream.h"
 
+#include <atomic>
 #include <map>
 #include <utility>
 
+#include "../check/checker.h"
 #include "device.h"
 #include "options.h"
 
 namespace hipcpu {
 
+namespace {
+
+std::atomic<uint64_t> streams_made{0};
+
+}  // namespace
+
+Stream::Stream(int device, unsigned flags, int priority)
+    : device(device), flags(flags), priority(priority), number_(++streams_made) {}
+
 uint64_t Stream::submit(Work work) {
   std::unique_lock<std::mutex> lock(mutex_);
-  queue_.push_back(std::move(work));
   const uint64_t position = ++submitted_;
+  if (check::enabled()) {
+    check::Ticket ticket = check::issue(number_, position, clock_);
+    clock_ = *ticket.before;
+    clock_[number_] = position;
+    work = [ticket = std::move(ticket), work = std::move(work)] {
+      const check::Doing doing(ticket);
+      work();
+    };
+  }
+  queue_.push_back(std::move(work));
   lock.unlock();
   if (!options().lazy) wait_until(position);
   return position;
@@ -38,6 +58,22 @@ void Stream::wait_until(uint64_t position) {
       changed_.wait(lock);
     }
   }
+}
+
+void Stream::wait() {
+  const check::Clock known = check::enabled() ? clock() : check::Clock();
+  wait_until(submitted());
+  check::host_waited(known);
+}
+
+void Stream::comes_after(const check::Clock &clock) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  check::merge(clock_, clock);
+}
+
+check::Clock Stream::clock() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return clock_;
 }
 
 void Stream::step() {
@@ -121,7 +157,10 @@ std::vector<Moment> implicit_dependencies(const std::shared_ptr<Stream> &stream)
 uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
   std::vector<Moment> before = implicit_dependencies(stream);
   bool all_reached = true;
-  for (const auto &[other, position] : before) all_reached &= other->reached(position);
+  for (const auto &[other, position] : before) {
+    all_reached &= other->reached(position);
+    if (check::enabled()) stream->comes_after(other->clock());
+  }
   if (all_reached) return stream->submit(std::move(work));
   return stream->submit([before = std::move(before), work = std::move(work)] {
     for (const auto &[other, position] : before) other->wait_until(position);
@@ -164,13 +203,13 @@ void submit_and_wait(hipStream_t handle, Work work) {
     stream->capture->broken = true;
     throw Failure{hipErrorStreamCaptureImplicit};
   }
-  stream->wait_until(enqueue(stream, std::move(work)));
+  enqueue(stream, std::move(work));
+  stream->wait();
 }
 
 void wait_for_device(int device) {
-  const std::shared_ptr<Stream> standard = default_stream(device);
-  standard->wait_until(standard->submitted());
-  for (const auto &stream : streams_of(device)) stream->wait_until(stream->submitted());
+  default_stream(device)->wait();
+  for (const auto &stream : streams_of(device)) stream->wait();
 }
 
 }  // namespace hipcpu
@@ -203,8 +242,7 @@ HIP_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
   return answer(__func__, [&] {
     require(handle != nullptr && handle != hipStreamLegacy && handle != hipStreamPerThread,
             hipErrorInvalidHandle);
-    const std::shared_ptr<Stream> stream = stream_of(handle);
-    stream->wait_until(stream->submitted());
+    stream_of(handle)->wait();
     std::lock_guard<std::mutex> lock(streams().mutex);
     streams().by_handle.erase(handle);
   });
@@ -214,7 +252,10 @@ HIP_EXPORT hipError_t hipStreamQuery(hipStream_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Stream> stream = stream_of(handle);
     require(stream->capture == nullptr, hipErrorStreamCaptureUnsupported);
-    if (stream->reached(stream->submitted())) return;
+    if (stream->reached(stream->submitted())) {
+      stream->wait();
+      return;
+    }
     stream->step();  // so that a program that asks again and again comes to an end
     throw Failure{hipErrorNotReady};
   });
@@ -227,10 +268,10 @@ HIP_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
       stream->capture->broken = true;
       throw Failure{hipErrorStreamCaptureUnsupported};
     }
-    for (const auto &[other, position] : implicit_dependencies(stream)) {
-      if (stream == default_stream(stream->device)) other->wait_until(position);
+    if (stream == default_stream(stream->device)) {
+      for (const auto &[other, position] : implicit_dependencies(stream)) other->wait();
     }
-    stream->wait_until(stream->submitted());
+    stream->wait();
   });
 }
 

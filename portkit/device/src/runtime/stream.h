@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "../check/order.h"
 #include "answer.h"
 
 namespace hipcpu {
@@ -29,8 +30,7 @@ struct Capture {
 
 class Stream {
  public:
-  Stream(int device, unsigned flags, int priority)
-      : device(device), flags(flags), priority(priority) {}
+  Stream(int device, unsigned flags, int priority);
 
   const int device;
   const unsigned flags;
@@ -41,12 +41,18 @@ class Stream {
 
   // Puts work at the end. Returns its position.
   uint64_t submit(Work work);
+  // For the checker: what comes before the work that is put in from now on, and what is known to
+  // be done when the work that was put in so far is.
+  void comes_after(const check::Clock &clock);
+  check::Clock clock() const;
   // How much work was put in so far.
   uint64_t submitted() const;
   // Whether the work up to a position is done.
   bool reached(uint64_t position) const;
   // Does the work up to a position, or waits until another thread has.
   void wait_until(uint64_t position);
+  // The same for all work, and the host knows that it is done.
+  void wait();
   // Does the next piece of work, if there is one that nobody does yet.
   void step();
 
@@ -55,6 +61,8 @@ class Stream {
  private:
   void run_next(std::unique_lock<std::mutex> &lock);
 
+  const uint64_t number_;  // no other stream has
+  check::Clock clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> queue_;
