@@ -244,6 +244,12 @@ def journals(root: Path, disk: Disk) -> list[Journal]:
     return found
 
 
+def unfinished(root: Path, disk: Disk) -> bool:
+    """Whether a run is writing to a tree, or was killed meanwhile: it may be written in part."""
+    places = journals(root.resolve(), disk)
+    return any(os.path.lexists(place.folder / State.COMMITTED) for place in places)
+
+
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of some bytes in hexadecimal."""
     return hashlib.sha256(data).hexdigest()

@@ -16,13 +16,17 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 WORTH_IT = 500_000
 """Below this many bytes of source the work takes less time than the second process."""
+
+_TICKETS = 2048
+_TICKET_SIZE = 2
+"""Bytes of a ticket; a pipe takes all tickets without a reader (one page, ``man 7 pipe``)."""
 
 
 class PartnerLostError(Exception):
@@ -36,31 +40,45 @@ class Team:
     Attributes:
         first: whether this is the process whose result counts.
         partner: what the other process writes and what it reads; none where there is no other.
+        tickets: a pipe that holds each number below ``_TICKETS`` once, for both processes.
     """
 
     first: bool = True
     partner: tuple[IO[bytes], IO[bytes]] | None = None
+    tickets: int = -1
 
-    def share(
-        self, items: Iterable[Item], weight: Callable[[Item], int], first_has: int = 0
-    ) -> list[Item]:
+    def share(self, items: Iterable[Item], weight: Callable[[Item], int]) -> list[Item]:
         """Return the items that are this process's.
 
         Args:
             items: all items, the same in both processes.
             weight: how long an item takes.
-            first_has: how long it takes what the first process has to do besides.
         """
         if self.partner is None:
             return list(items)
         mine: list[Item] = []
-        ahead = first_has
+        ahead = 0
         for item in sorted(items, key=weight, reverse=True):
             first = ahead <= 0
             ahead += weight(item) if first else -weight(item)
             if first == self.first:
                 mine.append(item)
         return mine
+
+    def draw(self, items: Sequence[Item]) -> Iterator[Item]:
+        """Yield the items that the other process does not get to first; once in a job.
+
+        Args:
+            items: all items, the same in both processes, those that take long first.
+        """
+        if self.partner is None:
+            yield from items
+            return
+        while ticket := os.read(self.tickets, _TICKET_SIZE):
+            number = int.from_bytes(ticket, "big")
+            if number >= len(items):
+                return
+            yield from items[number::_TICKETS]
 
     def gather(self, value: Result) -> list[Result]:
         """Return what each process has for ``value``, the first one's first.
@@ -127,24 +145,37 @@ def together(work: Callable[[Team], Result], weight: int) -> Result:
     if alone or (os.cpu_count() or 1) < 2 or weight < WORTH_IT:
         return work(Team())
     from_second, from_first = os.pipe(), os.pipe()
+    tickets = _tickets()
     child = os.fork()
     if child == 0:
-        _second(work, incoming=from_first, outgoing=from_second)
+        _second(work, tickets, incoming=from_first, outgoing=from_second)
     try:
         with _partner(incoming=from_second, outgoing=from_first) as partner:
-            return work(Team(first=True, partner=partner))
+            return work(Team(first=True, partner=partner, tickets=tickets))
     except PartnerLostError:
         return work(Team())
     finally:
+        os.close(tickets)
         os.waitpid(child, 0)
 
 
+def _tickets() -> int:
+    reading, writing = os.pipe()
+    numbers = (number.to_bytes(_TICKET_SIZE, "big") for number in range(_TICKETS))
+    os.write(writing, b"".join(numbers))
+    os.close(writing)
+    return reading
+
+
 def _second(
-    work: Callable[[Team], object], incoming: tuple[int, int], outgoing: tuple[int, int]
+    work: Callable[[Team], object],
+    tickets: int,
+    incoming: tuple[int, int],
+    outgoing: tuple[int, int],
 ) -> NoReturn:
     try:
         with _partner(incoming, outgoing) as partner:
-            work(Team(first=False, partner=partner))
+            work(Team(first=False, partner=partner, tickets=tickets))
     finally:
         # No clean-up of the first process's objects and streams from here. A failure shows by the
         # closed pipe.

@@ -11,6 +11,7 @@ import bisect
 import re
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,6 @@ from portkit.parallel import together
 from portkit.port import Gating, Place, Port, Scope, item_symbol
 from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
-from portkit.workspace import CUDA_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
     from portkit.rules import Rule
     from portkit.source import Source
     from portkit.workspace import Workspace
-
-BYTES_PER_MENTION = 900
-"""How many bytes are parsed while the rules look at one mention."""
-PARSED_TO_TRANSLATED = 6
-"""How many bytes are parsed while one is translated to HIP."""
-SEARCHED_TO_PARSED = 50
-"""How many bytes are searched while one is parsed."""
 
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
 
@@ -104,30 +97,25 @@ def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
     """Scan with a team; what the first process returns is whole."""
     port = replace(port, mentions=_mentions(team, port))
     teaching = [path for path in port.mentions if _may_teach(port, path)]
-    paths = team.share(teaching, lambda path: len(port.workspace.sources[path].data))
-    learnt = [(path, _device_macros(port, path), files.declared(port, path)) for path in paths]
-    # Teaching files are parsed by now; what is left to do with them is not shared evenly.
-    to_do = {path: _weight(port, path, parsed=True) for path in teaching}
-    mine = sum(to_do[path] for path in paths)
-    theirs = sum(to_do.values()) - mine
-    first_has = _translating(port) + (mine - theirs if team.first else theirs - mine)
-    others = sorted(port.workspace.sources.keys() - to_do.keys())
-    paths += team.share(others, partial(_weight, port), first_has)
+    mine = team.share(teaching, lambda path: len(port.workspace.sources[path].data))
+    learnt = [(path, _device_macros(port, path), files.declared(port, path)) for path in mine]
     gathered = sorted(
         (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]
     )
     macros = {macro.name: macro for _, found, _ in gathered for macro in found}
     port = replace(port, macros=dict(sorted(macros.items())))
     port = replace(port, analogs=files.analogs(port, (found for _, _, found in gathered)))
-    # What makes files is not sent between processes.
-    paths = [path for path in paths if path not in port.analogs]
-    paths += port.analogs if team.first else ()
     by_node: dict[str, list[Rule]] = {}
     for rule in asked:
         for kind in rule.nodes:
             by_node.setdefault(kind, []).append(rule)
-    looked = [_looked_at(port, path, by_node) for path in paths]
+    # Neither a parsed tree nor what makes a file is sent between processes.
+    mine = [path for path in mine if path not in port.analogs]
+    mine += port.analogs if team.first else ()
     findings = [*files.unread(port), *files.added(port)] if team.first else []
+    others = sorted(port.workspace.sources.keys() - {*teaching, *port.analogs})
+    others.sort(key=partial(_weight, port), reverse=True)
+    looked = [_looked_at(port, path, by_node) for path in chain(mine, team.draw(others))]
     unaccounted: list[Unaccounted] = []
     for share in team.collect(looked):
         for found, left in share:
@@ -169,13 +157,9 @@ def _mentions(team: Team, port: Port) -> Mapping[str, list[int]]:
     return {path: offsets for path, offsets in gathered if offsets}
 
 
-def _weight(port: Port, path: str, *, parsed: bool = False) -> int:
-    """Return how long it takes to look at a file, in bytes that are parsed in that time."""
-    data = port.workspace.sources[path].data
-    mentions = len(port.mentions.get(path, ()))
-    if not mentions or files.renamed_path(port, path) != path or port.codebase.kept(path):
-        return len(data) // SEARCHED_TO_PARSED
-    return (0 if parsed else len(data)) + BYTES_PER_MENTION * mentions
+def _weight(port: Port, path: str) -> int:
+    """Return how long it takes to look at a file, roughly: one without a mention is not parsed."""
+    return len(port.workspace.sources[path].data) if path in port.mentions else 0
 
 
 def _may_teach(port: Port, path: str) -> bool:
@@ -187,16 +171,6 @@ def _may_teach(port: Port, path: str) -> bool:
 
 def _macro_parameter(port: Port) -> re.Pattern[bytes]:
     return re.compile(rf"\$\w*(?:{port.vendor.source})\w*\s*:".encode())
-
-
-def _translating(port: Port) -> int:
-    """Return how long it takes to translate the kernels, in bytes that are parsed in that time."""
-    crate = port.codebase.kernels
-    if crate is None or not port.kernels:
-        return 0
-    sources = port.workspace.sources.items()
-    inside = (s for path, s in sources if path.startswith(f"{crate.source}/"))
-    return PARSED_TO_TRANSLATED * sum(len(s.data) for s in inside if s.path.endswith(CUDA_CODE))
 
 
 def _device_macros(port: Port, path: str) -> list[DeviceMacro]:
@@ -276,8 +250,8 @@ class _Walk:
     def _left(self) -> list[Unaccounted]:
         found = []
         for offset in self.open:
-            line, _ = self.source.position(offset)
-            start = self.source.line_starts[line - 1]
+            line, column = self.source.position(offset)
+            start = offset + 1 - column
             end = self.source.data.find(b"\n", start)
             text = self.source.data[start : end if end >= 0 else None]
             said = text.decode(errors="replace").strip()

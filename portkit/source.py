@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ COMMENTS = frozenset({"line_comment", "block_comment"})
 """The kinds of comment, doc comments included."""
 ATTACHED = COMMENTS | {"attribute_item"}
 """Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,14 @@ class Source:
         lengths = (len(line) + 1 for line in self.data.split(b"\n"))
         return list(accumulate(lengths, initial=0))[:-1]
 
+    @cached_property
+    def _lines_before(self) -> list[int]:
+        """How many lines end before each block of the file."""
+        counts = (
+            self.data.count(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK)
+        )
+        return list(accumulate(counts, initial=0))
+
     @property
     def newline(self) -> str:
         r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
@@ -82,8 +90,10 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column of a byte offset, both from 1; columns count bytes."""
-        line = bisect.bisect_right(self.line_starts, offset)
-        return line, offset - self.line_starts[line - 1] + 1
+        # Most files are asked for few positions: to look for all of their lines would take longer.
+        block = offset // _BLOCK
+        before = self._lines_before[block] + self.data.count(b"\n", block * _BLOCK, offset)
+        return before + 1, offset - self.data.rfind(b"\n", 0, offset)
 
     def text(self, start: int, end: int) -> str:
         r"""Return the text of a range of bytes, with ``\n`` as line ending."""

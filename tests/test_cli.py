@@ -7,10 +7,11 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from apply_support import git, picture
+from apply_support import CountingDisk, KillingDisk, git, in_child, picture
 from cli_support import (
     EDITED,
     LIB,
@@ -28,7 +29,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from portkit import __version__, workspace
-from portkit.apply import Recovery
+from portkit.apply import Change, Recovery, recover, write
 from portkit.cli import COMMANDS, app
 from portkit.explain import every_page, pages
 from portkit.fetch import FetchedWorkspace
@@ -281,6 +282,24 @@ def test_a_killed_run_is_ended_before_the_tree_is_read(
 
 
 # --- fetch, explain, rules, the program itself -------------------------------------------------
+
+
+def test_scan_says_that_a_tree_may_be_written_in_part(tmp_path: Path) -> None:
+    root = make_candle(tmp_path / "candle")
+    changes = [
+        Change(path, data, data + b"\n")
+        for path in (LIB, MATMUL)
+        for data in [(root / path).read_bytes()]
+    ]
+    counting = CountingDisk()
+    write(make_candle(tmp_path / "other"), changes, disk=counting)
+    renames = [at for at, (name, _) in enumerate(counting.log) if name == "rename"]
+    assert "in part" not in invoke("scan", root).err
+    # The first one is the commit, the second writes a file, the third one the other.
+    in_child(partial(write, root, changes, disk=KillingDisk(renames[2])))
+    assert f"{root} may be written in part" in invoke("scan", root).err
+    assert recover(root) is not None
+    assert "in part" not in invoke("scan", root).err
 
 
 def test_fetch_says_what_it_has_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,13 +38,28 @@ def test_the_shares_are_of_equal_weight() -> None:
     assert abs(one - other) <= max(NUMBERS)
 
 
-def test_what_the_first_process_has_to_do_besides_counts() -> None:
-    def weights(team: Team) -> list[int]:
-        return team.collect(sum(team.share(NUMBERS, lambda n: n, first_has=20)))
+@pytest.mark.parametrize("count", [0, 9, 5000])
+def test_each_item_is_drawn_once(count: int) -> None:
+    def drawn(team: Team) -> list[list[int]]:
+        return team.collect(list(team.draw(range(count))))
 
-    one, other = parallel.together(weights, HEAVY)
-    assert one + other == sum(NUMBERS)
-    assert abs(one + 20 - other) <= max(NUMBERS)
+    shares = parallel.together(drawn, HEAVY)
+    assert len(shares) == 2
+    assert sorted(n for share in shares for n in share) == list(range(count))
+    assert list(parallel.Team().draw(range(count))) == list(range(count))
+
+
+def test_the_faster_process_draws_more() -> None:
+    def drawn(team: Team) -> list[list[int]]:
+        if team.first:
+            mine = list(team.draw(NUMBERS))
+            team.gather(0)
+        else:
+            team.gather(0)  # waits until the first process is there as well
+            mine = list(team.draw(NUMBERS))
+        return team.collect(mine)
+
+    assert parallel.together(drawn, HEAVY) == [list(NUMBERS), []]
 
 
 def test_each_process_knows_what_both_have() -> None:

@@ -89,7 +89,9 @@ def scan(
     mention of a backend belongs to a place or is listed as unaccounted for. The crate of kernels
     is one place; with --kernels each place in its sources is listed too.
     """
+    from portkit.disk import Disk
     from portkit.finding import Applicability, Status
+    from portkit.journal import unfinished
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
@@ -101,6 +103,11 @@ def scan(
         if form is not Form.HTML:
             raise typer.BadParameter("--verified is for --format html")
         proof = read_verified(verified)
+    if directory.is_dir() and unfinished(directory, Disk()):
+        progress(
+            f"{directory} may be written in part, by a portkit that is running or was killed:"
+            " `portkit apply` completes what was begun, or takes it back"
+        )
     scanned = _scanned(directory, select, skip, gating, kernels=kernels)
     found = report(scanned, directory.as_posix())
     shown = plain() if output else screen()

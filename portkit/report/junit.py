@@ -29,20 +29,17 @@ def junit(report: Report, *, source: bool = True) -> str:
         report: what to write.
         source: whether lines of the tree's own text are part of it.
     """
-    suites = ElementTree.Element("testsuites", name=_xml(f"portkit scan of {report.title}"))
+    suites = ElementTree.Element("testsuites", name=xml_text(f"portkit scan of {report.title}"))
     for path, sites in report.by_crate().items():
-        suite = ElementTree.SubElement(suites, "testsuite", name=_xml(path))
+        suite = ElementTree.SubElement(suites, "testsuite", name=xml_text(path))
         _case_each(suite, sites)
-        _count(suite)
+        count(suite)
     if report.unaccounted:
         suite = ElementTree.SubElement(suites, "testsuite", name="unaccounted")
         for mention in report.unaccounted:
             _mention(suite, mention, source=source)
-        _count(suite)
-    _count(suites)
-    ElementTree.indent(suites, " ")
-    text = ElementTree.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+        count(suite)
+    return document(suites)
 
 
 def _case_each(suite: Element, sites: Sequence[Site]) -> None:
@@ -50,17 +47,18 @@ def _case_each(suite: Element, sites: Sequence[Site]) -> None:
         case = ElementTree.SubElement(
             suite,
             "testcase",
-            classname=_xml(site.path),
-            name=_xml(f"{site.id} {site.construct} in {site.symbol}"),
-            file=_xml(site.path),
+            classname=xml_text(site.path),
+            name=xml_text(f"{site.id} {site.construct} in {site.symbol}"),
+            file=xml_text(site.path),
             line=str(site.line),
             time="0",
         )
-        message = _xml(site.message)
+        message = xml_text(site.message)
         if site.state is State.MANUAL or site.status is Status.TODO:
             kind = "manual" if site.state is State.MANUAL else "todo"
             failure = ElementTree.SubElement(case, "failure", type=kind, message=message)
-            failure.text = _xml(f"{site.position}: {site.code} {site.construct}: {site.message}")
+            what = f"{site.code} {site.construct}: {site.message}"
+            failure.text = xml_text(f"{site.position}: {what}")
         elif site.state is State.NOTHING:
             ElementTree.SubElement(case, "skipped", message=message)
         elif site.state is State.REVIEW:
@@ -71,24 +69,33 @@ def _mention(suite: Element, mention: Mention, *, source: bool) -> None:
     case = ElementTree.SubElement(
         suite,
         "testcase",
-        classname=_xml(mention.path),
-        name=_xml(f"{mention.path}:{mention.line}"),
-        file=_xml(mention.path),
+        classname=xml_text(mention.path),
+        name=xml_text(f"{mention.path}:{mention.line}"),
+        file=xml_text(mention.path),
         line=str(mention.line),
         time="0",
     )
     said = "no rule explains this mention of a backend"
     error = ElementTree.SubElement(case, "error", type="unaccounted", message=said)
-    error.text = _xml(mention.text) if source else said
+    error.text = xml_text(mention.text) if source else said
 
 
-def _count(suite: Element) -> None:
+def document(suites: Element) -> str:
+    """Return the text of a document, counted and with a newline at its end."""
+    count(suites)
+    ElementTree.indent(suites, " ")
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def count(suite: Element, seconds: float = 0) -> None:
+    """Give a suite, or all suites, its numbers."""
     suite.set("tests", str(len(list(suite.iter("testcase")))))
     for name, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(list(suite.iter(kind)))))
-    suite.set("time", "0")
+    suite.set("time", f"{seconds:.3f}".rstrip("0").rstrip("."))
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
     """Return text that XML 1.0 can hold: section 2.2 leaves out most control characters."""
     return re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

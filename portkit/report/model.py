@@ -234,7 +234,6 @@ def _extent(span: Span, source: Source | None) -> tuple[int, int, int, int]:
 
 def _position(source: Source, offset: int) -> tuple[int, int]:
     line, column = source.position(offset)
-    start = source.line_starts[line - 1]
     # An offset may lie inside a character: its first byte counts.
-    text = source.data[start : start + column].decode(errors="ignore")
+    text = source.data[offset + 1 - column : offset + 1].decode(errors="ignore")
     return line, max(len(text), 1)

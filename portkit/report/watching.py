@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from portkit.errors import DiskError
 from portkit.report.terminal import shortened
 from portkit.report.verified import duration, step_lines, summary_lines, verify_json
+from portkit.report.verified_junit import verify_junit
 from portkit.verify.ladder import Outcome, Result, Summary, Verdict
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Reporter:
         error_screen: the terminal behind that.
         live: whether a line there may be redrawn.
         document: the file for the document, ``-`` for where the report would go; empty for none.
+        junit: the file for the JUnit document; empty for none.
     """
 
     def __init__(
@@ -102,11 +104,14 @@ class Reporter:
         error_screen: Terminal,
         live: bool = False,
         document: str = "",
+        junit: str = "",
     ) -> None:
-        self.root, self.options, self.document = root, options, document
+        self.root, self.options = root, options
         self.errors, self.error_screen = errors, error_screen
         self._show = show
         self.apart = document == "-"
+        wanted = (("" if self.apart else document, verify_json), (junit, verify_junit))
+        self.documents = [(Path(name), text) for name, text in wanted if name]
         self.screen = error_screen if self.apart else screen
         self.line_at_bottom = Line(errors, error_screen) if live else None
         self.steps: tuple[Step, ...] = ()
@@ -141,24 +146,20 @@ class Reporter:
         self._print(step_lines(result, self.screen))
 
     def sum_up(self, summary: Summary) -> int:
-        """Show the summary, write the document, and return the exit code.
+        """Show the summary, write the documents, and return the exit code.
 
         Args:
             summary: how the run went.
         """
         if summary.title:
             self._print(["", *summary_lines(summary, self.screen)])
-        text = verify_json(self.root, self.options, summary)
         if self.apart:
-            self._deliver(text)
-        elif self.document:
-            self._write(text)
+            self._deliver(verify_json(self.root, self.options, summary))
+        self._write(summary)
         return summary.exit_code or (DiskError.exit_code if self.lost else 0)
 
     def _keep(self) -> None:
-        """Write the document as it would be found, were the run killed now."""
-        if not self.document or self.apart:
-            return
+        """Write the documents as they would be found, were the run killed now."""
         done = len(self.results)
         ahead = [
             Result(
@@ -169,11 +170,14 @@ class Reporter:
             for i, step in enumerate(self.steps[done:])
         ]
         summary = Summary((*self.results, *ahead), code=_KILLED)
-        self._write(verify_json(self.root, self.options, summary))
+        self._write(summary)
 
-    def _write(self, text: str) -> None:
-        """Write the document beside its place and move it there, or into what is no plain file."""
-        place = Path(self.document)
+    def _write(self, summary: Summary) -> None:
+        for place, text in self.documents:
+            self._replace(place, text(self.root, self.options, summary))
+
+    def _replace(self, place: Path, text: str) -> None:
+        """Write a document beside its place and move it there, or into what is no plain file."""
         try:
             if place.exists() and not place.is_file():
                 place.write_text(text, encoding="utf-8")
