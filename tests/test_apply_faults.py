@@ -104,6 +104,7 @@ def test_killed_at_each_operation_the_next_run_finishes_or_restores(root: Path, 
     assert True in outcomes and False in outcomes
 
 
+@pytest.mark.real
 def test_killed_again_while_recovering(root: Path) -> None:
     before = picture(root)
     few = CHANGES[1:3]  # a changed file, and a new one in a new folder
@@ -184,6 +185,7 @@ def test_what_somebody_did_in_the_same_way_is_left_alone(root: Path) -> None:
     assert (root / "run.sh").stat().st_ino == number
 
 
+@pytest.mark.real
 def test_an_edit_between_kill_and_recovery_is_never_lost(root: Path) -> None:
     before = picture(root)
     after = expected(before)
