@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from portkit.finding import Applicability, Finding, Status
 from portkit.templates import folder, render
@@ -15,14 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from portkit.hipify.crate import KernelsCrate
+    from portkit.hipify.engine import Translation
     from portkit.hipify.translated import Translated
     from portkit.port import Port
     from portkit.profile import HipSources
+
+Kind = TypeVar("Kind")
 
 
 def nothing_found() -> tuple[Finding, ...]:
     """Return no findings."""
     return ()
+
+
+def nothing_to_translate() -> Mapping[str, Callable[[], Translation]]:
+    """Return no sources."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,8 @@ class Addition:
             are called only when they are needed, since most runs find the files standing.
         findings: what is said of the sources that the files are made from, with paths in the tree.
             It takes as long as making the files.
+        translations: what translates the CUDA sources that the files are made from, by their path
+            in the tree. ``Port.translated`` takes what it returns.
         beside: a pattern of the names of the other files, where they lie beside the one that gives
             the name, among files of the tree's own; empty where the name says it all.
     """
@@ -44,6 +54,7 @@ class Addition:
     message: str
     files: Callable[[], Mapping[str, Callable[[], str]]]
     findings: Callable[[], tuple[Finding, ...]] = nothing_found
+    translations: Callable[[], Mapping[str, Callable[[], Translation]]] = nothing_to_translate
     beside: str = ""
 
     def holds(self, path: str) -> bool:
@@ -65,11 +76,12 @@ def additions(port: Port) -> Iterator[Addition]:
     if kernels is not None and f"{kernels.source}/Cargo.toml" in port.workspace.sources:
         crate = _Crate(port, kernels.source, kernels.name)
         message = f"the HIP kernels, from {kernels.source}"
-        yield Addition(kernels.name, message, crate.files, crate.findings)
+        made = crate.files, crate.findings, crate.translations
+        yield Addition(kernels.name, message, *made)
     for place in port.codebase.hip_sources:
         if place.source in port.workspace.sources:
             beside = _Beside(port, place)
-            made = beside.files, beside.findings
+            made = beside.files, beside.findings, beside.translations
             yield Addition(place.target, place.reason, *made, beside="hipx*.h")
     for path, template in sorted(port.codebase.templates.items()):
         if "/" not in path or port.workspace.crate_of(path) is not None:
@@ -130,18 +142,23 @@ class _Crate:
             for target in [self._crate.target(finding.path)]
         )
 
+    def translations(self) -> Mapping[str, Callable[[], Translation]]:
+        crate = self._crate
+        return {f"{self.source}/{p}": partial(crate.translation, p) for p in crate.kernels}
+
     @cached_property
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
 
         workspace = values(self.port)["workspace"]
         return KernelsCrate(
-            _below(self.port, self.source),
+            _contents(self.port, self.source),
             name=self.name,
             facade=self.port.vendor.facade.name,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,
+            known=_below(self.port.translated, self.source),
         )
 
 
@@ -163,20 +180,27 @@ class _Beside:
             for finding in made.findings
         )
 
+    def translations(self) -> Mapping[str, Callable[[], Translation]]:
+        folder, made = self.place.folder, self._translated
+        return {f"{folder}/{path}": partial(made.translation, path) for path in made.targets}
+
     @cached_property
     def _translated(self) -> Translated:
         from portkit.hipify.translated import Translated
 
-        return Translated(_below(self.port, self.place.folder))
+        folder = self.place.folder
+        known = _below(self.port.translated, folder)
+        return Translated(_contents(self.port, folder), known=known)
 
 
-def _below(port: Port, folder: str) -> dict[str, bytes]:
-    """Return the files below a folder of the tree, by their path below it."""
-    return {
-        path.removeprefix(f"{folder}/"): source.data
-        for path, source in port.workspace.sources.items()
-        if path.startswith(f"{folder}/")
-    }
+def _contents(port: Port, folder: str) -> dict[str, bytes]:
+    return {path: s.data for path, s in _below(port.workspace.sources, folder).items()}
+
+
+def _below(files: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
+    """Return what there is for files below a folder of the tree, by their path below it."""
+    start = f"{folder}/"
+    return {path.removeprefix(start): v for path, v in files.items() if path.startswith(start)}
 
 
 def _placed(port: Port, finding: Finding, folder: str, target: str) -> Finding:

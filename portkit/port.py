@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from portkit.hipify.engine import Translation
     from portkit.profile import CodebaseProfile, VendorProfile
     from portkit.source import Source
     from portkit.workspace import Crate, Workspace
@@ -65,6 +66,7 @@ class Port:
         mentions: the offsets of the backend mentions in each file that has any, by path.
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
+        translated: HIP sources that are made already, by the path of the CUDA source.
     """
 
     workspace: Workspace
@@ -76,6 +78,7 @@ class Port:
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
+    translated: Mapping[str, Translation] = field(default_factory=dict)
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:

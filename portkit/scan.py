@@ -25,10 +25,11 @@ from portkit.rules import rules
 from portkit.source import ATTACHED, field_text, grouped, node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
+    from portkit.hipify.engine import Translation
     from portkit.parallel import Team
     from portkit.port import DeviceMacro
     from portkit.profile import CodebaseProfile, VendorProfile
@@ -112,17 +113,31 @@ def _scanned(team: Team, port: Port, asked: Iterable[Rule]) -> Scan:
     # Neither a parsed tree nor what makes a file is sent between processes.
     mine = [path for path in mine if path not in port.analogs]
     mine += port.analogs if team.first else ()
-    findings = [*files.unread(port), *files.added(port)] if team.first else []
+    translations = _translations(port) if port.kernels else {}
     others = sorted(port.workspace.sources.keys() - {*teaching, *port.analogs})
     others.sort(key=partial(_weight, port), reverse=True)
-    looked = [_looked_at(port, path, by_node) for path in chain(mine, team.draw(others))]
+    others.sort(key=translations.__contains__, reverse=True)
+    looked, translated = [], {}
+    for path in chain(mine, team.draw(others)):
+        looked.append(_looked_at(port, path, by_node))
+        if path in translations:
+            translated[path] = translations[path]()
+    findings: list[Finding] = []
     unaccounted: list[Unaccounted] = []
-    for share in team.collect(looked):
+    for share, made in team.collect((looked, translated)):
         for found, left in share:
             findings += found
             unaccounted += left
+        translated.update(made)
+    if team.first:
+        port = replace(port, translated=translated)
+        findings += [*files.unread(port), *files.added(port)]
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(port, tuple(findings), tuple(sorted(unaccounted)))
+
+
+def _translations(port: Port) -> Mapping[str, Callable[[], Translation]]:
+    return {p: make for a in additions(port) for p, make in a.translations().items()}
 
 
 def _looked_at(

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -25,7 +25,10 @@ from portkit.hipify.translated import Translated
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from portkit.hipify.engine import Translation
     from portkit.hipify.profile import KernelProfile
+
+Content = TypeVar("Content")
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "kernels"
 
@@ -114,6 +117,7 @@ class KernelsCrate:
         name: the name of the emitted crate.
         facade: the name of the crate of HIP bindings, which lies beside it.
         profile: the kernel profile of the codebase; empty for none.
+        known: translations that were made elsewhere, by the path of the CUDA source in its crate.
     """
 
     source: Mapping[str, bytes]
@@ -123,6 +127,7 @@ class KernelsCrate:
     name: str = "candle-rocm-kernels"
     facade: str = "candle-hip"
     profile: str = "candle"
+    known: Mapping[str, Translation] = field(default_factory=dict)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -160,6 +165,19 @@ class KernelsCrate:
         expected = self._profile.expected.get(self.version)
         return (*found, *_unexpected(found, expected, self.version))
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The CUDA sources, by their path inside the CUDA crate."""
+        return tuple(_SOURCES + path for path in self._kernels.targets)
+
+    def translation(self, path: str) -> Translation:
+        """Return the translation of one CUDA source, given by its path inside the CUDA crate.
+
+        Raises:
+            KernelPatchError: two edits overlap.
+        """
+        return self._kernels.translation(path.removeprefix(_SOURCES))
+
     def target(self, path: str) -> str:
         """Return the file that a CUDA source becomes, or an empty string for another file."""
         target = self._kernels.targets.get(path.removeprefix(_SOURCES), "")
@@ -171,10 +189,7 @@ class KernelsCrate:
 
     @cached_property
     def _kernels(self) -> Translated:
-        below = {
-            p.removeprefix(_SOURCES): c for p, c in self.source.items() if p.startswith(_SOURCES)
-        }
-        return Translated(below, self._profile)
+        return Translated(_inside(self.source), self._profile, _inside(self.known))
 
     @cached_property
     def _frame(self) -> dict[str, str]:
@@ -198,6 +213,11 @@ class KernelsCrate:
             for file in ("ffi.rs", "hip_runtime.cpp", "launchers.hip", "launchers.rs"):
                 del files[_SOURCES + file]
         return files
+
+
+def _inside(files: Mapping[str, Content]) -> dict[str, Content]:
+    """Return what there is for files among the crate's sources, by their path below those."""
+    return {p.removeprefix(_SOURCES): c for p, c in files.items() if p.startswith(_SOURCES)}
 
 
 def _unexpected(

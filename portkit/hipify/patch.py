@@ -16,7 +16,7 @@ from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.hipify.lexer import KernelSource, Token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _OPEN = "([{"
 _CLOSE = ")]}"
@@ -64,10 +64,9 @@ class Patch:
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
-        first = self.pattern[0].text
         end = 0
-        for position, token in enumerate(source.tokens):
-            if token.text != first or position < end:
+        for position in self._beginnings(source):
+            if position < end:
                 continue
             found = self._match_at(source, position)
             if found is None:
@@ -90,6 +89,13 @@ class Patch:
                 edits=(Edit(span.start, span.end, _fill(self.replace, captured)),),
                 claims=(span,),
             )
+
+    def _beginnings(self, source: KernelSource) -> Iterable[int]:
+        """Return the indices of the tokens that the pattern's first token equals."""
+        first = self.pattern[0]
+        if first.kind == "name":
+            return source.names.get(first.text, ())
+        return (i for i, token in enumerate(source.tokens) if token.text == first.text)
 
     def _match_at(self, source: KernelSource, start: int) -> tuple[int, dict[str, str]] | None:
         """Match the pattern at a token; return the index after it and what was captured."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,10 +34,12 @@ class Translated:
         sources: the files of the folder, by their path below it; those that are not CUDA's by
             their suffix are left aside.
         profile: what is known of the codebase.
+        known: translations that were made elsewhere, by the path of the CUDA source.
     """
 
     sources: Mapping[str, bytes]
     profile: KernelProfile = NO_PROFILE
+    known: Mapping[str, Translation] = field(default_factory=dict)
 
     @cached_property
     def targets(self) -> Mapping[str, str]:
@@ -63,6 +65,16 @@ class Translated:
         """
         return self.headers[path] if path in self.headers else self._texts[path]
 
+    def translation(self, path: str) -> Translation:
+        """Return the translation of one CUDA source.
+
+        Raises:
+            KernelPatchError: two edits overlap.
+        """
+        if path in self.known:
+            return self.known[path]
+        return translate(path, self.sources[path], self.profile, self._own)
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What the rules say of the CUDA sources, by path and place."""
@@ -74,10 +86,11 @@ class Translated:
 
     @cached_property
     def _translations(self) -> tuple[Translation, ...]:
-        own = own_names(self.sources)
-        return tuple(
-            translate(path, self.sources[path], self.profile, own) for path in self.targets
-        )
+        return tuple(self.translation(path) for path in self.targets)
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return own_names(self.sources)
 
 
 def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:

@@ -28,9 +28,9 @@ CODE = "PH207"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each launch in the body of a device function."""
-    launches = [i for i, token in enumerate(source.tokens) if token.text == "<<<"]
-    if not launches:
+    if "<<<" not in source.text:
         return
+    launches = [i for i, token in enumerate(source.tokens) if token.text == "<<<"]
     bodies = list(_device_bodies(source))
     for index in launches:
         if any(index in body for body in bodies):

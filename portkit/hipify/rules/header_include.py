@@ -37,9 +37,8 @@ _CUB = re.compile(r"cub/(?!cub\.cuh)(.+)\.cuh")
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each include that changes."""
     table = api_table.corrections()
-    for index, token in enumerate(source.tokens):
-        if token.kind != "include":
-            continue
+    for index in source.includes:
+        token = source.tokens[index]
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
         mapping = table.get(name)

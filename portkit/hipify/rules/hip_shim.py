@@ -37,7 +37,7 @@ _DEFINITION = re.compile(
 
 def is_shim(source: KernelSource) -> bool:
     """Whether a file is such a header."""
-    includes = [token.text for token in source.tokens if token.kind == "include"]
+    includes = [source.tokens[index].text for index in source.includes]
     return (
         any(map(_HIP.search, includes))
         and not any(map(_CUDA.search, includes))

@@ -42,9 +42,8 @@ _SUSPECT = re.compile(
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each include of such a header."""
     table = api_table.corrections()
-    for index, token in enumerate(source.tokens):
-        if token.kind != "include":
-            continue
+    for index in source.includes:
+        token = source.tokens[index]
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
         own = token.text[quote] == '"' and PurePosixPath(name).name in source.own
