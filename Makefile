@@ -1,4 +1,5 @@
-# make demo      port candle 0.11.1 from an empty machine with Rust and Python, and report on it
+# make demo      port candle 0.11.1 from an empty machine with Rust, Python and a C++ compiler, report
+#                on it, and run the tests of candle-core on a HIP device that runs on the CPU
 # make test      what CI runs: lint, types, fast tests, tests on the real candle and its kernels; the
 #                latter need hipcc, which is installed (1 GB), or left out with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
@@ -6,6 +7,7 @@
 # make reports   write reports/ anew, for each version that is reported on
 # make kernels   compile candle's kernels for every architecture, and write reports/kernels anew: an
 #                hour, and seconds where nothing has changed; a run that was stopped is taken up
+# make device    run candle's tests on the CPU device, and write reports/device anew: an hour
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -25,7 +27,7 @@ VERSION := 0.11.1
 REPORTED := 0.9.2 0.10.2 0.11.1
 TREE := build/candle-$(VERSION)
 
-.PHONY: demo test test-fast test-all lint reports kernels docs lock clean
+.PHONY: demo test test-fast test-all lint reports kernels device docs lock clean
 
 demo: $(INSTALLED)
 	@rm -rf $(TREE)
@@ -33,7 +35,8 @@ demo: $(INSTALLED)
 	@$(STEP) scan $(PORTKIT) scan $(TREE)
 	@$(STEP) report $(MAKE) --no-print-directory report TREE=$(TREE) VERSION=$(VERSION)
 	@$(STEP) apply $(PORTKIT) apply $(TREE)
-	@$(STEP) verify $(PORTKIT) verify $(TREE) --until check
+	@$(STEP) verify $(PORTKIT) verify $(TREE) --device cpu --package candle-core \
+		--only format,coverage,parity,names,check,device
 	@printf '\nThe ported tree is %s, the report reports/candle-%s.html (or .md).\n' \
 		$(TREE) $(VERSION)
 
@@ -52,6 +55,9 @@ test-all: lint
 
 kernels: $(INSTALLED)
 	@$(STEP) kernels $(WITH_HIPCC) $(BIN)/python ci/kernels --budgets
+
+device: $(INSTALLED)
+	@$(STEP) device $(BIN)/python ci/device-tests
 
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .

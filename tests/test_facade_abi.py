@@ -115,7 +115,7 @@ def values(text: str) -> list[tuple[str, int]]:
 def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "check.c"
     source.write_text("\n".join([*lines, ""]))
-    flags = [f"-I{include}" for include in include_folders()]
+    flags = [f"-idirafter{include}" for include in include_folders()]
     command = ["cc", "-std=gnu11", "-fsyntax-only", "-w", "-D__HIP_PLATFORM_AMD__", *flags]
     return subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from portkit import __version__
-from portkit.cli import compare, explain, kernels, port, verify
+from portkit.cli import compare, device, explain, kernels, port, verify
 from portkit.cli.output import show
 
 COMMANDS: Final = (
@@ -19,6 +19,7 @@ COMMANDS: Final = (
     port.scan,
     port.apply,
     verify.verify,
+    device.device,
     compare.diff,
     kernels.hipify,
     kernels.map_names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,14 @@ from typer.core import TyperCommand
 from portkit.cli.command import command
 from portkit.cli.options import Directory, GatingOption, words
 from portkit.cli.output import errors, screen, show
+
+
+class Device(StrEnum):
+    """What ported tests run on (``portkit.verify.options.DEVICES``)."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
 
 
 class _WithSteps(TyperCommand):
@@ -30,6 +39,7 @@ class _WithSteps(TyperCommand):
     "portkit verify candle --until check",
     "portkit verify candle --kernels --arch gfx1100,gfx90a",
     "portkit verify candle --only coverage --only parity --json verify.json",
+    "portkit verify candle --only device --device cpu --wave 32,64",
     kind=_WithSteps,
 )
 def verify(
@@ -79,11 +89,47 @@ def verify(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Use nothing that an earlier run has found.")
     ] = False,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Run the tests of these crates alone (regress, device)."
+        ),
+    ] = None,
+    device: Annotated[
+        Device,
+        typer.Option(
+            help="Run the ported tests on an AMD GPU, on the CPU device, or on a GPU if there is"
+            " one."
+        ),
+    ] = Device.AUTO,
+    wave: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LANES",
+            help="The wavefronts of the CPU device, 32 (the default), 64, or 32,64.",
+        ),
+    ] = None,
+    check_memory: Annotated[
+        bool,
+        typer.Option(
+            "--check-memory",
+            help="Have the CPU device watch every access of memory: races, reads of what nobody"
+            " wrote, accesses out of bounds.",
+        ),
+    ] = False,
     json: Annotated[
         str,
         typer.Option(
             metavar="FILE",
             help="Write the report as JSON as well; with - to standard output, in place of lines.",
+            show_default=False,
+        ),
+    ] = "",
+    junit: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Write a JUnit document as well, with a case for each step and ported test.",
             show_default=False,
         ),
     ] = "",
@@ -97,7 +143,12 @@ def verify(
     from portkit.report.watching import Reporter
     from portkit.verify import BadOptionError, Options, parse_shard, verify_tree
     from portkit.verify.kernels_step import EVERY
+    from portkit.verify.options import parse_waves
 
+    if device is Device.GPU and (wave or check_memory):
+        raise typer.BadParameter(
+            "--wave and --check-memory are for the CPU device: leave them away, or --device gpu"
+        )
     try:
         options = Options(
             only=(*words(only), *(["kernels"] if kernels else [])),
@@ -111,6 +162,10 @@ def verify(
             test_seconds=test_timeout,
             archs=words(arch) or (EVERY if kernels else ()),
             report=Path(json) if json not in ("", "-") else None,
+            packages=words(package),
+            device=device.value,
+            waves=parse_waves(words(wave)),
+            checked=check_memory,
         )
         reporter = Reporter(
             directory.as_posix(),
@@ -121,6 +176,7 @@ def verify(
             error_screen=errors(),
             live=sys.stderr.isatty(),
             document=json,
+            junit=junit,
         )
         summary = verify_tree(directory, options, reporter)
     except BadOptionError as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cached_folder
+from portkit.device.hipcc.command import COMPILER
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.stubs import stubs
 from portkit.errors import ToolError
@@ -103,25 +104,50 @@ def build_toolkit() -> Toolkit:
         ToolError: there is no C++ compiler, or it fails.
         DiskError: the cache cannot be written.
     """
-    try:
-        cxx = find_cxx()
-    except NoCompilerError as error:
-        raise ToolError(f"the CPU device cannot be built: {error}") from None
+    cxx = _cxx()
     return Toolkit(cached_folder("device", _key(cxx), lambda folder: _fill(folder, cxx)))
 
 
+def toolkit_key() -> str:
+    """Return what names the tree, without making it.
+
+    Raises:
+        ToolError: there is no C++ compiler.
+    """
+    return _key(_cxx())
+
+
+def _cxx() -> Cxx:
+    try:
+        return find_cxx()
+    except NoCompilerError as error:
+        raise ToolError(f"the CPU device cannot be built: {error}") from None
+
+
 def _key(cxx: Cxx) -> str:
-    digest = hashlib.sha256()
     parts = [*cxx.command, cxx.version, *cxx.machine, *_FLAGS, sys.executable]
-    for path in sorted(_files()):
-        parts += [path.relative_to(_HERE).as_posix(), path.read_text(encoding="utf-8")]
-    for part in parts:
+    return _digest(parts, "api", "hipcc", "include", "src")
+
+
+def _compiler_key(cxx: Cxx) -> str:
+    """Return what decides what the compiler makes of a source: the libraries have no part in it."""
+    return _digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")
+
+
+def _digest(parts: Sequence[str], *folders: str) -> str:
+    digest = hashlib.sha256()
+    contents = (
+        part
+        for path in sorted(_files(folders))
+        for part in (path.relative_to(_HERE).as_posix(), path.read_text(encoding="utf-8"))
+    )
+    for part in (*parts, *contents):
         digest.update(len(part).to_bytes(8, "little") + part.encode())
     return digest.hexdigest()[:16]
 
 
-def _files() -> Iterator[Path]:
-    for folder in ("api", "hipcc", "include", "src"):
+def _files(folders: Sequence[str]) -> Iterator[Path]:
+    for folder in folders:
         for path in (_HERE / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path
@@ -129,6 +155,8 @@ def _files() -> Iterator[Path]:
 
 def _fill(root: Path, cxx: Cxx) -> None:
     shutil.copytree(_HERE / "include", root / "include")
+    (root / "libexec").mkdir()
+    (root / COMPILER).write_text(_compiler_key(cxx) + "\n", encoding="utf-8")
     _install_compiler(root)
     _build_libraries(root, cxx)
 

@@ -112,6 +112,7 @@ def _step(result: Result) -> dict[str, Any]:
         "left_out": list(result.outcome.left_out),
         "figures": dict(result.outcome.figures),
         "diagnostics": [asdict(diagnostic) for diagnostic in result.outcome.diagnostics],
+        "tests": [asdict(test) for test in result.outcome.tests],
     }
 
 

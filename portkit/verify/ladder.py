@@ -50,6 +50,7 @@ class Outcome:
         left_out: what of its question it could not look at here, each with the reason.
         figures: counts that a program may want to have, by name.
         diagnostics: what compilers said, with the sites that wrote the lines.
+        tests: how each test went that a program may want to know of.
     """
 
     verdict: Verdict
@@ -57,6 +58,22 @@ class Outcome:
     left_out: tuple[str, ...] = ()
     figures: Mapping[str, int] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
+    tests: tuple[Tested, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """How one test went.
+
+    Attributes:
+        test: its name, with that of its binary.
+        on: what it ran on, such as ``gfx1100, wave 32``.
+        result: ``ok``, ``ignored``, or what went wrong.
+    """
+
+    test: str
+    on: str
+    result: str
 
 
 def passed(

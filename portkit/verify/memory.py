@@ -8,7 +8,7 @@ a failure wants it looked at. An entry appears whole or not at all, so that two 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from portkit.cache import read_cached, write_cached
 from portkit.errors import DiskError, PortkitError
 from portkit.verify.content import code_digest, digest, files_digest, lock_digest
-from portkit.verify.ladder import Result, Verdict, passed
+from portkit.verify.ladder import Result, Tested, Verdict, passed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from portkit.verify.tree import Tree
 
 _KIND: Final = "verified"
+_FIELDS: Final = ("evidence", "left_out", "figures", "seconds", "tests")
+"""What is kept of the outcome of a step."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Memory:
     def recall(self, step: Step) -> Result | None:
         """Return what an earlier run has found where nothing has changed since."""
         key = self._key(step, self._first)
-        kept = self.load(key, "evidence", "left_out", "figures", "seconds") if key else None
+        kept = self.load(key, *_FIELDS) if key else None
         return None if kept is None else _result(step, kept)
 
     def mark(self, step: Step) -> str:
@@ -63,6 +65,7 @@ class Memory:
             "left_out": list(result.outcome.left_out),
             "figures": dict(result.outcome.figures),
             "seconds": round(result.seconds, 3),
+            "tests": [astuple(test) for test in result.outcome.tests],
         }
         if key := self._key(step, mark):
             self.save(key, content)
@@ -130,4 +133,5 @@ class Memory:
 
 def _result(step: Step, kept: Mapping[str, Any]) -> Result:
     outcome = passed(*kept["evidence"], left_out=kept["left_out"], figures=kept["figures"])
+    outcome = replace(outcome, tests=tuple(Tested(*test) for test in kept["tests"]))
     return Result(step.name, step.shows, outcome, kept["seconds"], remembered=kept["found"])

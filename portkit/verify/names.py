@@ -142,6 +142,30 @@ def compare(
     )
 
 
+def unasked(tree: Tree) -> frozenset[str]:
+    """Return the kernels of modules that are loaded by name that no Rust code asks for.
+
+    Raises:
+        ToolError: the sources cannot be read.
+    """
+    port, settings = tree.scan.port, tree.settings.names
+    if settings is None or port.codebase.kernels is None:
+        return frozenset()
+    known, load = dtypes(port, settings), loader(port, settings)
+    defined = _defined(tree.root)
+    names: dict[str, set[str]] = {}
+    for call in asked_names(port, settings):
+        found = (load.spell(name) for pattern in call.names for name in _filled(pattern, known))
+        names.setdefault(call.module.lower(), set()).update(found)
+    return frozenset(
+        kernel
+        for stem, wanted in names.items()
+        if stem in defined
+        for kernel in defined[stem].kernels
+        if not any(_matches(name, (kernel,)) for name in wanted)
+    )
+
+
 def _defined(root: Path) -> dict[str, Symbols]:
     """Return what each HIP source of a tree defines, by its name without suffix."""
     files: dict[Path, dict[str, str]] = {}

@@ -25,6 +25,13 @@ TEST_SECONDS: Final = 300.0
 """Seconds after which a test counts as hung, if the user says nothing else."""
 
 
+DEVICES: Final = ("auto", "cpu", "gpu")
+"""What ported tests can run on: an AMD GPU, the CPU device, or a GPU if there is one."""
+
+WAVES: Final = (32, 64)
+"""How many lanes a wavefront has on AMD's architectures."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """One of equal shares of a list of work, for machines that work side by side.
@@ -62,6 +69,18 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(match[1]), int(match[2]))
 
 
+def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
+    """Return the wavefronts that texts stand for, sorted; none stand for 32 lanes.
+
+    Raises:
+        BadOptionError: there is no such wavefront.
+    """
+    for text in texts:
+        if text not in map(str, WAVES):
+            raise BadOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
+    return tuple(sorted(set(map(int, texts)))) or WAVES[:1]
+
+
 @dataclass(frozen=True)
 class Options:
     """What the user asks for.
@@ -78,6 +97,10 @@ class Options:
         test_seconds: after how long a test counts as hung.
         archs: the architectures that kernels are compiled for; none for one of each kind.
         report: the file that the report goes to, which is no part of the tree; none by default.
+        packages: the crates whose tests are run; none for those that the codebase's profile names.
+        device: what the ported tests run on, one of ``DEVICES``.
+        waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
+        checked: whether the CPU device watches every access of memory.
     """
 
     only: tuple[str, ...] = ()
@@ -91,3 +114,7 @@ class Options:
     test_seconds: float = TEST_SECONDS
     archs: tuple[str, ...] = ()
     report: Path | None = None
+    packages: tuple[str, ...] = ()
+    device: str = "auto"
+    waves: tuple[int, ...] = (32,)
+    checked: bool = False

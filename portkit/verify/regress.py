@@ -82,20 +82,16 @@ def _lines(names: Sequence[str], before: Results, after: Results) -> list[str]:
     return [*lines, *([f"and {more} more tests"] if more > 0 else [])]
 
 
-def _crates(tree: Tree) -> list[str]:
-    return [word for crate in tree.tested for word in ("--package", crate)] or ["--workspace"]
-
-
 def _after(tree: Tree) -> Results:
     """Return the results of the tree; those of each binary are kept, for a run that is cut."""
     files = tree.memory.files()
-    binaries = built(tree, *_crates(tree))
+    binaries = built(tree, *tree.packages)
     unchanged = files == tree.memory.files()
     key = (tree.memory.key(tree.root, files),) if unchanged else ()
     found: Results = Counter()
     for binary in binaries:
         found += tested(tree, binary, key=key)
-    found += tested_documentation(tree, *_crates(tree))
+    found += tested_documentation(tree, *tree.packages)
     if not found:
         raise VerificationError(f"there is no test in {tree.root}: name a tree that has some")
     return found
@@ -112,9 +108,9 @@ def _before(tree: Tree) -> Results:
         return unpacked(kept["results"])
     folder = tree.baseline
     found: Results = Counter()
-    for binary in built(tree, *_crates(tree), folder=folder):
+    for binary in built(tree, *tree.packages, folder=folder):
         found += tested(tree, binary)
-    found += tested_documentation(tree, *_crates(tree), folder=folder)
+    found += tested_documentation(tree, *tree.packages, folder=folder)
     tree.memory.save(key, {"results": packed(found)})
     return found
 

@@ -38,12 +38,26 @@ class Settings:
         tested: the crates whose CPU tests are compared with the baseline's; none for the whole
             workspace.
         environment: set for every cargo command.
+        device: set where tests are built for a device.
+        cpu_device: set beside that where it is the CPU device; ``{archs}`` stands for the
+            architectures that it answers as, ``{cache}`` for a folder for what is compiled.
         names: how its kernels are named; none where it has none that are loaded by name.
     """
 
     tested: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    device: Mapping[str, str] = field(default_factory=dict)
+    cpu_device: Mapping[str, str] = field(default_factory=dict)
     names: Names | None = None
+
+
+def every_settings() -> tuple[Settings, ...]:
+    """Return the settings of every codebase that has some.
+
+    Raises:
+        ProfileError: a file is malformed.
+    """
+    return tuple(load_settings(p.stem) for p in sorted((PROFILES / "verify").glob("*.toml")))
 
 
 def load_settings(codebase: str) -> Settings:
@@ -58,9 +72,13 @@ def load_settings(codebase: str) -> Settings:
     try:
         data = tomllib.loads(place.read_text(encoding="utf-8"))
         names = data.get("names")
+        device = dict(data.get("device", {}))
+        cpu_device = device.pop("cpu", {})
         return Settings(
             tuple(data["tested"]),
             dict(data["environment"]),
+            device,
+            cpu_device,
             names and Names(**{**names, "loaders": tuple(names["loaders"])}),
         )
     except (OSError, KeyError, TypeError, ValueError) as error:

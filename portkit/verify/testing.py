@@ -24,6 +24,7 @@ from portkit.verify.authors import attributed
 from portkit.verify.check import cargo_errors, complaints
 from portkit.verify.content import digest
 from portkit.verify.diagnostics import from_cargo, messages
+from portkit.verify.failures import essences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 Results = Counter[tuple[str, str]]
 """How often each pair of a test and its result occurs; tests in documentation may share a name.
 
-A test is named by its binary too; a result is one of ``GOOD``, or says what went wrong.
+A test is named by its binary too; a result is one of ``GOOD``, or says what went wrong: a test that
+failed has the essence of its output in parentheses.
 """
 
 GOOD: Final = ("ok", "ignored")
@@ -73,20 +75,27 @@ class Binary:
     harness: bool = True
 
 
-def built(tree: Tree, *arguments: str, folder: Path | None = None) -> tuple[Binary, ...]:
+def built(
+    tree: Tree,
+    *arguments: str,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[Binary, ...]:
     """Build test binaries with cargo and return them in the order of their names.
 
     Args:
         tree: the tree.
         arguments: which ones: packages, features, targets, as ``cargo test`` takes them.
         folder: the workspace; the tree's root by default.
+        environment: variables beside cargo's own.
 
     Raises:
         VerificationError: they cannot be built; the sentence has the first errors, with the rules
             that wrote the lines where they are the port's.
     """
     root = folder or tree.root
-    done = tree.cargo("test", "--no-run", "--message-format=json", *arguments, folder=root)
+    command = ("test", "--no-run", "--message-format=json", *arguments)
+    done = tree.cargo(*command, folder=root, environment=environment)
     if done.status != 0:
         found = [d for d in from_cargo(done.output, root) if d.level == "error"]
         if root == tree.root:
@@ -119,6 +128,7 @@ def tested(
     *,
     environment: Mapping[str, str] | None = None,
     key: Sequence[str] = (),
+    reserved: int = 0,
 ) -> Results:
     """Run the tests of a binary that belong to the shard, and return the result of each.
 
@@ -130,12 +140,14 @@ def tested(
         environment: variables beside cargo's own, such as where a device's libraries are.
         key: what else decides the results, such as the digest of the tree's files; without it they
             are not remembered.
+        reserved: bytes of address space that each process takes and does not use, beside what the
+            memory limit allows.
 
     Raises:
         VerificationError: the binary does not list its tests.
         ToolError: the binary is gone.
     """
-    runner = _Runner(tree, binary, environment or {})
+    runner = _Runner(tree, binary, environment or {}, reserved)
     names = runner.names()
     mine = tree.options.shard.part(names)
     known = digest([binary.package, binary.name, *key, *mine, *runner.telling]) if key else ""
@@ -209,6 +221,7 @@ class _Runner:
     tree: Tree
     binary: Binary
     extra: Mapping[str, str]
+    reserved: int
 
     @property
     def telling(self) -> tuple[str, ...]:
@@ -248,7 +261,7 @@ class _Runner:
             # "panics - should panic" is how a line names the test "panics".
             name = match[1].removesuffix(" - should panic") if match else ""
             if match and name in wanted:
-                results[name] = match[2]
+                results[name] = _said(match[2], name, done)
         whole = len(results) == len(wanted)
         for name in names:
             if name not in results:
@@ -266,17 +279,18 @@ class _Runner:
         for line in done.lines:
             match = _TEST.match(line)
             if match and match[1].removesuffix(" - should panic") == name:
-                return match[2]
+                return _said(match[2], name, done)
         return "ok" if done.status == 0 else _end(done)
 
     def _start(self, *arguments: str, quiet: bool = False) -> process.Finished:
+        memory = memory_limit()
         return process.run(
             (str(self.binary.path), *arguments),
             folder=self.binary.folder,
             environment=self._environment(),
             show=(lambda line: None) if quiet else self.tree.say,
             patience=self.tree.options.test_seconds,
-            memory=memory_limit(),
+            memory=memory and memory + self.reserved,
         )
 
     def _environment(self) -> Mapping[str, str]:
@@ -305,6 +319,12 @@ def memory_limit() -> int | None:
     with contextlib.suppress(OSError, ValueError):  # it is not there, or "max"
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return min(limits) * 9 // 10 if limits else None
+
+
+def _said(result: str, name: str, done: process.Finished) -> str:
+    """Return a result with what the test said where it failed."""
+    essence = "" if result in GOOD else essences(done.lines).get(name, "")
+    return f"{result} ({essence})" if essence else result
 
 
 def _end(done: process.Finished) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
+from portkit.errors import VerificationError
 from portkit.verify import baseline, process
 from portkit.verify.content import LOCK
 from portkit.verify.diagnostics import readable
@@ -74,9 +75,24 @@ class Tree:
 
     @cached_property
     def tested(self) -> tuple[str, ...]:
-        """The crates whose tests are compared, those of the settings that the tree has."""
+        """The crates whose tests are run: the user's, else those of the settings that it has.
+
+        Raises:
+            VerificationError: the user names a crate that the tree does not have.
+        """
         names = {crate.name for crate in self.scan.port.workspace.crates}
-        return tuple(name for name in self.settings.tested if name in names)
+        if unknown := [name for name in self.options.packages if name not in names]:
+            raise VerificationError(
+                f"{self.root} has no crate {', '.join(unknown)}: name one of its own with --package"
+            )
+        wanted = self.options.packages or self.settings.tested
+        return tuple(name for name in wanted if name in names)
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The same as arguments of cargo; the whole workspace where none are named."""
+        named = tuple(word for crate in self.tested for word in ("--package", crate))
+        return named or ("--workspace",)
 
     @property
     def feature(self) -> str:
@@ -164,7 +180,7 @@ class Tree:
         """
         if shutil.which(program, path=self.environment.get("PATH")) is None:
             return ""
-        done = self._asked(program, *arguments)
+        done = self.asked(program, *arguments)
         return "\n".join(done.lines) if done.status == 0 else ""
 
     def lacks(self, subcommand: str) -> bool:
@@ -173,9 +189,14 @@ class Tree:
         Raises:
             ToolError: cargo is missing.
         """
-        return self._asked("cargo", subcommand, "--version").status != 0
+        return self.asked("cargo", subcommand, "--version").status != 0
 
-    def _asked(self, program: str, *arguments: str) -> Finished:
+    def asked(self, program: str, *arguments: str) -> Finished:
+        """Run a program that answers a question, without showing what it writes.
+
+        Raises:
+            ToolError: it is missing.
+        """
         return process.run(
             (program, *arguments),
             folder=self.root,
@@ -185,7 +206,11 @@ class Tree:
         )
 
     def cargo(
-        self, *arguments: str, folder: Path | None = None, patience: float | None = None
+        self,
+        *arguments: str,
+        folder: Path | None = None,
+        patience: float | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Finished:
         """Run cargo.
 
@@ -193,6 +218,7 @@ class Tree:
             arguments: what follows ``cargo``.
             folder: where it runs; the root by default.
             patience: seconds without a line after which it counts as hung; for ever by default.
+            environment: variables beside ``Tree.environment``, which they replace.
 
         Raises:
             ToolError: cargo is missing.
@@ -201,7 +227,7 @@ class Tree:
         return process.run(
             ("cargo", *arguments),
             folder=folder or self.root,
-            environment=self.environment,
+            environment={**self.environment, **(environment or {})},
             show=self._show,
             patience=patience,
         )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
+pytestmark = pytest.mark.real
+
 SOURCE = PROGRAMS / "defects.hip"
 KINDS = {
     "out_of_bounds": "out-of-bounds",

@@ -223,6 +223,44 @@ def objects(cache: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in cache.glob("*.o")}
 
 
+ASK_FOR_GPUS = """
+#[test]
+fn asked() {
+    println!("{}", archs_of_gpus(Path::new(&env::var("NODES").unwrap())).join(" "));
+}
+"""
+
+
+def test_the_architectures_of_this_machine_s_gpus_are_found(crate: Crate, tmp_path: Path) -> None:
+    # What Linux's amdkfd says of a processor and of some GPUs (LLVM, "User Guide for AMDGPU
+    # Backend", "Processors", has the names).
+    versions = (0, 90010, 90402, 100300, 110000, 110501, 120001)
+    for node, version in enumerate(versions):
+        folder = tmp_path / "nodes" / str(node)
+        folder.mkdir(parents=True)
+        (folder / "properties").write_text(f"simd_count 4\ngfx_target_version {version}\nfw 1\n")
+    source = tmp_path / "build.rs"
+    source.write_text((crate.folder / "build.rs").read_text() + ASK_FOR_GPUS)
+    program = tmp_path / "asked"
+    rustc = ["rustc", "--test", "--edition=2021", "-Awarnings"]
+    subprocess.run([*rustc, "-o", program, source], check=True)
+
+    def asked(nodes: Path) -> set[str]:
+        environment = os.environ | {"NODES": str(nodes)}
+        ran = subprocess.run(
+            [program, "--nocapture", "--quiet"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return {word for word in ran.stdout.split() if word.startswith("gfx")}
+
+    names = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"}
+    assert asked(tmp_path / "nodes") == names
+    assert asked(tmp_path / "none") == set()
+
+
 @pytest.mark.hipcc
 def test_kernels_are_compiled_once_and_again_where_they_see_a_change(
     crate: Crate, tmp_path: Path

@@ -2,7 +2,7 @@
 
 Expected values follow CUDA's definitions for a warp of 32 lanes, also where the wavefront has 64
 (CUDA C++ Programming Guide, "Warp Shuffle Functions", "Warp Vote Functions", "Warp Reduce
-Functions").
+Functions"). Where the elements of a tile lie is what AMD publishes, host/layouts.txt.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def test_warps_have_32_lanes_on_any_wavefront(tmp_path: Path, wave: int) -> None
     # Every lane's addition counts, and the neighbouring half of the word stays.
     assert got["words"] == [100, 7 + sum(range(wave))]
     assert got["halves"] == [0.5, wave]
+    assert got["bfloats"] == [wave, 0.5]
 
 
 @pytest.mark.real  # as many barriers as shuffles: slow where lanes have no processors of their own
@@ -63,20 +64,55 @@ def test_tiles_multiply_without_matrix_cores(tmp_path: Path, wave: int) -> None:
     assert run(build("wmma", tmp_path, f"-DWAVE={wave}")) == ["0"]
 
 
+LAYOUTS = HOST / "layouts.txt"
+FAMILIES = {"gfx11": ("__GFX11__", 32), "gfx12": ("__GFX12__", 32), "gfx90a": ("__gfx90a__", 64)}
+
+
+def layouts(family: str) -> dict[str, list[list[tuple[int, int]]]]:
+    """The row and column of each element that each lane holds, by matrix, as AMD publishes it."""
+    found: dict[str, list[list[tuple[int, int]]]] = {}
+    for line in LAYOUTS.read_text().splitlines():
+        if line.startswith(f"{family} "):
+            _, matrix, lane, *entries = line.split()
+            lanes = found.setdefault(matrix, [])
+            assert int(lane) == len(lanes)
+            places = (entry.split(",") for entry in entries)
+            lanes.append([(int(row), int(column)) for row, column in places])
+    return found
+
+
+def header(family: str) -> str:
+    """The layouts of a family in C++."""
+    lines = ["struct Entry { int row, column; };"]
+    for matrix, lanes in layouts(family).items():
+        rows = ("{" + ", ".join(f"{{{r}, {c}}}" for r, c in lane) + "}" for lane in lanes)
+        kind = f"inline constexpr Entry layout_{matrix.lower()}[{len(lanes)}][{len(lanes[0])}]"
+        lines.append(f"{kind} = {{{', '.join(rows)}}};")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_published_layouts_have_every_element(family: str) -> None:
+    every = {(row, column) for row in range(16) for column in range(16)}
+    for matrix, lanes in layouts(family).items():
+        held = [entry for lane in lanes for entry in lane]
+        assert set(held) == every
+        # On gfx11 both halves of a wavefront hold all of A and of B.
+        assert len(held) == (512 if family == "gfx11" and matrix in "AB" else 256)
+
+
 @pytest.mark.hipcc
 @pytest.mark.real
-@pytest.mark.parametrize(
-    ("macro", "wave"), [("__GFX11__", 32), ("__GFX12__", 32), ("__gfx90a__", 64)]
-)
-def test_tiles_multiply_in_the_layouts_that_amd_publishes(
-    tmp_path: Path, macro: str, wave: int
-) -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tiles_multiply_in_the_layouts_that_amd_publishes(tmp_path: Path, family: str) -> None:
+    macro, wave = FAMILIES[family]
+    (tmp_path / "layouts.h").write_text(header(family))
     # hipcc's clang, since other compilers lack its vector types; its programs run where it does.
     enter = Path(os.path.realpath(find_hipcc())).parent.parent / "enter"
     inside = [str(enter)] if enter.exists() else []
     program = tmp_path / "wmma"
-    compiler = [str(find_hipcc()), "-x", "c++", "-D__HIP_PLATFORM_AMD__"]
-    flags = ["-std=c++20", "-O1", "-Wno-psabi", f"-DWAVE={wave}", f"-D{macro}", f"-I{PRELUDE}"]
+    compiler = [str(find_hipcc()), "-x", "c++", "-D__HIP_PLATFORM_AMD__", "-std=c++20", "-O1"]
+    flags = ["-Wno-psabi", f"-DWAVE={wave}", f"-D{macro}", f"-I{PRELUDE}", f"-I{tmp_path}"]
     source = str(HOST / "wmma.cpp")
     subprocess.run([*compiler, *flags, source, "-pthread", "-o", str(program)], check=True)
     output = subprocess.run([*inside, str(program)], capture_output=True, text=True, check=True)

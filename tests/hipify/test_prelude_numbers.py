@@ -1,8 +1,9 @@
-"""The prelude's fp8 and byte intrinsics, against exact arithmetic from their specifications.
+"""The prelude's numbers, against exact arithmetic from their specifications.
 
 fp8: OCP 8-bit Floating Point Specification 1.0, tables 1 and 2; conversion as CUDA's with
 __NV_SATFINITE: nearest, ties to even, values beyond the largest become the largest, infinity too.
-Bytes: CUDA Math API, "SIMD Intrinsics".
+Integers from fp8: CUDA Math API, the conversion operators of __nv_fp8_e4m3 and __nv_fp8_e5m2.
+Bytes: CUDA Math API, "SIMD Intrinsics". bfloat16: the same, "Bfloat16 Comparison Functions".
 """
 
 from __future__ import annotations
@@ -139,6 +140,72 @@ def test_every_code_has_its_value(numbers: Callable[[list[str]], list[int]], kin
         else:
             assert Fraction(value) == expected, hex(code)
             assert math.copysign(1, value) == (-1 if code & 0x80 else 1)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_code_is_that_value_in_double(
+    numbers: Callable[[list[str]], list[int]], kind: str
+) -> None:
+    codes = [code for code in range(256) if value_of(code, kind) is not None]
+    got = numbers([f"double_{kind} {code:x} 0 0" for code in codes])
+    assert [Fraction(struct.unpack("<d", struct.pack("<Q", bits))[0]) for bits in got] == [
+        value_of(code, kind) for code in codes
+    ]
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_integers_hold_what_they_can_of_a_code(
+    numbers: Callable[[list[str]], list[int]], kind: str, width: int, signed: bool
+) -> None:
+    least, most = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+    name = f"{'' if signed else 'u'}int{width}"
+    got = numbers([f"{kind}_as_{name} {code:x} 0 0" for code in range(256)])
+    for code, integer in enumerate(got):
+        value = value_of(code, kind)
+        if code in NAN_CODES[kind]:
+            expected = 1 << 63 if width == 64 else 0
+        elif value is None:
+            expected = least if code & 0x80 else most
+        else:
+            expected = max(least, min(most, math.trunc(value)))
+        assert integer == expected % (1 << 64), hex(code)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_zeros_alone_are_false(numbers: Callable[[list[str]], list[int]], kind: str) -> None:
+    got = numbers([f"{kind}_as_bool {code:x} 0 0" for code in range(256)])
+    assert [code for code, true in enumerate(got) if not true] == [0x00, 0x80]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_integers_become_the_nearest_fp8(
+    numbers: Callable[[list[str]], list[int]], kind: str
+) -> None:
+    values = [*range(-600, 600), *(s << e for e in range(9, 63) for s in (-1, 1, 3, 5, 9))]
+    values = [value for value in values if -(1 << 63) <= value < 1 << 63]
+    got = numbers([f"int64_{kind} {value % (1 << 64):x} 0 0" for value in values])
+    assert got == [nearest(value, kind) for value in values]
+
+
+BFLOAT16 = {0x7F80: math.inf, 0xFF80: -math.inf, 0x3F80: 1.0, 0xC000: -2.0, 0x0000: 0.0}
+BFLOAT16_NAN = (0x7FC0, 0xFFC1)
+
+
+@pytest.mark.parametrize(("operation", "better"), [("max_nan", max), ("min_nan", min)])
+def test_extremes_of_bfloat16_keep_nan(
+    numbers: Callable[[list[str]], list[int]],
+    operation: str,
+    better: Callable[[float, float], float],
+) -> None:
+    pairs = [(a, b) for a in (*BFLOAT16, *BFLOAT16_NAN) for b in (*BFLOAT16, *BFLOAT16_NAN)]
+    got = numbers([f"{operation} {a:x} {b:x} 0" for a, b in pairs])
+    for (a, b), code in zip(pairs, got, strict=True):
+        if a in BFLOAT16_NAN or b in BFLOAT16_NAN:
+            assert code & 0x7FFF > 0x7F80, (hex(a), hex(b))
+        else:
+            assert BFLOAT16[code] == better(BFLOAT16[a], BFLOAT16[b]), (hex(a), hex(b))
 
 
 def signed(word: int) -> list[int]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from port_of_candle import VERSIONS, scan_tree
 
-from portkit.hipify.symbols import symbols
 from portkit.verify.ladder import Verdict
 from portkit.verify.names import NAMES
 from portkit.verify.options import Options
@@ -54,19 +53,3 @@ def test_without_the_loader_s_spelling_the_dtype_f8e4m3_is_lost(
         "affine_f8e4m3 is asked for, and the kernel is affine_f8_e4m3" in e
         for e in outcome.evidence
     )
-
-
-@pytest.mark.real
-def test_the_modules_have_the_kernels_that_nvcc_makes(ported: Callable[[str], Path]) -> None:
-    """nvcc 13.0.88 makes 755 kernels of the eleven modules of 0.11.1 for sm_89."""
-    crate = ported("0.11.1") / "candle-rocm-kernels" / "src"
-    files = {
-        path.relative_to(crate).as_posix(): path.read_text()
-        for path in crate.rglob("*")
-        if path.suffix in (".hip", ".h")
-    }
-    cuda = ported("0.11.1") / "candle-kernels" / "src"
-    modules = [f"{path.stem}.hip" for path in cuda.glob("*.cu") if path.stem != "mmvq_gguf"]
-    found = symbols(files, modules)
-    assert len(modules) == 11
-    assert sum(len(each.kernels) for each in found.values()) == 755

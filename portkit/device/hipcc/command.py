@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.device.hipcc.arguments import UsageError, read_arguments
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
@@ -13,6 +13,9 @@ from portkit.device.hipcc.tokens import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+COMPILER: Final = "libexec/compiler"
+"""The file in the tree that says what decides what the compiler makes."""
 
 
 def main(root: Path, *, checked: bool) -> int:
@@ -23,13 +26,15 @@ def main(root: Path, *, checked: bool) -> int:
         checked: whether kernels are compiled for the checker.
     """
     words = sys.argv[1:]
+    optimize = os.environ.get("PORTKIT_DEVICE_OPTIMIZE", "-O2")
     try:
         cxx = find_cxx()
         if words in (["--version"], ["-version"]):
             print(f"HIP version: 7.0.0 (portkit CPU device{' with checks' if checked else ''})")
-            print(f"{root.name}, {cxx.version}")
+            # Builds keep objects under what is said here.
+            compiler = (root / COMPILER).read_text(encoding="utf-8").strip()
+            print(f"{compiler}, {cxx.version}, {optimize}")
             return 0
-        optimize = os.environ.get("PORTKIT_DEVICE_OPTIMIZE", "-O2")
         Passes(cxx, root, optimize, checked).make(read_arguments(words))
     except CompileError:
         return 1

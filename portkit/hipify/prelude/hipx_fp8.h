@@ -139,10 +139,16 @@ struct fp8 {
   explicit HIPX_MEMBER operator float() const { return fp8_decode<Mantissa>(__x); }
   explicit HIPX_MEMBER operator double() const { return (double)fp8_decode<Mantissa>(__x); }
   explicit HIPX_MEMBER operator bool() const { return (__x & 0x7f) != 0; }
+  // Towards zero; what T cannot hold becomes its nearest value, NaN zero, or in 64 bits the top bit
+  // alone (CUDA Math API, "FP8 Types", the conversion operators).
   template <typename T, typename = std::enable_if_t<std::is_integral<T>::value &&
                                                     !std::is_same<T, bool>::value>>
   explicit HIPX_MEMBER operator T() const {
-    return (T)fp8_decode<Mantissa>(__x);
+    const float value = fp8_decode<Mantissa>(__x);
+    if (value != value) return sizeof(T) == 8 ? (T)(1ull << 63) : (T)0;
+    if (value >= (float)std::numeric_limits<T>::max()) return std::numeric_limits<T>::max();
+    if (value <= (float)std::numeric_limits<T>::lowest()) return std::numeric_limits<T>::lowest();
+    return (T)value;
   }
 };
 #undef HIPX_MEMBER

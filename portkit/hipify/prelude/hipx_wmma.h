@@ -4,7 +4,9 @@
 // Where a tile lies, by architecture (AMD matrix instruction calculator; LLVM AMDGPU usage):
 //   gfx11, 16x16x16, v_wmma: lane l and lane l + 16 both hold row l % 16 of A (column of B), all k;
 //     x[i] of the accumulator is row 2 i + l / 16, column l % 16.
-//   gfx12, 16x16x16, v_wmma: lane l holds k = 8 (l / 16) to 8 (l / 16) + 7 of row l % 16 of A;
+//   gfx12, 16x16x16, v_wmma: lane l holds half of row l % 16 of A. AMD numbers its eight k from
+//     4 (l / 16) and from 8 + 4 (l / 16), four each; here they are 8 (l / 16) to 8 (l / 16) + 7, in
+//     one load instead of two: A and B order k alike, so that the sum has the same terms.
 //     x[i] is row 8 (l / 16) + i, column l % 16.
 //   gfx90a and gfx94x, 16x16x16, v_mfma: works on the 64 lanes of a wavefront, which are two
 //     logical warps, each with its own tile. All 64 lanes load and multiply the tile of the first,

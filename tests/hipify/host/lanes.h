@@ -1,9 +1,7 @@
 // A wavefront on the host: one thread a lane, in step wherever lanes look at each other. It gives
 // the prelude headers what they take from HIP.
 //
-// Shuffles: HIP headers, amd_warp_functions.h. Matrix instructions: the operand layouts that AMD
-// publishes ("AMD Matrix Instruction Calculator"; "RDNA3" and "RDNA4 Instruction Set Architecture",
-// WMMA), written here as from row, column to lane, register; they are multiplied as plain numbers.
+// Shuffles: HIP headers, amd_warp_functions.h.
 #pragma once
 
 #include <atomic>
@@ -34,6 +32,9 @@ struct __hip_bfloat16 {
     return value;
   }
 };
+inline __hip_bfloat16 operator+(__hip_bfloat16 a, __hip_bfloat16 b) {
+  return __hip_bfloat16((float)a + (float)b);
+}
 
 inline std::barrier<> in_step(WAVE);
 inline uint64_t slots[WAVE];
@@ -92,79 +93,6 @@ inline void lane_fence(int, const char *) {}
 #define __builtin_amdgcn_wave_barrier in_step.arrive_and_wait
 #define __builtin_amdgcn_read_exec() (~0ull)
 #define __builtin_amdgcn_readlane(value, lane) from_lane(value, lane)
-
-// The value of any lane's operand: lane, then element of its registers.
-inline float operand_a[WAVE][16], operand_b[WAVE][16], operand_c[WAVE][8];
-
-template <typename V, typename E>
-void publish(float (&rows)[WAVE][16], V v, E) {
-  for (unsigned j = 0; j < sizeof(V) / 2; ++j) {
-    E element;
-    short raw;
-    if constexpr (sizeof(v[0]) == 2) {
-      auto part = v[j];
-      std::memcpy(&raw, &part, 2);
-    }
-    std::memcpy(&element, &raw, 2);
-    rows[own_lane][j] = (float)element;
-  }
-}
-
-// Where an element of A (row, k) and of B (k, column) lies, and an element of C and D.
-struct Place {
-  int lane, element;
-};
-struct Mfma {
-  static constexpr int registers = 4;
-  static Place a(int row, int k) { return {row + 16 * (k / 4), k % 4}; }
-  static Place c(int row, int column) { return {column + 16 * (row / 4), row % 4}; }
-};
-struct WmmaRdna3 {
-  static constexpr int registers = 8;
-  static Place a(int row, int k) { return {row, k}; }
-  static Place c(int row, int column) { return {column + 16 * (row % 2), row / 2}; }
-};
-struct WmmaRdna4 {
-  static constexpr int registers = 8;
-  static Place a(int row, int k) { return {row + 16 * (k / 8), k % 8}; }
-  static Place c(int row, int column) { return {column + 16 * (row / 8), row % 8}; }
-};
-
-template <typename Layout, typename E, typename AB, typename C>
-C matrix_instruction(AB a, AB b, C c) {
-  publish(operand_a, a, E{});
-  publish(operand_b, b, E{});
-  for (int i = 0; i < Layout::registers; ++i) operand_c[own_lane][i] = c[i];
-  in_step.arrive_and_wait();
-  for (int row = 0; row < 16; ++row) {
-    for (int column = 0; column < 16; ++column) {
-      const Place to = Layout::c(row, column);
-      if (to.lane != (int)own_lane % (Layout::registers == 4 ? 64 : 32)) continue;
-      float sum = operand_c[own_lane][to.element];
-      for (int k = 0; k < 16; ++k) {
-        // A wave of 32 lanes is all that v_wmma sees; B is A's layout with columns for rows.
-        const Place pa = Layout::a(row, k), pb = Layout::a(column, k);
-        sum += operand_a[pa.lane][pa.element] * operand_b[pb.lane][pb.element];
-      }
-      c[to.element] = sum;
-    }
-  }
-  in_step.arrive_and_wait();
-  return c;
-}
-
-#define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, x, y, z) \
-  (matrix_instruction<Mfma, __half>(a, b, c))
-#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, x, y, z) \
-  (matrix_instruction<Mfma, __hip_bfloat16>(a, b, c))
-#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) \
-  (matrix_instruction<WmmaRdna3, __half>(a, b, c))
-#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a, b, c) \
-  (matrix_instruction<WmmaRdna3, __hip_bfloat16>(a, b, c))
-#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) \
-  (matrix_instruction<WmmaRdna4, __half>(a, b, c))
-#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) \
-  (matrix_instruction<WmmaRdna4, __hip_bfloat16>(a, b, c))
 
 // Runs a function on every lane of one wavefront.
 inline void run_wave(const std::function<void()> &kernel) {

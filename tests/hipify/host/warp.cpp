@@ -52,4 +52,10 @@ int main() {
     return 0;
   });
   std::printf("halves %g %g\n", (double)halves[0], (double)halves[1]);
+  alignas(4) static __hip_bfloat16 bfloats[2] = {__hip_bfloat16(0.0f), __hip_bfloat16(0.5f)};
+  show("atomic_add", [](int) {
+    atomicAdd(&bfloats[0], __hip_bfloat16(1.0f));
+    return 0;
+  });
+  std::printf("bfloats %g %g\n", (double)(float)bfloats[0], (double)(float)bfloats[1]);
 }

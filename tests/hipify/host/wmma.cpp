@@ -2,6 +2,9 @@
 // plain product. Prints the number of wrong elements.
 #include "hipx.h"
 #include "lanes.h"
+#if defined(__GFX11__) || defined(__GFX12__) || defined(__gfx90a__)
+#include "matrix.h"
+#endif
 
 #include "hipx_wmma.h"
 

@@ -1,0 +1,138 @@
+"""Build what ``run.py`` runs on a machine with an NVIDIA GPU: a port's tests, and two benches.
+
+Usage: ``ci/nvidia/build.py [--version V] [--tree PORTED] [--output FOLDER] [--no-bench]``.
+
+It needs Rust, g++, binutils, and a CUDA toolkit below ``CUDA_HOME``: nvcc, headers, and for the
+bench of CUDA's own backend the libraries to link with. There need not be a GPU: code is made for
+compute capability ``CUDA_COMPUTE_CAP``, 90 by default. Nothing that stands is built again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parent.parent
+sys.path[:0] = [str(ROOT), str(HERE)]
+
+from hipcc import ARCH, capability, cuda  # noqa: E402
+from toolkit import build as build_toolkit  # noqa: E402
+
+PACKAGES: Final = ("candle-core", "candle-nn")
+EXAMPLE: Final = "nvidia_bench"
+DATA: Final = (".npy", ".npz", ".pt", ".pth")
+"""Files beside the tests that they read."""
+
+OPTIMIZED: Final = ("candle-core", "candle-nn", "candle-hip", "cudarc")
+"""What a call passes through on its way to the GPU; the rest is built as `cargo test` builds it."""
+
+
+def main() -> int:
+    """Build, and say what to copy."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--version", default="0.11.1", help="of candle (0.11.1)")
+    parser.add_argument("--tree", type=Path, help="a tree that is ported already")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "nvidia", help="folder")
+    parser.add_argument("--no-bench", action="store_true", help="tests alone")
+    arguments = parser.parse_args()
+    output = arguments.output.absolute()
+    try:
+        tree = arguments.tree.absolute() if arguments.tree else ported(arguments.version, output)
+        rocm = output / "rocm"
+        if not rocm.exists():
+            build_toolkit(rocm)
+        pack = output / "pack"
+        shutil.rmtree(pack, ignore_errors=True)
+        shutil.copytree(rocm / "lib", pack / "lib", symlinks=True)
+        shutil.copy(HERE / "run.py", pack)
+        pack_tests(tree, output, pack)
+        if not arguments.no_bench:
+            pack_bench(tree, output, pack)
+    except (subprocess.CalledProcessError, OSError) as error:
+        print(f"ci/nvidia/build.py: {error}", file=sys.stderr)
+        return 1
+    print(f"copy {pack} to the machine with the GPU and run: python3 run.py RESULTS")
+    return 0
+
+
+def ported(version: str, output: Path) -> Path:
+    """Return a tree of a version of candle to which the port is applied."""
+    tree = output / f"candle-{version}"
+    if not tree.exists():
+        new = output / f".candle-{version}"
+        shutil.rmtree(new, ignore_errors=True)
+        portkit = (sys.executable, "-m", "portkit")
+        run((*portkit, "fetch", f"candle@{version}", "--output", str(new)), ROOT)
+        run((*portkit, "apply", str(new), "--allow-no-vcs"), ROOT)
+        new.rename(tree)
+    return tree
+
+
+def pack_tests(tree: Path, output: Path, pack: Path) -> None:
+    """Build all tests for ROCm and put them, with what they read, into the pack."""
+    packages = [f"--package={name}" for name in PACKAGES]
+    lines = cargo(tree, output, "rocm", ("test", "--no-run", "--tests", *packages))
+    for crate in PACKAGES:
+        place = pack / "tests" / crate
+        (place / "bin").mkdir(parents=True)
+        (place / "tests").mkdir()
+        for path in sorted((tree / crate / "tests").iterdir()):
+            if path.suffix in DATA:
+                shutil.copy(path, place / "tests")
+    for line in lines:
+        message = json.loads(line) if line.startswith("{") else {}
+        if message.get("executable") and message["profile"]["test"]:
+            crate = Path(message["manifest_path"]).parent.name
+            copy_stripped(
+                Path(message["executable"]),
+                pack / "tests" / crate / "bin" / message["target"]["name"],
+            )
+
+
+def pack_bench(tree: Path, output: Path, pack: Path) -> None:
+    """Build the bench for both backends and put it into the pack."""
+    example = tree / "candle-nn" / "examples" / f"{EXAMPLE}.rs"
+    if not example.exists() or example.read_bytes() != (HERE / "bench.rs").read_bytes():
+        shutil.copy(HERE / "bench.rs", example)
+    (pack / "bench").mkdir()
+    for backend in ("rocm", "cuda"):
+        command = ("build", "--package=candle-nn", f"--example={EXAMPLE}")
+        for line in cargo(tree, output, backend, command):
+            message = json.loads(line) if line.startswith("{") else {}
+            if message.get("executable"):
+                copy_stripped(Path(message["executable"]), pack / "bench" / backend)
+
+
+def cargo(tree: Path, output: Path, backend: str, command: tuple[str, ...]) -> list[str]:
+    """Run cargo with the feature of a backend and return its messages, one a line."""
+    environment = dict(os.environ, CUDA_COMPUTE_CAP=capability(), CUDA_HOME=str(cuda()))
+    environment["PATH"] = os.pathsep.join([str(cuda() / "bin"), environment["PATH"]])
+    environment.setdefault("CARGO_TARGET_DIR", str(output / "target"))
+    if backend == "rocm":
+        environment.setdefault("HIPCC", str(output / "rocm" / "bin" / "hipcc"))
+        environment["CANDLE_ROCM_ARCHS"] = ARCH
+    levels = [f"--config=profile.dev.package.{name}.opt-level=3" for name in OPTIMIZED]
+    words = ("cargo", *command, f"--features={backend}", "--message-format=json", *levels)
+    done = subprocess.run(words, cwd=tree, env=environment, stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode().splitlines()
+
+
+def copy_stripped(program: Path, place: Path) -> None:
+    """Copy a program without what only debuggers read."""
+    run(("strip", "--strip-debug", "-o", str(place), str(program)), place.parent)
+
+
+def run(command: tuple[str, ...], folder: Path) -> None:
+    """Run a command."""
+    subprocess.run(command, cwd=folder, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,4 @@
+// In hip_runtime.h.
+#pragma once
+
+#include <hip/hip_runtime.h>

@@ -1,0 +1,76 @@
+"""``python -m portkit.proof``: the cross-check on its own, with its seed and its table.
+
+``portkit verify`` takes it as a step; here a person looks closer.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from portkit.verify.tree import Tree
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+_Root = Annotated[Path, typer.Argument(metavar="TREE", help="A ported tree.")]
+_Waves = Annotated[str, typer.Option("--wave", help="Wavefronts of the CPU device, such as 32,64.")]
+_Checked = Annotated[bool, typer.Option("--check-memory", help="Watch every access of memory.")]
+
+
+@app.command()
+def crosscheck(
+    root: _Root,
+    seed: Annotated[int, typer.Option(help="Of everything that is random.")] = 1,
+    cases: Annotated[int, typer.Option(help="Of each operation and type.")] = 24,
+    only: Annotated[str, typer.Option(help="Operations and types with this text.")] = "",
+    wave: _Waves = "32",
+    check_memory: _Checked = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page about it.")] = None,
+) -> None:
+    """Compare a port with arithmetic of our own, on the CPU device."""
+    from portkit.proof.crosscheck import compare, outcome
+    from portkit.proof.known import load_table
+    from portkit.proof.report import page
+    from portkit.verify.device_choice import cpu_device
+    from portkit.verify.ladder import Verdict
+    from portkit.verify.process import interruptible
+
+    tree = _tree(root, wave, checked=check_memory)
+    device = cpu_device(tree)
+    with interruptible():
+        runs = compare(tree, device, load_table(), seed=seed, cases=cases, only=only)
+    found = outcome(device, runs, whole=not only)
+    for line in found.evidence:
+        typer.echo(line)
+    if report is not None:
+        report.write_text(page(tree.title, runs), encoding="utf-8")
+    raise typer.Exit(0 if found.verdict is Verdict.PASSED else 1)
+
+
+def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
+    from portkit.job import scan_tree
+    from portkit.verify.options import Options, parse_waves
+    from portkit.verify.tree import Tree
+
+    options = Options(waves=parse_waves(waves.split(",")), checked=checked, device="cpu")
+    return Tree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
+
+
+def main() -> int:
+    """Run a command, and say in one sentence what is wrong where something is."""
+    from portkit.errors import PortkitError
+
+    try:
+        app()
+    except PortkitError as error:
+        typer.echo(f"error: {error}", err=True)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

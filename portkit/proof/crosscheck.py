@@ -1,0 +1,211 @@
+"""The step that compares the port, operation by operation, with arithmetic of our own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ToolError, VerificationError
+from portkit.proof.comparison import read
+from portkit.proof.known import judged, load_table, reasons
+from portkit.proof.place import placed
+from portkit.verify import process
+from portkit.verify.device_choice import chosen, decides, wanted_gpus
+from portkit.verify.device_report import Seen, seen_in
+from portkit.verify.ladder import Outcome, Step, Verdict, skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from portkit.proof.comparison import Comparison
+    from portkit.proof.known import Judged, Table
+    from portkit.verify.device_choice import Chosen, Run
+    from portkit.verify.tree import Tree
+
+SEED: Final = 1
+CASES: Final = 24
+"""Of each operation and type, enough that each layout occurs several times."""
+_PATIENCE: Final = 600.0
+"""Seconds that a part of the operations may take."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The cross-check, once through.
+
+    Attributes:
+        run: what it ran on.
+        comparison: what it said.
+        judged: what explains that.
+        seen: what the CPU device has seen.
+    """
+
+    run: Run
+    comparison: Comparison
+    judged: Judged
+    seen: Seen = field(default_factory=Seen)
+
+    @property
+    def unexplained_kernels(self) -> tuple[str, ...]:
+        """Kernels that were not launched, without a reason."""
+        why = reasons(self.seen.never_launched, load_table(), self.comparison.candle)
+        return tuple(kernel for kernel, reason in why.items() if not reason)
+
+
+def take(tree: Tree) -> Outcome:
+    """Build the cross-check for a device, and run it there."""
+    if tree.scan.port.codebase.name != "candle":
+        return skipped("the cross-check knows the operations of candle alone")
+    if tree.options.device == "gpu" and (reason := wanted_gpus(tree)[1]):
+        return skipped(reason)
+    try:
+        device = chosen(tree)
+    except ToolError as error:
+        return skipped(str(error))
+    return outcome(device, compare(tree, device, load_table()))
+
+
+def compare(
+    tree: Tree,
+    device: Chosen,
+    table: Table,
+    *,
+    seed: int = SEED,
+    cases: int = CASES,
+    only: str = "",
+) -> tuple[Compared, ...]:
+    """Return what the cross-check finds on a device.
+
+    Args:
+        tree: the ported tree; it is not written to.
+        device: what it runs on.
+        table: what is understood.
+        seed: of everything random.
+        cases: how many of each operation and type.
+        only: a part of the names of operations and types that are wanted; all by default.
+
+    Raises:
+        VerificationError: it cannot be built, or does not end.
+        ToolError: cargo is missing.
+        DiskError: the cache cannot be written.
+    """
+    program = build(tree, device)
+    arguments = ("--seed", str(seed), "--cases", str(cases), "--only", only)
+    return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
+
+
+def build(tree: Tree, device: Chosen) -> Path:
+    """Return the program, built against a tree.
+
+    Raises:
+        VerificationError: it cannot be built.
+        ToolError: cargo is missing.
+        DiskError: the cache cannot be written.
+    """
+    crate = placed(tree.root)
+    done = tree.cargo("build", folder=crate, environment=device.environment)
+    if done.status != 0:
+        said = next((line for line in done.lines if line.startswith("error")), "no message")
+        raise VerificationError(f"the cross-check cannot be built in {crate}: {said}")
+    return Path(tree.environment["CARGO_TARGET_DIR"]) / "debug" / "crosscheck"
+
+
+def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: Table) -> Compared:
+    tree.say(f"the cross-check runs on {run.on}")
+    with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:
+        done = process.run(
+            (str(program), *arguments),
+            folder=program.parent,
+            environment={**tree.environment, **run.environment, "PORTKIT_DEVICE_REPORT": folder},
+            show=lambda line: None,
+            patience=_PATIENCE,
+        )
+        seen = seen_in(Path(folder))
+    if done.status != 0:
+        how = "says nothing for too long" if done.silent else f"ends with {done.status}"
+        said = f": {done.lines[-1]}" if done.lines else ""
+        raise VerificationError(f"the cross-check {how} on {run.on}{said}")
+    comparison = read(done.output)
+    return Compared(run, comparison, judged(comparison.differences, table, comparison.candle), seen)
+
+
+def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> Outcome:
+    """Return what the comparisons show.
+
+    Args:
+        device: what they ran on.
+        runs: what they found.
+        whole: whether they took every operation, so that each kernel must have been launched.
+    """
+    lost = [line for each in runs for line in _lost(each, whole=whole and device.simulated)]
+    first = runs[0].comparison
+    total = sum(each.comparison.total("cases") for each in runs)
+    classes = Counter(entry.kind for each in runs for _, _, entry in each.judged.explained)
+    seen = sum((each.seen for each in runs), Seen())
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(classes.items()))
+    where = f"{device.title} ({'; '.join(each.run.on for each in runs)})"
+    head = (
+        f"{len(lost)} differences or kernels that nothing explains, on {where}"
+        if lost
+        else f"{total} cases of {len(first.counts)} operations on {where}, seed {first.seed}"
+    )
+    evidence = [head, *lost]
+    if told:
+        evidence.append(f"differences that are understood: {told}")
+    if seen.launches:
+        launched = sum(map(bool, seen.launches.values()))
+        evidence.append(f"{launched} of {len(seen.launches)} kernels launched")
+    return Outcome(
+        Verdict.FAILED if lost else Verdict.PASSED,
+        tuple(evidence),
+        figures={
+            "cases": total,
+            "explained": classes.total(),
+            "unexplained": sum(len(each.judged.unexplained) for each in runs),
+            "kernels launched": sum(map(bool, seen.launches.values())),
+            "kernels never launched": len(seen.never_launched),
+            "defects": len(seen.defects),
+        },
+    )
+
+
+def _lost(compared: Compared, *, whole: bool) -> Iterator[str]:
+    on = compared.run.on
+    for difference, who in compared.judged.unexplained:
+        part = difference.device if who == "device" else difference.cpu
+        what = f"{part.kind}: {part.message}" if part else ""
+        yield (
+            f"{on}: {difference.operation} of {difference.elements}: {who} {what}"
+            f" (crosscheck --case {difference.case!r})"
+        )
+    for defect in sorted(compared.seen.defects):
+        yield f"{on}: {defect}"
+    if whole:
+        for kernel in compared.unexplained_kernels:
+            yield f"{on}: no operation launches {kernel}"
+
+
+def _inputs(tree: Tree) -> tuple[str, ...]:
+    """Return what decides the outcome; on a GPU there is more to it than can be known.
+
+    Raises:
+        VerificationError: it runs on a GPU.
+        ToolError: the CPU device cannot be built.
+    """
+    gpus, reason = wanted_gpus(tree)
+    if gpus:
+        raise VerificationError("what a GPU gives is not remembered")
+    return (reason, *decides(tree))
+
+
+CROSSCHECK: Final = Step(
+    "crosscheck",
+    "every operation gives what arithmetic of our own gives",
+    50,
+    take,
+    inputs=_inputs,
+)
+"""Runs on what ``Options.device`` names."""

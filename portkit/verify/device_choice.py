@@ -1,0 +1,192 @@
+"""Which device the ported tests run on: an AMD GPU where there is one, else the CPU device."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.cache import cache_folder
+from portkit.device.toolkit import build_toolkit, toolkit_key
+from portkit.hipify.errors import HipToolError
+from portkit.hipify.hipcc import find_hipcc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from portkit.verify.settings import Settings
+    from portkit.verify.tree import Tree
+
+ARCH_OF_WAVE: Final = {32: "gfx1100", 64: "gfx90a"}
+"""As which GPU the CPU device answers."""
+
+MEMORY: Final = 4096
+"""MiB of memory that the CPU device has for tests: one that asks for more fails."""
+
+_DRIVER: Final = Path("/dev/kfd")
+_TOPOLOGY: Final = Path("/sys/class/kfd/kfd/topology/nodes")
+_VERSION: Final = re.compile(r"^gfx_target_version (\d+)$", re.MULTILINE)
+
+# In a process of its own: a driver that hangs or crashes does so there.
+_COUNT: Final = """\
+import ctypes, os, sys
+folder = os.environ.get("ROCM_PATH", "")
+places = [os.path.join(folder, "lib", ""), ""] if folder else [""]
+for name in [p + "libamdhip64.so" + v for v in (".7", ".6", "") for p in places]:
+    try:
+        hip = ctypes.CDLL(name)
+    except OSError:
+        continue
+    count = ctypes.c_int()
+    sys.exit(0 if hip.hipGetDeviceCount(ctypes.byref(count)) == 0 and count.value > 0 else 4)
+sys.exit(3)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The tests once through.
+
+    Attributes:
+        on: what they run on, such as ``gfx1100, wave 32``.
+        environment: what the test processes are given.
+    """
+
+    on: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The device.
+
+    Attributes:
+        title: what it is.
+        simulated: whether it is the CPU device.
+        environment: what cargo is given to build for it.
+        runs: the tests, once for each way in which the device can be tried.
+        reserved: bytes of address space that a process on it takes without using them.
+        reason: why it is no GPU; empty where it is one, or where the user wants none.
+    """
+
+    title: str
+    simulated: bool
+    environment: Mapping[str, str]
+    runs: tuple[Run, ...]
+    reserved: int = 0
+    reason: str = ""
+
+
+def chosen(tree: Tree) -> Chosen:
+    """Return the device for the tests, built if need be.
+
+    Raises:
+        ToolError: the CPU device is wanted and cannot be built.
+    """
+    gpus, reason = wanted_gpus(tree)
+    if gpus:
+        return Chosen("the AMD GPU", False, tree.settings.device, (Run(gpus),))
+    return cpu_device(tree, reason)
+
+
+def wanted_gpus(tree: Tree) -> tuple[str, str]:
+    """Return the architectures of the GPUs to use, else why there are none.
+
+    A choice of the user has no reason; the checker is the CPU device's.
+    """
+    if tree.options.device == "cpu" or tree.options.checked:
+        return "", ""
+    reason = missing_gpu(tree)
+    return ("", reason) if reason else (_architectures() or "unknown", "")
+
+
+def missing_gpu(tree: Tree, driver: Path = _DRIVER) -> str:
+    """Return why no AMD GPU can be used; empty if one can.
+
+    Args:
+        tree: the tree, whose environment says where ROCm is.
+        driver: the device file of the kernel's driver (ROCm's documentation, "Access control").
+    """
+    if not driver.exists():
+        return f"there is no AMD GPU: {driver} is not there"
+    status = tree.asked(sys.executable, "-c", _COUNT).status
+    if status == 3:
+        return "the HIP runtime (libamdhip64.so) cannot be loaded: install ROCm or set ROCM_PATH"
+    if status != 0:
+        return f"the HIP runtime finds no GPU: give this user access to {driver}"
+    try:
+        find_hipcc()
+    except HipToolError as error:
+        return str(error)
+    return ""
+
+
+def cpu_device(tree: Tree, reason: str = "") -> Chosen:
+    """Return the CPU device, built if need be.
+
+    Args:
+        tree: the tree, whose options have the wavefronts and the checker.
+        reason: why it is no GPU.
+
+    Raises:
+        ToolError: it cannot be built.
+    """
+    tree.say("building the CPU device, unless it is there")
+    toolkit = build_toolkit()
+    options = tree.options
+    base = {"LD_LIBRARY_PATH": tree.environment.get("LD_LIBRARY_PATH", "")}
+    archs = {wave: ARCH_OF_WAVE[wave] for wave in options.waves}
+
+    def environment(arch: str) -> dict[str, str]:
+        return {
+            **toolkit.environment(arch=arch, checked=options.checked, base=base),
+            "PORTKIT_DEVICE_MEMORY": str(MEMORY),
+        }
+
+    building = {**environment(""), **for_cpu_device(tree.settings, archs.values())}
+    runs = tuple(Run(f"{arch}, wave {wave}", environment(arch)) for wave, arch in archs.items())
+    # Shadow memory (src/check/shadow.cpp): 33 bytes for each of the device's.
+    reserved = (MEMORY << 20) * (40 if options.checked else 1)
+    return Chosen("the CPU device", True, building, runs, reserved, reason)
+
+
+def for_cpu_device(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
+    """Return what the build scripts of a codebase are told where they build for the CPU device.
+
+    Args:
+        settings: of the codebase.
+        archs: the architectures that it answers as.
+    """
+    values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
+    own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}
+    return {**settings.device, **own}
+
+
+def decides(tree: Tree) -> tuple[str, ...]:
+    """Return what decides what tests give on the CPU device, without building it.
+
+    Raises:
+        ToolError: it cannot be built.
+    """
+    own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
+    options = tree.options
+    return (toolkit_key(), str(options.checked), *map(str, options.waves), *own)
+
+
+def _architectures(topology: Path = _TOPOLOGY) -> str:
+    """Return the architectures of the GPUs that the kernel's driver knows, with commas between.
+
+    The decimal digits of ``gfx_target_version`` are major, minor (two) and stepping (two)
+    (Linux, ``drivers/gpu/drm/amd/amdkfd/kfd_topology.c``).
+    """
+    found = []
+    for place in sorted(topology.glob("*/properties")):
+        try:
+            match = _VERSION.search(place.read_text(encoding="utf-8"))
+        except OSError:
+            continue
+        if match and (version := int(match[1])):
+            found.append(f"gfx{version // 10000}{version // 100 % 100}{version % 100:x}")
+    return ", ".join(found)

@@ -1,0 +1,133 @@
+"""The table of every test that ran on the CPU device, as Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.verify.testing import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from portkit.verify.device import Done
+
+_WORD: Final = re.compile(r"\w+")
+
+
+def device_table(
+    title: str,
+    note: str,
+    runs: Sequence[Done],
+    own: str,
+    counterparts: Mapping[str, str],
+    dead: Collection[str] = (),
+) -> str:
+    """Return the report.
+
+    Args:
+        title: what was tested, such as ``candle 0.11.1``.
+        note: when and with what, a sentence.
+        runs: how the tests went, each once through.
+        own: what the names of the tests hold that the port has written, such as ``rocm``.
+        counterparts: the test of the original backend that such a test is the copy of, by its name.
+        dead: the kernels that no Rust code asks for.
+    """
+    names = sorted({name for each in runs for name, _ in each.results})
+    results = [dict(each.results.keys()) for each in runs]
+    ours = [name for name in names if own in name]
+    return "\n".join(
+        [
+            f"# {title} on the CPU device",
+            "",
+            note,
+            "",
+            *_summary(runs, own),
+            "",
+            *_missing(runs, dead),
+            "",
+            "## Tests on the device",
+            "",
+            *_rows(ours, runs, results, counterparts),
+            "",
+            "## The other tests, with the feature",
+            "",
+            *_rows([name for name in names if name not in ours], runs, results, None),
+            "",
+        ]
+    )
+
+
+def counterpart(name: str, own: str, words: Collection[str]) -> str:
+    """Return the name of the test of the original backend; empty where there is none.
+
+    Args:
+        name: the test of the port.
+        own: the port's vendor, such as ``rocm``.
+        words: every word of the sources: a test may be called after the backend, or after GPUs.
+    """
+    test = name.rpartition(" ")[2].rpartition("::")[2]
+    found = (test.replace(own, other) for other in ("cuda", "gpu"))
+    return next((each for each in found if each != test and each in words), "")
+
+
+def words_of(texts: Sequence[str]) -> frozenset[str]:
+    """Return the words of sources."""
+    return frozenset(word for text in texts for word in _WORD.findall(text))
+
+
+def _summary(runs: Sequence[Done], own: str) -> Iterator[str]:
+    yield _row("", *(each.run.on for each in runs))
+    yield _row("---", *("---:" for _ in runs))
+    kinds = (
+        ("tests", lambda name, result: True),
+        ("passed", lambda name, result: result == "ok"),
+        ("ignored", lambda name, result: result == "ignored"),
+        ("failed", lambda name, result: result not in GOOD),
+        ("on the device", lambda name, result: own in name),
+        ("on the device, passed", lambda name, result: own in name and result == "ok"),
+    )
+    for title, holds in kinds:
+        counts = (sum(holds(*pair) for pair in each.results.elements()) for each in runs)
+        yield _row(title, *map(str, counts))
+    yield _row("kernels launched", *(str(sum(map(bool, e.seen.launches.values()))) for e in runs))
+    yield _row("kernels of loaded modules", *(str(len(each.seen.launches)) for each in runs))
+    yield _row("defects seen", *(str(len(each.seen.defects)) for each in runs))
+
+
+def _missing(runs: Sequence[Done], dead: Collection[str]) -> Iterator[str]:
+    """Yield the kernels that were there and that no test has launched, and the defects."""
+    yield "## Kernels that no test launches"
+    yield ""
+    for each in runs:
+        names = [name for name in each.seen.never_launched if name not in dead]
+        yield f"- {each.run.on}: {_listed(names)}"
+    if dead:
+        never = sorted(set(dead).intersection(*(each.seen.never_launched for each in runs)))
+        yield f"- no Rust code asks for: {_listed(never)}"
+    defects = [(each.run.on, defect) for each in runs for defect in sorted(each.seen.defects)]
+    if defects:
+        yield from ("", "## Defects that the device has seen", "")
+        yield from (f"- {on}: {defect}" for on, defect in defects)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def _rows(
+    names: Sequence[str],
+    runs: Sequence[Done],
+    results: Sequence[Mapping[str, str]],
+    counterparts: Mapping[str, str] | None,
+) -> Iterator[str]:
+    more = [] if counterparts is None else ["CUDA's"]
+    yield _row("test", *more, *(each.run.on for each in runs))
+    yield _row(*("---" for _ in range(1 + len(more) + len(runs))))
+    for name in names:
+        of = [] if counterparts is None else [counterparts.get(name, "")]
+        yield _row(name, *of, *(result.get(name, "not run") for result in results))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

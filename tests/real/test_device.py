@@ -1,0 +1,61 @@
+"""The tests of the ported candle on the CPU device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from verify_support import make_tree
+
+from portkit.cache import cache_folder
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.verify.device import DEVICE
+from portkit.verify.ladder import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from portkit.verify.ladder import Outcome
+
+pytestmark = pytest.mark.real
+
+LEAST = {"0.11.1": 114, "0.10.2": 100, "0.9.2": 100}
+"""How many tests of candle-core run on the device: one for each of CUDA's."""
+
+
+def on_the_cpu_device(root: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> Outcome:
+    """Run the tests of a tree; products are shared with the other real tests."""
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("CARGO_TARGET_DIR", str(cache_folder() / "target" / "tests"))
+    found = DEVICE.take(make_tree(root, print, device="cpu", **options))
+    assert found.verdict is Verdict.PASSED, "\n".join(found.evidence)
+    return found
+
+
+def test_the_newest_version_with_both_wavefronts(
+    ported: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = on_the_cpu_device(ported("0.11.1"), monkeypatch, waves=(32, 64))
+    assert found.figures["on the device"] >= 2 * LEAST["0.11.1"]
+    assert found.figures["ignored"] == 2  # a measurement of upstream's, which is no test
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["0.10.2", "0.9.2"])
+def test_older_versions_with_both_wavefronts(
+    ported: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    found = on_the_cpu_device(ported(version), monkeypatch, waves=(32, 64))
+    assert found.figures["on the device"] >= 2 * LEAST[version]
+
+
+@pytest.mark.slow
+def test_no_access_of_memory_is_wrong(
+    ported: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = on_the_cpu_device(ported("0.11.1"), monkeypatch, checked=True)
+    assert found.figures["defects"] == 0

@@ -1,0 +1,76 @@
+"""candle's kernels and launchers by name: the port has those that nvcc makes of the CUDA sources.
+
+The lists are committed; `ci/nvcc-names` makes them with nvcc 13.0.88 for sm_89.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from portkit.hipify.crate import KernelsCrate, read_layout
+from portkit.hipify.symbols import symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.real
+
+ROOT = Path(__file__).parent.parent.parent
+REPORTS = ROOT / "reports" / "kernels"
+VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
+
+# How many kernels there are in the modules, and how many functions in the library. The functions
+# are those that candle-kernels' ffi.rs declares.
+COUNTS = {"0.9.2": (735, 3), "0.10.2": (735, 3), "0.11.1": (755, 50)}
+
+
+def listed(version: str, kind: str) -> set[tuple[str, str]]:
+    """The pairs of a source and a name that nvcc has found."""
+    rows = (REPORTS / version / f"{kind}.txt").read_text().splitlines()
+    return {(source, name) for source, name in map(str.split, rows)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_port_has_the_names_that_nvcc_makes(
+    pristine: Callable[[str], Path], version: str
+) -> None:
+    folder = pristine(version) / "candle-kernels"
+    source = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    crate, layout = KernelsCrate(source, version=version), read_layout(source)
+    modules = [module.name for module in layout.modules]
+    files = {
+        path.removeprefix("src/"): crate.text(path)
+        for path in crate.paths
+        if path.endswith((".hip", ".h"))
+    }
+    found = symbols(files, [f"{name}.hip" for name in (*modules, *layout.launchers)])
+    kernels = {(name, each) for name in modules for each in found[f"{name}.hip"].kernels}
+    functions = {
+        (name, each) for name in layout.launchers for each in found[f"{name}.hip"].functions
+    }
+    assert kernels == listed(version, "names")
+    assert functions == listed(version, "launchers")
+    assert (len(kernels), len(functions)) == COUNTS[version]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_lists_are_what_nvcc_finds(version: str, tmp_path: Path) -> None:
+    home = os.environ.get("CUDA_HOME")
+    if shutil.which("nvcc", path=f"{home}/bin" if home else None) is None:
+        pytest.skip("nvcc is not found")
+    command: list[str | Path] = [sys.executable, ROOT / "ci" / "nvcc-names", "--version", version]
+    subprocess.run([*command, "--output", tmp_path], check=True)
+    for name in ("names.txt", "launchers.txt"):
+        assert (tmp_path / version / name).read_text() == (REPORTS / version / name).read_text()
