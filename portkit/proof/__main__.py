@@ -51,6 +51,46 @@ def crosscheck(
     raise typer.Exit(0 if found.verdict is Verdict.PASSED else 1)
 
 
+@app.command()
+def mutations(
+    root: Annotated[Path, typer.Argument(metavar="COPY", help="A copy of a port; it is edited.")],
+    results: Annotated[Path, typer.Option(help="What was found, kept from run to run.")],
+    step: Annotated[
+        list[str] | None, typer.Option(help="Take this step alone; repeatable.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Take this mutant alone.")] = None,
+    package: Annotated[list[str] | None, typer.Option(help="Test this crate alone.")] = None,
+    wave: _Waves = "32,64",
+    seconds: Annotated[float, typer.Option(help="Begin nothing after this time.")] = float("inf"),
+    report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
+) -> None:
+    """Seed defects into a port, one at a time, and see which step of the ladder finds each."""
+    from datetime import date
+
+    from portkit.proof.mutation import load_mutants
+    from portkit.proof.mutation_run import LADDER, page, take_steps
+    from portkit.verify.options import parse_waves
+
+    every = load_mutants()
+    found = take_steps(
+        root,
+        [mutant for mutant in every if not only or mutant.name in only],
+        results,
+        steps=step or LADDER,
+        waves=parse_waves(wave.split(",")),
+        packages=tuple(package or ()),
+        seconds=seconds,
+    )
+    caught = {each.mutant for each in found if each.caught}
+    for each in found:
+        if each.caught:
+            typer.echo(f"{each.mutant}: {each.step}: {each.said}")
+    typer.echo(f"{len(caught)} of {len(every)} mutants are caught")
+    if report is not None:
+        title = _tree(root, "32", checked=False).title
+        report.write_text(page(title, date.today().isoformat(), every, found), encoding="utf-8")
+
+
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
     from portkit.job import scan_tree
     from portkit.verify.options import Options, parse_waves

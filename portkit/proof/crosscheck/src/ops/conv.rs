@@ -369,7 +369,11 @@ fn bilinear(maker: &mut Maker, element: Element) -> Case {
     let off = if element.is_float() { 0.0 } else { 1.0 };
     let precise = 72.0 * element.epsilon().max(Element::F32.epsilon());
     let slack = vec![off + precise; exact.data.len()];
-    let whole = if element.is_float() { exact } else { exact.map(f64::round) };
+    let whole = if element.is_float() {
+        exact
+    } else {
+        exact.map(f64::round)
+    };
     let expected = Expected::exact(element, whole).within(1.0).slack(slack);
     let run = move |t: &[Tensor]| t[0].upsample_bilinear2d(th, tw, corners);
     Case::new(vec![input], run, expected).with(format!("to {th}x{tw}, align corners {corners}"))
