@@ -23,19 +23,19 @@ _LETTER: Final = 6.6
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The places of one state in one file."""
+    """The places of one state in one file; one of the slices may have the file's label."""
 
     state: State
     count: int
     box: Box
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file with places; its label is empty where there is no room for it."""
+    """A file with places."""
 
     path: str
-    label: str
     count: int
     box: Box
     slices: tuple[Slice, ...]
@@ -91,10 +91,15 @@ def _files(sites: Sequence[Site], box: Box) -> Iterator[File]:
         counts = Counter(site.state for site in files[path])
         states = [state for state in State if counts[state]]
         parts = squarified([counts[s] for s in states], cell.inside(0.5, 0.5))
-        slices = tuple(Slice(s, counts[s], b) for s, b in zip(states, parts, strict=True))
-        first = slices[0].box  # the label must not run over another colour
-        label = _fitting(path.rsplit("/", 1)[-1], first.width) if first.height > 16 else ""
-        yield File(path, label, len(files[path]), cell, slices)
+        # The label must not run over another colour.
+        name = path.rsplit("/", 1)[-1]
+        labels = [_fitting(name, part.width) if part.height > 16 else "" for part in parts]
+        first = next((at for at, label in enumerate(labels) if label), None)
+        slices = tuple(
+            Slice(state, counts[state], part, labels[at] if at == first else "")
+            for at, (state, part) in enumerate(zip(states, parts, strict=True))
+        )
+        yield File(path, len(files[path]), cell, slices)
 
 
 def _fitting(text: str, width: float) -> str:
