@@ -41,6 +41,8 @@ NOT_RUN = {
     "ci/": "installs toolchains",
     "portkit device": "builds the CPU device: tests/test_verify_device.py tries it",
     "portkit hipify": "tests/test_cli_kernels.py tries it",
+    "python -m portkit.proof": "builds a ported candle: tests/proof/test_proof_real.py tries it",
+    "cp -a candle mutated": "what the next command of the page needs",
 }
 """What is shown but not tried here, by how it begins, and why."""
 QUICK = {"format", "coverage", "parity", "names"}

@@ -16,7 +16,12 @@ from portkit.verify import BadOptionError, device_choice
 from portkit.verify.device import Done
 from portkit.verify.device_choice import Run
 from portkit.verify.device_report import Seen, seen_in, unpacked
-from portkit.verify.device_table import counterpart, device_table, words_of
+from portkit.verify.device_table import (
+    counterpart,
+    device_table,
+    without_counterpart,
+    words_of,
+)
 from portkit.verify.failures import essences
 from portkit.verify.options import DEVICES, parse_waves
 
@@ -372,7 +377,7 @@ def test_the_table_of_tests() -> None:
 
     runs = (
         done("wave 32", Seen(Counter(k=2, other=0)), add_rocm="ok", b="ok"),
-        done("wave 64", Seen(Counter(k=1)), add_rocm="FAILED (a | b)", b="ignored"),
+        done("wave 64", Seen(Counter(k=0, other=0)), add_rocm="FAILED (a | b)", b="ignored"),
     )
     text = device_table("candle 1", "Today.", runs, "rocm", {"t tests/t.rs add_rocm": "add_gpu"})
     rows = [line for line in text.splitlines() if line.startswith(("|", "- "))]
@@ -385,11 +390,11 @@ def test_the_table_of_tests() -> None:
         "| failed | 0 | 1 |",
         "| on the device | 1 | 1 |",
         "| on the device, passed | 1 | 0 |",
-        "| kernels launched | 1 | 1 |",
-        "| kernels of loaded modules | 2 | 1 |",
+        "| kernels launched | 1 | 0 |",
+        "| kernels of loaded modules | 2 | 2 |",
         "| defects seen | 0 | 0 |",
-        "- wave 32: `other`",
-        "- wave 64: none",
+        "- `other`",
+        "- on wave 64 alone: `k`",
         "| test | CUDA's | wave 32 | wave 64 |",
         "| --- | --- | --- | --- |",
         "| t tests/t.rs add_rocm | add_gpu | ok | FAILED (a \\| b) |",
@@ -403,7 +408,19 @@ def test_the_test_that_a_test_is_the_copy_of() -> None:
     words = words_of(["test_device!(add, add_cpu, add_gpu, add_rocm);", "fn cuda_basics() {}"])
     assert counterpart("t tests/t.rs add_rocm", "rocm", words) == "add_gpu"
     assert counterpart("lib src/lib.rs a::rocm_basics", "rocm", words) == "cuda_basics"
+    assert counterpart("t tests/t.rs rocm_add", "rocm", words | {"add"}) == "add"
     assert counterpart("t tests/t.rs sub_rocm", "rocm", words) == ""
+
+
+def test_tests_without_a_copy() -> None:
+    macro = "macro_rules! t { ($f: ident, $f_cuda: ident) => { other!($f_cuda); } }"
+    texts = [
+        macro,
+        "test_device!(add, add_cpu, add_gpu, add_rocm);\ntest_device!(\n  sub, sub_cpu, sub_gpu);",
+        "#[test]\n#[ignore]\nfn cuda_basics() {}\n#[test]\nfn rocm_basics() {}",
+        "#[test]\nfn cuda_only() {}",
+    ]
+    assert without_counterpart(texts, "rocm") == ["cuda_only", "sub_gpu"]
 
 
 # --- a command of the user's -------------------------------------------------------------------

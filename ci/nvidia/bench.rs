@@ -42,9 +42,19 @@ struct Bench {
 }
 
 impl Bench {
-    /// Times `body`: the median of the samples, each as many calls as fit into it, with one wait for
-    /// the device at its end.
+    /// Times `body`, or says why it cannot be.
     fn item(&self, name: &str, body: impl Fn() -> Result<Tensor>) -> Result<()> {
+        let (key, value) = match self.time(body) {
+            Ok(us) => ("us", format!("{us:.3}")),
+            Err(error) => ("error", format!("{:?}", error.to_string())),
+        };
+        println!("{{\"backend\": \"{BACKEND}\", \"item\": \"{name}\", \"{key}\": {value}}}");
+        Ok(())
+    }
+
+    /// The median of the samples in microseconds: each is as many calls as fit into it, with one
+    /// wait for the device at its end.
+    fn time(&self, body: impl Fn() -> Result<Tensor>) -> Result<f64> {
         let run = |calls: usize| -> Result<Duration> {
             let start = Instant::now();
             for _ in 0..calls {
@@ -60,11 +70,7 @@ impl Bench {
             .map(|_| Ok(run(calls)?.as_secs_f64() * 1e6 / calls as f64))
             .collect::<Result<Vec<_>>>()?;
         each.sort_by(f64::total_cmp);
-        let median = each[each.len() / 2];
-        println!(
-            "{{\"backend\": \"{BACKEND}\", \"item\": \"{name}\", \"us\": {median:.3}, \"calls\": {calls}}}"
-        );
-        Ok(())
+        Ok(each[each.len() / 2])
     }
 }
 
@@ -202,7 +208,7 @@ impl Weight {
     fn new(out: usize, of: usize, dtype: DType, quantized: bool, device: &Device) -> Result<Self> {
         if quantized {
             let values = values(&[out, of], DType::F32, &Device::Cpu)?;
-            let weight = QTensor::quantize_onto(&values, GgmlDType::Q4K, device)?;
+            let weight = QTensor::quantize_onto(&values, GgmlDType::Q4_0, device)?;
             Ok(Self::Quantized(QMatMul::from_qtensor(weight)?))
         } else {
             Ok(Self::Plain(values(&[out, of], dtype, device)?.t()?))
@@ -278,7 +284,7 @@ fn decoding(b: &Bench) -> Result<()> {
     for (name, dtype, quantized) in [
         ("f32", DType::F32, false),
         ("bf16", DType::BF16, false),
-        ("q4_k", DType::F32, true),
+        ("q4_0", DType::F32, true),
     ] {
         let layers = (0..4)
             .map(|_| Layer::new(dtype, quantized, &b.device))

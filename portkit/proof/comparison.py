@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import VerificationError
@@ -104,14 +104,14 @@ def read(lines: Iterable[str]) -> Comparison:
     Raises:
         VerificationError: they are not the program's.
     """
-    head: dict[str, Any] | None = None
+    head: Comparison | None = None
     differences: list[Difference] = []
     counts: dict[str, Counter[str]] = {}
     try:
         for line in lines:
             said = json.loads(line)
             if "candle" in said:
-                head = said
+                head = Comparison(said["candle"], said["device"], said["seed"], said["cases"])
             elif "counts" in said:
                 found = counts.setdefault(said["operation"], Counter())
                 found.update(said["counts"])
@@ -123,9 +123,7 @@ def read(lines: Iterable[str]) -> Comparison:
         ) from None
     if head is None:
         raise VerificationError("the cross-check says nothing: run it by hand to see why")
-    return Comparison(
-        head["candle"], head["device"], head["seed"], head["cases"], tuple(differences), counts
-    )
+    return replace(head, differences=tuple(differences), counts=counts)
 
 
 def _difference(said: Mapping[str, Any]) -> Difference:

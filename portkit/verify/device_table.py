@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from portkit.verify.device import Done
 
 _WORD: Final = re.compile(r"\w+")
+_CALL: Final = re.compile(r"\b\w+!\s*\(([^()]*)\)")
+_TEST: Final = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn\s+(\w+)")
+_ORIGINAL: Final = re.compile(r"(?<![\w$])\w+_(?:cuda|gpu)\b")
 
 
 def device_table(
@@ -22,6 +25,7 @@ def device_table(
     own: str,
     counterparts: Mapping[str, str],
     dead: Collection[str] = (),
+    without: Collection[str] = (),
 ) -> str:
     """Return the report.
 
@@ -32,6 +36,7 @@ def device_table(
         own: what the names of the tests hold that the port has written, such as ``rocm``.
         counterparts: the test of the original backend that such a test is the copy of, by its name.
         dead: the kernels that no Rust code asks for.
+        without: the tests of the original backend that the port has no copy of.
     """
     names = sorted({name for each in runs for name, _ in each.results})
     results = [dict(each.results.keys()) for each in runs]
@@ -47,6 +52,8 @@ def device_table(
             *_missing(runs, dead),
             "",
             "## Tests on the device",
+            "",
+            f"CUDA's tests without a counterpart: {_listed(sorted(without))}.",
             "",
             *_rows(ours, runs, results, counterparts),
             "",
@@ -64,11 +71,32 @@ def counterpart(name: str, own: str, words: Collection[str]) -> str:
     Args:
         name: the test of the port.
         own: the port's vendor, such as ``rocm``.
-        words: every word of the sources: a test may be called after the backend, or after GPUs.
+        words: every word of the sources: a test may be called after the backend, after GPUs, or
+            after none of them.
     """
     test = name.rpartition(" ")[2].rpartition("::")[2]
-    found = (test.replace(own, other) for other in ("cuda", "gpu"))
+    found = (*(test.replace(own, other) for other in ("cuda", "gpu")), test.removeprefix(f"{own}_"))
     return next((each for each in found if each != test and each in words), "")
+
+
+def without_counterpart(texts: Sequence[str], own: str) -> list[str]:
+    """Return the tests of the original backend in ported sources that the port has no copy of.
+
+    They are arguments of a macro that makes a test for each backend, or functions.
+
+    Args:
+        texts: the sources.
+        own: the port's vendor, such as ``rocm``.
+    """
+    found: set[str] = set()
+    words = words_of(texts)
+    for text in texts:
+        for arguments in _CALL.findall(text):
+            if f"_{own}" not in arguments:
+                found.update(_ORIGINAL.findall(arguments))
+        tests = [name for name in _TEST.findall(text) if "cuda" in name]
+        found.update(name for name in tests if name.replace("cuda", own) not in words)
+    return sorted(found)
 
 
 def words_of(texts: Sequence[str]) -> frozenset[str]:
@@ -99,12 +127,14 @@ def _missing(runs: Sequence[Done], dead: Collection[str]) -> Iterator[str]:
     """Yield the kernels that were there and that no test has launched, and the defects."""
     yield "## Kernels that no test launches"
     yield ""
-    for each in runs:
-        names = [name for name in each.seen.never_launched if name not in dead]
-        yield f"- {each.run.on}: {_listed(names)}"
+    never = [frozenset(each.seen.never_launched) for each in runs]
+    always = frozenset.intersection(*never)
+    yield f"- {_listed(sorted(always.difference(dead)))}"
+    for each, names in zip(runs, never, strict=True):
+        if names != always:
+            yield f"- on {each.run.on} alone: {_listed(sorted(names - always))}"
     if dead:
-        never = sorted(set(dead).intersection(*(each.seen.never_launched for each in runs)))
-        yield f"- no Rust code asks for: {_listed(never)}"
+        yield f"- no Rust code asks for: {_listed(sorted(always.intersection(dead)))}"
     defects = [(each.run.on, defect) for each in runs for defect in sorted(each.seen.defects)]
     if defects:
         yield from ("", "## Defects that the device has seen", "")

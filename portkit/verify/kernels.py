@@ -210,7 +210,7 @@ def kernel_names(verification: KernelsVerification, arch: str) -> dict[str, froz
 
 
 def matrix_table(verification: KernelsVerification) -> str:
-    """Return the matrix as Markdown: seconds where it compiled, the number of spilling kernels."""
+    """Return the matrix as Markdown: how many kernels each source has, and how many spill."""
     archs = list(dict.fromkeys(cell.compiled.arch for cell in verification.cells))
     sources = list(dict.fromkeys(cell.compiled.source for cell in verification.cells))
     by_place = {(cell.compiled.source, cell.compiled.arch): cell for cell in verification.cells}
@@ -235,11 +235,22 @@ def _shown(cell: Cell) -> str:
     if cell.compiled.output is None:
         return "**fails**"
     spilling = sum(1 for use in cell.uses if _spills(use))
-    return f"{len(cell.uses)} kernels" + (f", {spilling} spill" if spilling else "")
+    return f"{len(cell.uses)}" + (f", {spilling} spill" if spilling else "")
 
 
 def _spills(use: KernelUse) -> bool:
     return bool(use.vgpr_spills or use.sgpr_spills)
+
+
+def spilled(verification: KernelsVerification) -> dict[tuple[str, str], list[str]]:
+    """Return what kernels keep elsewhere, such as ``gfx90a 0v 14s``, by source and kernel."""
+    table: dict[tuple[str, str], list[str]] = {}
+    for cell in verification.cells:
+        for use in cell.uses:
+            if _spills(use):
+                row = table.setdefault((cell.compiled.source, use.name), [])
+                row.append(f"{cell.compiled.arch} {use.vgpr_spills}v {use.sgpr_spills}s")
+    return dict(sorted(table.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,32 +292,27 @@ def write_matrix(verification: KernelsVerification, version: str, compiler: str,
         compiler: the compiler and its version.
         date: when it was compiled.
     """
-    cells = verification.cells
-    spilling = [(cell.compiled, use) for cell in cells for use in cell.uses if _spills(use)]
     lines = [
         f"# The compile matrix of {version}",
         "",
         f"Made by `make kernels` on {date} with {compiler}, with the flags of the emitted build "
         "script.",
         "",
+        "How many kernels each source has for each architecture:",
+        "",
         matrix_table(verification),
         "## Kernels that spill",
         "",
-        "Vector registers that are kept in memory, and scalar ones that are kept in lanes of\n"
-        "vector registers.",
+        "Vector registers that are kept in memory (v), and scalar ones that are kept in lanes of\n"
+        "vector registers (s).",
         "",
     ]
-    if spilling:
-        rows = sorted(
-            (compiled.source, use.name, compiled.arch, use.vgpr_spills, use.sgpr_spills)
-            for compiled, use in spilling
-        )
-        lines += ["| source | kernel | architecture | vector | scalar | why |"]
-        lines += ["| --- | --- | --- | ---: | ---: | --- |"]
+    if table := spilled(verification):
+        lines += ["| source | kernel | spilled | why |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| {source} | `{kernel}` | {arch} | {vector} | {scalar} "
+            f"| {source} | `{kernel}` | {', '.join(registers)} "
             f"| {reason_for(source, kernel) or '**not known**'} |"
-            for source, kernel, arch, vector, scalar in rows
+            for (source, kernel), registers in table.items()
         ]
     else:
         lines += ["None."]

@@ -20,6 +20,7 @@ from portkit.verify.kernels import (
     hip_sources,
     load_budgets,
     reason_for,
+    spilled,
     verify_kernels,
 )
 from portkit.verify.ladder import Step, failed, passed, skipped
@@ -145,17 +146,12 @@ def _by_architecture(
 
 def _spills(found: KernelsVerification) -> Iterator[str]:
     """Yield the table of spills: what each kernel keeps elsewhere, and why."""
-    table: dict[tuple[str, str], list[str]] = {}
-    for cell in found.cells:
-        for use in cell.uses:
-            if use.vgpr_spills or use.sgpr_spills:
-                row = table.setdefault((cell.compiled.source, use.name), [])
-                row.append(f"{cell.compiled.arch} {use.vgpr_spills}v {use.sgpr_spills}s")
+    table = spilled(found)
     if table:
         yield "spilled registers, v for vector and s for scalar ones:"
-    for (source, kernel), spilled in sorted(table.items()):
+    for (source, kernel), registers in table.items():
         reason = reason_for(source, kernel) or "the reason is not known"
-        yield f"{source} {kernel}: {', '.join(spilled)}; {reason}"
+        yield f"{source} {kernel}: {', '.join(registers)}; {reason}"
 
 
 def _knows(hipcc: Path, arch: str) -> bool:

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include <algorithm>
+
 namespace hipcpu::check {
 
 struct Cell {
@@ -16,6 +18,9 @@ struct Cell {
   unsigned thread() const { return field(1, 10); }     // of the block
   bool atomic() const { return field(0, 1) != 0; }
 
+  bool same_block(Cell other) const { return (bits ^ other.bits) >> 30 == 0; }
+  // Whether both are of one block between the same barriers and meetings.
+  bool same_time(Cell other) const { return (bits ^ other.bits) >> 11 == 0; }
   // Whether both are of one thread: all but what a thread does in the course of time is equal.
   bool same_thread(Cell other) const {
     constexpr uint64_t who = ~((uint64_t{1} << 30) - 1) | uint64_t{1023} << 1;
@@ -30,13 +35,16 @@ struct Cell {
 
 constexpr unsigned works = 1 << 14;
 
+// From so many meetings on they are not told apart.
+constexpr unsigned meetings = (1 << 8) - 1;
+
 inline Cell cell_of(unsigned work, uint64_t block, unsigned barrier, unsigned meeting,
-                    unsigned thread, bool atomic) {
+                    unsigned thread) {
   const auto part = [](uint64_t value, unsigned from, unsigned width) {
     return (value & ((uint64_t{1} << width) - 1)) << from;
   };
-  return {part(work, 50, 14) | part(block, 30, 20) | part(barrier, 19, 11) | part(meeting, 11, 8) |
-          part(thread, 1, 10) | part(atomic, 0, 1)};
+  return {part(work, 50, 14) | part(block, 30, 20) | part(barrier, 19, 11) |
+          part(std::min(meeting, meetings), 11, 8) | part(thread, 1, 10)};
 }
 
 }  // namespace hipcpu::check

@@ -62,14 +62,17 @@ std::string other_of(const BlockRunner &runner, const Shadow::Found &found, bool
 bool ordered_in_block(Cell earlier, Cell now, unsigned lanes) {
   if (earlier.block() != now.block()) return false;
   if (earlier.barrier() != now.barrier()) return true;
-  return earlier.thread() / lanes == now.thread() / lanes && earlier.meeting() != now.meeting();
+  if (earlier.thread() / lanes != now.thread() / lanes) return false;
+  return earlier.meeting() != now.meeting() || now.meeting() == meetings;
 }
 
-bool ordered(Cell earlier, Cell now, const void *runner) {
-  if (earlier.work() != now.work()) return comes_before(earlier.work());
-  return runner != nullptr &&
-         ordered_in_block(earlier, now,
-                          static_cast<const BlockRunner *>(runner)->launch()->wavefront);
+bool ordered(Cell earlier, Cell now, BlockRunner *runner) {
+  if (earlier.work() == now.work()) {
+    return runner != nullptr && ordered_in_block(earlier, now, runner->launch()->wavefront);
+  }
+  const bool is = comes_before(earlier.work());
+  if (is && runner != nullptr) runner->know_before(earlier.work());
+  return is;
 }
 
 void tell(const BlockRunner &runner, const Access &access, const Shadow::Found &found, bool shared,
@@ -112,7 +115,7 @@ void access_by_host(const void *begin, size_t bytes, Kind kind, const char *what
   const auto address = reinterpret_cast<uintptr_t>(begin);
   if (!enabled() || bytes == 0 || !all.shadow->contains(address)) return;
   const Ticket *ticket = doing();
-  const Cell by = cell_of(ticket == nullptr ? 1 : ticket->work, ~uint64_t{0}, 0, 0, 1023, false);
+  const Cell by = cell_of(ticket == nullptr ? 1 : ticket->work, ~uint64_t{0}, 0, 0, 1023);
   Shadow::Found found;
   {
     std::lock_guard<std::mutex> lock(all.mutex);
@@ -151,6 +154,8 @@ void set(const void *begin, size_t bytes, State state) {
 
 }  // namespace
 
+Shadow *device_shadow = nullptr;
+
 bool enabled() {
   static const bool asked_for = options().check;
   return asked_for;
@@ -162,6 +167,7 @@ void watch(const void *begin, size_t bytes) {
   all.begin = const_cast<void *>(begin);
   all.bytes = bytes;
   all.shadow = std::make_unique<Shadow>(begin, bytes);
+  device_shadow = all.shadow.get();
   mprotect(all.begin, all.bytes, PROT_NONE);
   install_handlers();
 }
@@ -190,19 +196,10 @@ void copies(const void *to, const void *from, size_t bytes, const char *what) {
                           reinterpret_cast<uintptr_t>(from), bytes);
 }
 
-void access(BlockRunner &runner, uintptr_t address, size_t bytes, Kind kind, bool atomic,
-            const void *site) {
-  Global &all = global();
-  if (all.shadow->contains(address)) {
-    // Without a lock: launches at the same time are of different memory, or else it is a defect.
-    const Access access{address, bytes, kind, runner.cell(atomic)};
-    const Shadow::Found found = all.shadow->access(access, ordered, &runner);
-    if (found.defect != Defect::none) tell(runner, access, found, false, site);
-  } else if (runner.shared_shadow().contains(address)) {
-    const Access access{address, bytes, kind, runner.cell(atomic)};
-    const Shadow::Found found = runner.shared_shadow().access(access, ordered, &runner);
-    if (found.defect != Defect::none) tell(runner, access, found, true, site);
-  }
+// Without a lock: launches at the same time are of different memory, or else it is a defect.
+void access(BlockRunner &runner, Shadow &shadow, const Access &access, const void *site) {
+  const Shadow::Found found = shadow.access(access, ordered, &runner);
+  if (found.defect != Defect::none) tell(runner, access, found, &shadow != device_shadow, site);
 }
 
 void forget_accesses() {

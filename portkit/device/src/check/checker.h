@@ -31,9 +31,11 @@ void writes(const void *begin, size_t bytes, const char *what);
 // From one place of a device to another: what was not initialised is not after it either.
 void copies(const void *to, const void *from, size_t bytes, const char *what);
 
-// An access of the thread that the calling host thread runs.
-void access(BlockRunner &runner, uintptr_t address, size_t bytes, Kind kind, bool atomic,
-            const void *site);
+// What is known of the memory of all devices; null without the checker.
+extern Shadow *device_shadow;
+
+// An access of the thread that the calling host thread runs, to memory that a shadow is of.
+void access(BlockRunner &runner, Shadow &shadow, const Access &access, const void *site);
 
 // What lies at an address: "byte 12 of 400 bytes of device memory".
 std::string place(const void *address);

@@ -54,7 +54,7 @@ void Shadow::forget() {
   clear(byte_cells_, bytes_);
 }
 
-Shadow::Found Shadow::access(const Access &access, Ordered ordered, const void *context) {
+Shadow::Found Shadow::access(const Access &access, Ordered ordered, BlockRunner *runner) {
   Found found;
   const size_t first = access.address - begin_;
   const size_t end = first + access.bytes;
@@ -70,7 +70,7 @@ Shadow::Found Shadow::access(const Access &access, Ordered ordered, const void *
     if (found.defect == Defect::none) found = {Defect::uninitialised, begin_ + i, {}, false};
   }
   const auto check = [&](Cells &cells, size_t at) {
-    if (!touch(cells, access, ordered, context, found)) return false;
+    if (!touch(cells, access, ordered, runner, found)) return false;
     found.address = begin_ + at;
     return true;
   };
@@ -92,12 +92,12 @@ Shadow::Found Shadow::access(const Access &access, Ordered ordered, const void *
   return found;
 }
 
-bool Shadow::touch(Cells &cells, const Access &access, Ordered ordered, const void *context,
+bool Shadow::touch(Cells &cells, const Access &access, Ordered ordered, BlockRunner *runner,
                    Found &found) const {
   const auto conflicts = [&](Cell earlier) {
     if (earlier.empty() || earlier.same_thread(access.by)) return false;
     if (earlier.atomic() && access.by.atomic()) return false;
-    return !ordered(earlier, access.by, context);
+    return !ordered(earlier, access.by, runner);
   };
   const auto race_with = [&](Cell earlier, bool wrote) {
     found.defect = Defect::race;
@@ -122,7 +122,7 @@ bool Shadow::touch(Cells &cells, const Access &access, Ordered ordered, const vo
   }
   // A reader that comes after another in any order that there is takes its place.
   for (Cell &reader : cells.readers) {
-    if (reader.empty() || reader.same_thread(access.by) || ordered(reader, access.by, context)) {
+    if (reader.empty() || reader.same_thread(access.by) || ordered(reader, access.by, runner)) {
       reader = access.by;
       return result;
     }

@@ -68,11 +68,14 @@ void BlockRunner::begin(const Launch &launch) {
     }
     indexed_for_ = shape;
   }
+  leave_shared_memory();
+  dynamic_shared_ = launch.dynamic_shared;
   // Where a kernel's variables lie is found anew for each launch: so it is known what it uses.
   std::fill(shared_.begin(), shared_.end(), nullptr);
   variables_.clear();
   static_used_ = 0;
   if (const check::Ticket *ticket = check::doing()) work_ = ticket->work;
+  known_before_ = 0;
   Thread &thread = hipcpu_thread;
   thread.block_size = launch.block;
   thread.grid_size = launch.grid;
@@ -149,6 +152,11 @@ void BlockRunner::enter(int thread) {
   Thread &context = hipcpu_thread;
   context.thread = index_[thread];
   context.lane = static_cast<unsigned>(thread) % launch_->wavefront;
+  if (check::enabled()) {
+    const auto number = static_cast<unsigned>(thread);
+    const Wave &wave = wave_state_[number / launch_->wavefront];
+    now_ = check::cell_of(work_, block_, barriers_, wave.meetings, number);
+  }
 }
 
 // The next thread that can run; none when all have ended.
@@ -380,25 +388,24 @@ void BlockRunner::prepare_shared_memory() {
     memset(begin + variable.begin, garbage, variable.bytes);
   }
   memset(dynamic, garbage, launch_->dynamic_shared);
-  if (!check::enabled()) return;
-  // Variables that the kernel has not come to yet are nobody's, as is what lies between them.
-  const auto set = [&](const char *from, size_t bytes, check::State state) {
-    shared_shadow_->set(reinterpret_cast<uintptr_t>(from), bytes, state);
-  };
-  if (variables_.empty()) set(begin, shared_room, check::State::nobodys);
+  if (check::enabled()) mark_shared_memory(check::State::uninitialised);
+}
+
+// What a launch has used is nobody's after it. So are variables that a kernel has not come to yet,
+// and what lies between them.
+void BlockRunner::leave_shared_memory() {
+  if (check::enabled()) mark_shared_memory(check::State::nobodys);
+}
+
+void BlockRunner::mark_shared_memory(check::State state) {
+  const auto begin = reinterpret_cast<uintptr_t>(shared_memory_.get());
   for (const Variable &variable : variables_) {
-    set(begin + variable.begin, variable.bytes, check::State::uninitialised);
+    shared_shadow_->set(begin + variable.begin, variable.bytes, state);
   }
-  set(dynamic, launch_->dynamic_shared, check::State::uninitialised);
+  shared_shadow_->set(begin + variables_room, dynamic_shared_, state);
 }
 
 // ---- for the checker ------------------------------------------------------------------------------
-
-check::Cell BlockRunner::cell(bool atomic) const {
-  const auto thread = static_cast<unsigned>(chosen_);
-  return check::cell_of(work_, block_, barriers_,
-                        wave_state_[thread / launch_->wavefront].meetings, thread, atomic);
-}
 
 std::string BlockRunner::shared_place(uintptr_t address) const {
   const size_t at = address - reinterpret_cast<uintptr_t>(shared_memory_.get());

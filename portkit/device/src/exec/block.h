@@ -38,7 +38,10 @@ class BlockRunner {
 
   // For the checker: the running thread and the time, what is known of shared memory, and what
   // lies at an address of it.
-  check::Cell cell(bool atomic) const;
+  check::Cell cell(bool atomic) const { return {now_.bits | uint64_t{atomic}}; }
+  // Work that is known to come before the launch; 0 for none.
+  unsigned known_before() const { return known_before_; }
+  void know_before(unsigned work) { known_before_ = work; }
   check::Shadow &shared_shadow() { return *shared_shadow_; }
   std::string shared_place(uintptr_t address) const;
 
@@ -86,6 +89,8 @@ class BlockRunner {
   uint64_t block_ = 0;
   unsigned barriers_ = 0;  // that the block has passed
   unsigned work_ = 1;      // the launch, as the checker names it
+  unsigned known_before_ = 0;
+  check::Cell now_;        // of the running thread
 
   int chosen_ = none;   // the thread that runs, or is about to
   unsigned wave_ = 0;   // the wavefront whose turn it is
@@ -107,10 +112,12 @@ class BlockRunner {
     const char *name;
   };
   void prepare_shared_memory();
+  void leave_shared_memory();
+  void mark_shared_memory(check::State state);
   std::unique_ptr<char, void (*)(void *)> shared_memory_;
   std::unique_ptr<check::Shadow> shared_shadow_;
   std::vector<Variable> variables_;  // that the kernel has used so far
-  size_t static_used_ = 0;
+  size_t static_used_ = 0, dynamic_shared_ = 0;
   std::vector<void *> shared_;  // where they lie, by the number of the slot
 };
 

@@ -1,0 +1,194 @@
+"""Taking the ladder's steps over each mutant, and the page about it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import VerificationError
+from portkit.proof.crosscheck import CROSSCHECK
+from portkit.proof.mutation import seeded
+from portkit.verify.ladder import Verdict
+from portkit.verify.options import Options
+from portkit.verify.session import verify_tree
+from portkit.verify.steps import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from portkit.proof.mutation import Mutant
+    from portkit.verify.ladder import Result
+
+LADDER: Final = ("coverage", "parity", "names", "check", "device", "device checked", "crosscheck")
+"""The steps that are taken, in the order in which a user meets them."""
+
+_CHECKED: Final = " checked"
+"""What a step's name ends with where the CPU device watches every access of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one step says of one mutant.
+
+    Attributes:
+        mutant: its name.
+        step: of ``LADDER``.
+        caught: whether the step failed.
+        said: the first thing that it said.
+        seconds: how long it took.
+    """
+
+    mutant: str
+    step: str
+    caught: bool
+    said: str
+    seconds: float
+
+
+class Quiet:
+    """Watches a run and shows nothing."""
+
+    def starts(self, *_: object) -> None:
+        """Say nothing."""
+
+    def begins(self, *_: object) -> None:
+        """Say nothing."""
+
+    def ends(self, *_: object) -> None:
+        """Say nothing."""
+
+    def line(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def take_steps(
+    root: Path,
+    mutants: Iterable[Mutant],
+    results: Path,
+    *,
+    steps: Sequence[str] = LADDER,
+    waves: tuple[int, ...] = (32, 64),
+    packages: tuple[str, ...] = (),
+    seconds: float = float("inf"),
+) -> list[Found]:
+    """Take steps over mutants, each until one finds it, and keep what they say.
+
+    What a file of results already holds is not looked at again, so that the work can be done in
+    parts.
+
+    Args:
+        root: a copy of a ported tree that passes all of the steps; it is written to.
+        mutants: the defects.
+        results: lines of JSON; made if it is not there.
+        steps: which of ``LADDER``.
+        waves: the wavefronts of the CPU device.
+        packages: the crates whose tests are run; all that the ladder takes by default.
+        seconds: after how long no other step is begun.
+
+    Raises:
+        VerificationError: a mutant does not fit the tree.
+    """
+    found = known(results)
+    start = time.monotonic()
+    for mutant in mutants:
+        for step in (step for step in LADDER if step in steps):
+            mine = [each for each in found if each.mutant == mutant.name]
+            if any(each.caught or each.step == step for each in mine):
+                continue
+            if time.monotonic() - start > seconds:
+                return found
+            with seeded(root, mutant):
+                each = _one(root, mutant, step, waves, packages)
+            found.append(each)
+            with results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(each)) + "\n")
+    return found
+
+
+def known(results: Path) -> list[Found]:
+    """Return what a file of results holds; nothing where there is none.
+
+    Raises:
+        VerificationError: it is not one.
+    """
+    if not results.exists():
+        return []
+    try:
+        lines = results.read_text(encoding="utf-8").splitlines()
+        return [Found(**json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError) as error:
+        raise VerificationError(f"{results} holds no results ({error}): name another") from None
+
+
+def _one(
+    root: Path, mutant: Mutant, step: str, waves: tuple[int, ...], packages: tuple[str, ...]
+) -> Found:
+    options = Options(
+        only=(step.removesuffix(_CHECKED),),
+        cached=False,
+        device="cpu",
+        waves=waves,
+        packages=packages,
+        checked=step.endswith(_CHECKED),
+    )
+    summary = verify_tree(root, options, Quiet(), (*STEPS, CROSSCHECK))
+    result = next((each for each in summary.results if each.step == options.only[0]), None)
+    if result is None or result.verdict not in (Verdict.PASSED, Verdict.FAILED):
+        raise VerificationError(
+            f"the step {step} says nothing of the mutant {mutant.name!r}: {_why(result)}"
+        )
+    caught = result.verdict is Verdict.FAILED
+    return Found(mutant.name, step, caught, _said(result) if caught else "", result.seconds)
+
+
+def _said(result: Result) -> str:
+    """Return what tells most: the second line of evidence, where the first one only counts."""
+    evidence = result.evidence
+    counted = len(evidence) > 1 and result.step in ("device", "crosscheck")
+    return evidence[1 if counted else 0] if evidence else ""
+
+
+def _why(result: Result | None) -> str:
+    return result.evidence[0] if result and result.evidence else "it was not taken"
+
+
+def page(title: str, date: str, mutants: Sequence[Mutant], found: Sequence[Found]) -> str:
+    """Return the page about what caught which mutant, as Markdown.
+
+    Args:
+        title: of the tree, such as ``candle 0.11.1``.
+        date: of the run.
+        mutants: all of them.
+        found: what the steps said.
+    """
+    caught: Mapping[str, Found] = {each.mutant: each for each in found if each.caught}
+    taken = {m.name: [each.step for each in found if each.mutant == m.name] for m in mutants}
+    finished = [m for m in mutants if m.name in caught or set(taken[m.name]) >= set(LADDER)]
+    counts = Counter(each.step for each in caught.values())
+    told = ", ".join(f"{step} {counts[step]}" for step in LADDER if counts[step])
+    rows = []
+    for mutant in mutants:
+        by = caught.get(mutant.name)
+        passed = ", ".join(step for step in taken[mutant.name] if by is None or step != by.step)
+        verdict = by.step if by else ("**nothing**" if mutant in finished else "not all taken yet")
+        said = by.said.replace("|", "/") if by else ""
+        rows.append(
+            f"| {mutant.name} | {mutant.defect} | {verdict} | {passed or '-'} | {said[:160]} |"
+        )
+    return "\n".join(
+        [
+            f"# Mutations of the port of {title}",
+            "",
+            f"Taken on {date}. {len(mutants)} defects (`portkit/proof/mutants.toml`), one at a time"
+            f" in a copy of the port; {len(caught)} are caught: {told or 'none'}.",
+            "",
+            "| defect | what is wrong | first caught by | passed before | said |",
+            "| --- | --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )

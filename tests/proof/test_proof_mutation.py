@@ -1,0 +1,163 @@
+"""Defects: what they change, that they go away again, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from portkit.errors import ProfileError, VerificationError
+from portkit.proof import mutation_run
+from portkit.proof.mutation import Mutant, load_mutants, seeded
+from portkit.proof.mutation_run import LADDER, Found, known, page, take_steps
+from portkit.verify.ladder import Result, Summary, failed, passed, skipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from portkit.verify.ladder import Outcome
+    from portkit.verify.options import Options
+
+SWAPPED = Mutant(
+    "swapped", "a and b change places", "src/a.rs", r"\((\w), (\w)\)", r"(\2, \1)", after="fn g"
+)
+TEXT = "fn f() { h(a, b) }\nfn g() { h(a, b); h(a, b) }\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.rs").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+def test_one_place_is_changed_after_another(root: Path) -> None:
+    place = root / "src" / "a.rs"
+    with seeded(root, SWAPPED):
+        seen = place.read_text(encoding="utf-8")
+    assert seen == "fn f() { h(a, b) }\nfn g() { h(b, a); h(a, b) }\n"
+    assert place.read_text(encoding="utf-8") == TEXT
+
+
+def test_the_defect_goes_whatever_happens(root: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), seeded(root, SWAPPED):
+        raise KeyboardInterrupt
+    assert (root / "src" / "a.rs").read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        Mutant("x", "", "src/a.rs", "nowhere", ""),
+        Mutant("x", "", "src/a.rs", "h", "", after="nowhere"),
+        Mutant("x", "", "src/b.rs", "h", ""),
+    ],
+)
+def test_a_defect_that_does_not_fit_is_told(root: Path, mutant: Mutant) -> None:
+    with pytest.raises(VerificationError, match="mutant 'x'"), seeded(root, mutant):
+        pytest.fail("it fits")
+
+
+def test_our_own_mutants_are_well_formed() -> None:
+    mutants = load_mutants()
+    assert len(mutants) >= 20
+    assert any(mutant.is_kernel for mutant in mutants)
+    assert all(mutant.defect and not mutant.defect.endswith(".") for mutant in mutants)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[mutant]]\nname = 'x'",
+        "[[mutant]]\nname='x'\ndefect='y'\nfile='f'\nfind='('\nreplace=''",
+        2 * "[[mutant]]\nname='x'\ndefect='y'\nfile='f'\nfind='a'\nreplace=''\n",
+        "",
+    ],
+)
+def test_a_malformed_file_is_told(tmp_path: Path, text: str) -> None:
+    place = tmp_path / "mutants.toml"
+    place.write_text(text, encoding="utf-8")
+    with pytest.raises(ProfileError, match="malformed"):
+        load_mutants(place)
+
+
+class Ladder:
+    """Stands in for the ladder: each step has its outcome, and notes what it looked at."""
+
+    def __init__(self, **outcomes: Outcome) -> None:
+        self.outcomes = outcomes
+        self.seen: list[tuple[str, bool]] = []
+
+    def __call__(self, root: Path, options: Options, *_: Any) -> Summary:
+        (step,) = options.only
+        mutated = (root / "src" / "a.rs").read_text(encoding="utf-8") != TEXT
+        self.seen.append((step + (" checked" if options.checked else ""), mutated))
+        outcome = self.outcomes.get(step, passed("fine"))
+        return Summary((Result(step, "", outcome, seconds=1.0),))
+
+
+def ladder(monkeypatch: pytest.MonkeyPatch, **outcomes: Outcome) -> Ladder:
+    stand_in = Ladder(**outcomes)
+    monkeypatch.setattr(mutation_run, "verify_tree", stand_in)
+    return stand_in
+
+
+def test_steps_are_taken_until_one_finds_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = ladder(monkeypatch, names=failed("no such kernel"))
+    results = tmp_path / "results.jsonl"
+    found = take_steps(root, [SWAPPED], results)
+    assert stand_in.seen == [("coverage", True), ("parity", True), ("names", True)]
+    assert found[-1] == Found("swapped", "names", True, "no such kernel", 1.0)
+    assert known(results) == found
+
+
+def test_what_is_known_is_not_looked_at_again(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = ladder(monkeypatch)
+    results = tmp_path / "results.jsonl"
+    take_steps(root, [SWAPPED], results, steps=("names", "coverage"))
+    take_steps(root, [SWAPPED], results, steps=("names", "device checked"))
+    assert [step for step, _ in stand_in.seen] == ["coverage", "names", "device checked"]
+
+
+def test_work_ends_in_time(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = ladder(monkeypatch)
+    assert take_steps(root, [SWAPPED], tmp_path / "results", seconds=-1) == []
+    assert stand_in.seen == []
+
+
+def test_a_step_that_cannot_be_taken_is_no_result(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ladder(monkeypatch, coverage=skipped("there is no compiler"))
+    with pytest.raises(VerificationError, match="there is no compiler"):
+        take_steps(root, [SWAPPED], tmp_path / "results.jsonl")
+
+
+def test_other_results_are_told(tmp_path: Path) -> None:
+    place = tmp_path / "results.jsonl"
+    place.write_text(json.dumps({"mutant": "x"}), encoding="utf-8")
+    with pytest.raises(VerificationError, match="holds no results"):
+        known(place)
+
+
+def test_the_page_says_what_caught_each() -> None:
+    others = [Mutant(name, "wrong", "f", "a", "b") for name in ("alive", "unfinished")]
+    found = [
+        Found("swapped", "coverage", False, "", 1.0),
+        Found("swapped", "parity", True, "a | b", 1.0),
+        *(Found("alive", step, False, "", 1.0) for step in LADDER),
+        Found("unfinished", "coverage", False, "", 1.0),
+    ]
+    text = page("candle 0.11.1", "2026-01-02", [SWAPPED, *others], found)
+    assert "Taken on 2026-01-02. 3 defects" in text
+    assert "1 are caught: parity 1." in text
+    assert "| swapped | a and b change places | parity | coverage | a / b |" in text
+    assert "| alive | wrong | **nothing** |" in text
+    assert (
+        "| unfinished | wrong | not all taken yet | coverage | - |".replace("| - |", "|  |") in text
+    )

@@ -1,0 +1,70 @@
+"""The cross-check on the real candle, on the CPU device."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from portkit.apply import write
+from portkit.fetch import fetch
+from portkit.job import scan_tree
+from portkit.plan import plan
+from portkit.proof.mutation import load_mutants, seeded
+from portkit.proof.place import placed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.real]
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("proof") / "candle"
+    fetch("candle@0.11.1", root)
+    write(root, plan(scan_tree(root)).changes)
+    return root
+
+
+def test_every_mutant_fits_the_port(port: Path) -> None:
+    for mutant in load_mutants():
+        before = (port / mutant.file).read_text(encoding="utf-8")
+        with seeded(port, mutant):
+            assert (port / mutant.file).read_text(encoding="utf-8") != before
+
+
+@pytest.mark.slow
+def test_every_operation_is_as_it_should_be(port: Path, tmp_path: Path) -> None:
+    report = tmp_path / "crosscheck.md"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "portkit.proof", "crosscheck", str(port)),
+            *("--wave", "32,64", "--cases", "6", "--report", str(report)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert "kernels launched" in done.stdout
+    assert "## gfx90a, wave 64" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_program_s_own_arithmetic(port: Path) -> None:
+    """Its unit tests, which need a candle to compile with and no device."""
+    crate = placed(port)
+    done = subprocess.run(
+        ["cargo", "test"],
+        cwd=crate,
+        env={**os.environ, "CANDLE_ROCM_KERNELS": "none"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert "test result: ok" in done.stdout

@@ -1,0 +1,80 @@
+"""The step: what becomes of what the program says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from portkit.proof.comparison import Comparison, Difference, Part
+from portkit.proof.crosscheck import Compared, outcome
+from portkit.proof.known import Known, Table, judged
+from portkit.proof.report import page
+from portkit.verify.device_choice import Chosen, Run
+from portkit.verify.device_report import Seen
+from portkit.verify.ladder import Verdict
+
+RUN = Run("gfx1100, wave 32")
+CPU = Chosen("the CPU device", True, {}, (RUN,))
+GPU = Chosen("the AMD GPU", False, {}, (RUN,))
+WRONG = Difference(
+    "sum", "f32", Part("finite", "1, expected 2", 3.0), case="sum/f32/1/0/2", inputs=("f32 [2]",)
+)
+TABLE = Table((Known("upstream", "CUDA does so.", "mean"),), ())
+
+
+def compared(*differences: Difference, seen: Seen | None = None) -> Compared:
+    counts = {"sum": Counter(cases=4, agreed=4 - len(differences), differed=len(differences))}
+    comparison = Comparison("0.11.1", "rocm", 1, 4, differences, counts)
+    return Compared(RUN, comparison, judged(differences, TABLE, "0.11.1"), seen or Seen())
+
+
+def test_agreement_passes() -> None:
+    found = outcome(CPU, [compared(seen=Seen(Counter(sum_f32=9)))])
+    assert found.verdict is Verdict.PASSED
+    assert (
+        found.evidence[0] == "4 cases of 1 operations on the CPU device (gfx1100, wave 32), seed 1"
+    )
+    assert found.figures["unexplained"] == 0
+
+
+def test_a_difference_that_is_understood_passes_and_is_told() -> None:
+    mean = Difference("mean", "f32", WRONG.device)
+    found = outcome(CPU, [compared(mean)])
+    assert found.verdict is Verdict.PASSED
+    assert "differences that are understood: 1 upstream" in found.evidence
+
+
+def test_any_other_difference_fails_and_says_how_to_see_it() -> None:
+    found = outcome(CPU, [compared(WRONG)])
+    assert found.verdict is Verdict.FAILED
+    assert found.evidence[1] == (
+        "gfx1100, wave 32: sum of f32: device finite: 1, expected 2"
+        " (crosscheck --case 'sum/f32/1/0/2')"
+    )
+
+
+def test_a_kernel_that_nothing_launches_fails_where_launches_are_counted() -> None:
+    seen = Seen(Counter({"brand_new_f32": 0, "sum_f32": 0, "add_f32": 3}))
+    found = outcome(CPU, [compared(seen=seen)])
+    assert found.verdict is Verdict.FAILED
+    # sum_f32 has an entry in our own table.
+    assert found.evidence[1:2] == ("gfx1100, wave 32: no operation launches brand_new_f32",)
+    assert outcome(CPU, [compared(seen=seen)], whole=False).verdict is Verdict.PASSED
+    assert outcome(GPU, [compared(seen=seen)]).verdict is Verdict.PASSED
+
+
+def test_a_defect_that_the_device_sees_fails() -> None:
+    seen = Seen(Counter(sum_f32=9), 9, Counter({"shared-race: sum_f32 at line 9": 2}))
+    found = outcome(CPU, [compared(seen=seen)])
+    assert found.verdict is Verdict.FAILED
+    assert found.figures["defects"] == 1
+
+
+def test_the_page_tells_all_of_it() -> None:
+    mean = Difference("mean", "f32", WRONG.device, times=2)
+    seen = Seen(Counter({"sum_f32": 0, "conv1d_f32": 0, "add_f32": 3}))
+    text = page("candle 0.11.1", [compared(mean, WRONG, seen=seen)])
+    assert "# Cross-check by operation: candle 0.11.1" in text
+    assert "| gfx1100, wave 32 | 4 | 2 | 0 | 2 | 1 |" in text
+    assert "| upstream | mean | f32 | device | 2 | CUDA does so. |" in text
+    assert "- device: sum of f32: the device finite (1, expected 2) [sum/f32/1/0/2]" in text
+    assert "1 of 3 kernels were launched." in text
