@@ -32,7 +32,7 @@ def main() -> int:
         watched = measured(toolkit, checked, arch, checked=True, threads="1")
     print(f"{'kernel':16} {'1 thread':>10} {'all':>10} {'checker':>10} {'ratio':>6}")
     for name, speed in one.items():
-        numbers = " ".join(f"{each / 1e6:8.1f} M" for each in (speed, every[name], watched[name]))
+        numbers = " ".join(f"{each / 1e6:8.2f} M" for each in (speed, every[name], watched[name]))
         print(f"{name:16} {numbers} {speed / watched[name]:6.1f}")
     return 0
 

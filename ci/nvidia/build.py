@@ -1,10 +1,12 @@
-"""Build what ``run.py`` runs on a machine with an NVIDIA GPU: a port's tests, and two benches.
+"""Build what ``run.py`` runs on a machine with an NVIDIA GPU.
 
-Usage: ``ci/nvidia/build.py [--version V] [--tree PORTED] [--output FOLDER] [--no-bench]``.
+A port's tests, and for it and for CUDA's own backend a bench and the cross-check.
 
-It needs Rust, g++, binutils, and a CUDA toolkit below ``CUDA_HOME``: nvcc, headers, and for the
-bench of CUDA's own backend the libraries to link with. There need not be a GPU: code is made for
-compute capability ``CUDA_COMPUTE_CAP``, 90 by default. Nothing that stands is built again.
+Usage: ``ci/nvidia/build.py [--version V] [--tree PORTED] [--output FOLDER] [--no-cuda]``.
+
+It needs Rust, g++, binutils, and a CUDA toolkit below ``CUDA_HOME``: nvcc, headers, and for CUDA's
+own backend the libraries to link with. There need not be a GPU: code is made for compute capability
+``CUDA_COMPUTE_CAP``, 90 by default. Nothing that stands is built again.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
@@ -25,12 +27,18 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 from hipcc import ARCH, capability, cuda  # noqa: E402
 from toolkit import build as build_toolkit  # noqa: E402
 
+from portkit.errors import PortkitError  # noqa: E402
+from portkit.proof.place import placed  # noqa: E402
+
 PACKAGES: Final = ("candle-core", "candle-nn")
 EXAMPLE: Final = "nvidia_bench"
 DATA: Final = (".npy", ".npz", ".pt", ".pth")
 """Files beside the tests that they read."""
 
-OPTIMIZED: Final = ("candle-core", "candle-nn", "candle-hip", "cudarc")
+OPTIMIZED: Final = tuple(
+    f"--config=profile.dev.package.{name}.opt-level=3"
+    for name in ("candle-core", "candle-nn", "candle-hip", "cudarc")
+)
 """What a call passes through on its way to the GPU; the rest is built as `cargo test` builds it."""
 
 
@@ -40,7 +48,7 @@ def main() -> int:
     parser.add_argument("--version", default="0.11.1", help="of candle (0.11.1)")
     parser.add_argument("--tree", type=Path, help="a tree that is ported already")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "nvidia", help="folder")
-    parser.add_argument("--no-bench", action="store_true", help="tests alone")
+    parser.add_argument("--no-cuda", action="store_true", help="without CUDA's own backend")
     arguments = parser.parse_args()
     output = arguments.output.absolute()
     try:
@@ -53,9 +61,10 @@ def main() -> int:
         shutil.copytree(rocm / "lib", pack / "lib", symlinks=True)
         shutil.copy(HERE / "run.py", pack)
         pack_tests(tree, output, pack)
-        if not arguments.no_bench:
-            pack_bench(tree, output, pack)
-    except (subprocess.CalledProcessError, OSError) as error:
+        for backend in ("rocm",) if arguments.no_cuda else ("rocm", "cuda"):
+            pack_bench(backend, tree, output, pack)
+            pack_crosscheck(backend, tree, output, pack)
+    except (PortkitError, subprocess.CalledProcessError, OSError) as error:
         print(f"ci/nvidia/build.py: {error}", file=sys.stderr)
         return 1
     print(f"copy {pack} to the machine with the GPU and run: python3 run.py RESULTS")
@@ -77,8 +86,6 @@ def ported(version: str, output: Path) -> Path:
 
 def pack_tests(tree: Path, output: Path, pack: Path) -> None:
     """Build all tests for ROCm and put them, with what they read, into the pack."""
-    packages = [f"--package={name}" for name in PACKAGES]
-    lines = cargo(tree, output, "rocm", ("test", "--no-run", "--tests", *packages))
     for crate in PACKAGES:
         place = pack / "tests" / crate
         (place / "bin").mkdir(parents=True)
@@ -86,42 +93,53 @@ def pack_tests(tree: Path, output: Path, pack: Path) -> None:
         for path in sorted((tree / crate / "tests").iterdir()):
             if path.suffix in DATA:
                 shutil.copy(path, place / "tests")
-    for line in lines:
-        message = json.loads(line) if line.startswith("{") else {}
-        if message.get("executable") and message["profile"]["test"]:
+    packages = [f"--package={name}" for name in PACKAGES]
+    command = ("test", "--no-run", "--tests", *packages, *OPTIMIZED)
+    for message in cargo(tree, output, "rocm", command):
+        if message["profile"]["test"]:
             crate = Path(message["manifest_path"]).parent.name
-            copy_stripped(
-                Path(message["executable"]),
-                pack / "tests" / crate / "bin" / message["target"]["name"],
-            )
+            place = pack / "tests" / crate / "bin" / message["target"]["name"]
+            copy_stripped(Path(message["executable"]), place)
 
 
-def pack_bench(tree: Path, output: Path, pack: Path) -> None:
-    """Build the bench for both backends and put it into the pack."""
+def pack_bench(backend: str, tree: Path, output: Path, pack: Path) -> None:
+    """Build the bench for a backend and put it into the pack."""
     example = tree / "candle-nn" / "examples" / f"{EXAMPLE}.rs"
     if not example.exists() or example.read_bytes() != (HERE / "bench.rs").read_bytes():
         shutil.copy(HERE / "bench.rs", example)
-    (pack / "bench").mkdir()
-    for backend in ("rocm", "cuda"):
-        command = ("build", "--package=candle-nn", f"--example={EXAMPLE}")
-        for line in cargo(tree, output, backend, command):
-            message = json.loads(line) if line.startswith("{") else {}
-            if message.get("executable"):
-                copy_stripped(Path(message["executable"]), pack / "bench" / backend)
+    (pack / "bench").mkdir(exist_ok=True)
+    command = ("build", "--package=candle-nn", f"--example={EXAMPLE}", *OPTIMIZED)
+    for message in cargo(tree, output, backend, command):
+        copy_stripped(Path(message["executable"]), pack / "bench" / backend)
 
 
-def cargo(tree: Path, output: Path, backend: str, command: tuple[str, ...]) -> list[str]:
-    """Run cargo with the feature of a backend and return its messages, one a line."""
+def pack_crosscheck(backend: str, tree: Path, output: Path, pack: Path) -> None:
+    """Build the cross-check of a backend and put it into the pack.
+
+    It is not optimized like the rest: candle's ``F8E4M3::to_f64`` calls itself, which ends in a
+    full stack, but at higher levels in a loop without end.
+    """
+    (pack / "crosscheck").mkdir(exist_ok=True)
+    crate = placed(tree, output / "proof")
+    for message in cargo(crate, output, backend, ("build", "--no-default-features")):
+        copy_stripped(Path(message["executable"]), pack / "crosscheck" / backend)
+
+
+def cargo(
+    folder: Path, output: Path, backend: str, command: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Run cargo with the feature of a backend and return its messages about programs."""
     environment = dict(os.environ, CUDA_COMPUTE_CAP=capability(), CUDA_HOME=str(cuda()))
     environment["PATH"] = os.pathsep.join([str(cuda() / "bin"), environment["PATH"]])
     environment.setdefault("CARGO_TARGET_DIR", str(output / "target"))
     if backend == "rocm":
-        environment.setdefault("HIPCC", str(output / "rocm" / "bin" / "hipcc"))
+        environment["HIPCC"] = str(output / "rocm" / "bin" / "hipcc")
         environment["CANDLE_ROCM_ARCHS"] = ARCH
-    levels = [f"--config=profile.dev.package.{name}.opt-level=3" for name in OPTIMIZED]
-    words = ("cargo", *command, f"--features={backend}", "--message-format=json", *levels)
-    done = subprocess.run(words, cwd=tree, env=environment, stdout=subprocess.PIPE, check=True)
-    return done.stdout.decode().splitlines()
+    words = ("cargo", *command, f"--features={backend}", "--message-format=json")
+    done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True)
+    lines = done.stdout.decode().splitlines()
+    messages = [json.loads(line) for line in lines if line.startswith("{")]
+    return [message for message in messages if message.get("executable")]
 
 
 def copy_stripped(program: Path, place: Path) -> None:

@@ -1,9 +1,9 @@
-"""Run a port's tests and the comparison with CUDA on a machine with an NVIDIA GPU.
+"""Run a port's tests and compare it with CUDA's own backend, on a machine with an NVIDIA GPU.
 
-Usage: ``python run.py RESULTS [tests] [bench] [PROGRAM...]``, in the folder that ``build.py`` made.
-It needs the driver, cuBLAS, cuRAND and libcudart, and Python 3.11 or newer without packages.
-Everything that was seen goes to ``RESULTS/results.json``, as far as it came; the end of the output
-is a table.
+Usage: ``python run.py RESULTS [tests] [bench] [crosscheck]``, in the folder that ``build.py`` made;
+all three by default. It needs the driver, cuBLAS, cuRAND and libcudart, and Python 3.11 or newer
+without packages. What was seen goes to ``RESULTS``, as far as it came: ``results.json``, the output
+of each test binary, and the lines of the cross-check.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import Final
 
 HERE: Final = Path(__file__).resolve().parent
 TEST_SECONDS: Final = 150
-PROGRAM_SECONDS: Final = 240
+CROSSCHECK_SECONDS: Final = 1800
 BENCH_SECONDS: Final = 120
 ROUNDS: Final = 5
 BACKENDS: Final = ("rocm", "cuda")
+STEPS: Final = ("tests", "bench", "crosscheck")
 
 SKIPPED: Final = {"bf16_conv_bench": "it times convolutions on the CPU, for two minutes"}
 """Test binaries that are not run, and why."""
@@ -38,7 +39,9 @@ def main() -> int:
     """Do what the arguments say; return 1 if a test failed."""
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or ["tests", "bench"]
+    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or list(STEPS)
+    if unknown := set(wanted) - set(STEPS):
+        sys.exit(f"run.py: {', '.join(sorted(unknown))}: the steps are {', '.join(STEPS)}")
     results: dict[str, object] = {"machine": machine()}
     failed = False
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +51,7 @@ def main() -> int:
         elif step == "bench":
             results["bench"] = run_bench()
         else:
-            results[step] = run_program(step, folder)
+            results["crosscheck"] = {each: crosscheck(each, folder) for each in BACKENDS}
         (folder / "results.json").write_text(json.dumps(results, indent=1))
     return int(failed)
 
@@ -134,8 +137,9 @@ def counts(tests: dict[str, str]) -> str:
 def run_bench() -> dict[str, dict[str, list[float]]]:
     """Run the two programs in turn and return each item's times, in microseconds."""
     times: dict[str, dict[str, list[float]]] = {}
+    built = [backend for backend in BACKENDS if (HERE / "bench" / backend).exists()]
     for turn in range(ROUNDS):
-        for backend in BACKENDS if turn % 2 == 0 else reversed(BACKENDS):
+        for backend in built if turn % 2 == 0 else reversed(built):
             program = str(HERE / "bench" / backend)
             status, output = call((program, "5", "15"), BENCH_SECONDS, HERE, environment(backend))
             for line in output.splitlines():
@@ -158,19 +162,19 @@ def run_bench() -> dict[str, dict[str, list[float]]]:
     return times
 
 
-def run_program(name: str, folder: Path) -> dict[str, object]:
-    """Run a program of the folder ``programs``; its arguments follow its name, with commas.
-
-    Its output is in the file as far as it came when its time is over.
-    """
-    program, *arguments = name.split(",")
-    command = f'exec "$0" "$@" > "{folder.absolute()}/{program}.txt"'
-    words = ("sh", "-c", command, str(HERE / "programs" / program), *arguments)
+def crosscheck(backend: str, folder: Path) -> int | None:
+    """Let the cross-check of a backend write its lines; return its status, if there is one."""
+    program = HERE / "crosscheck" / backend
+    if not program.exists():
+        return None
+    command = f'exec "$0" "$@" > "{folder.absolute()}/crosscheck-{backend}.jsonl"'
+    words = ("sh", "-c", command, str(program), "--device", backend, "--cases", "24")
     started = time.monotonic()
-    status, said = call(words, PROGRAM_SECONDS, folder, environment())
-    seconds = round(time.monotonic() - started, 1)
-    print(f"{name}: status {status}, {seconds} s\n{said[-2000:]}")
-    return {"status": status, "seconds": seconds}
+    status, said = call(words, CROSSCHECK_SECONDS, folder, environment(backend))
+    print(
+        f"crosscheck {backend}: status {status}, {time.monotonic() - started:.0f} s {said[-500:]}"
+    )
+    return status
 
 
 if __name__ == "__main__":

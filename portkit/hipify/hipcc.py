@@ -119,8 +119,8 @@ def compile_matrix(
 
     def one(pair: tuple[str, str], programs: Programs) -> Compiled:
         source, arch = pair
-        arguments = ["-c", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", source]
-        output = cache / f"{_digest([version, *arguments, seen[source]])}.o"
+        arguments = _arguments(source, arch)
+        output = cache / _name(version, arguments, seen[source])
         if output.exists():
             return Compiled(source, arch, output, "", 0.0)
         started = time.monotonic()
@@ -136,6 +136,35 @@ def compile_matrix(
 
     pairs = [(source, arch) for source in sources for arch in archs]
     return side_by_side(one, pairs, jobs or os.cpu_count())
+
+
+def is_compiled(folder: Path, sources: Sequence[str], arch: str) -> bool:
+    """Return whether the object of every source for an architecture is in the cache.
+
+    Args:
+        folder: where the sources and their headers lie.
+        sources: paths relative to it.
+        arch: such as ``gfx1100``.
+
+    Raises:
+        HipToolError: there is no compiler, or it does not run.
+    """
+    version = compiler_version(find_hipcc())
+    return all(
+        (
+            cache_folder()
+            / _name(version, _arguments(source, arch), _digest(seen_by(folder, source)))
+        ).exists()
+        for source in sources
+    )
+
+
+def _arguments(source: str, arch: str) -> list[str]:
+    return ["-c", *FLAGS, *DEVICE_FLAGS, f"--offload-arch={arch}", source]
+
+
+def _name(version: str, arguments: Sequence[str], seen: str) -> str:
+    return f"{_digest([version, *arguments, seen])}.o"
 
 
 def seen_by(folder: Path, source: str) -> list[str | bytes]:

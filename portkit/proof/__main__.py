@@ -32,9 +32,9 @@ def crosscheck(
     report: Annotated[Path | None, typer.Option(help="Write a page about it.")] = None,
 ) -> None:
     """Compare a port with arithmetic of our own, on the CPU device."""
-    from portkit.proof.crosscheck import compare, outcome
     from portkit.proof.known import load_table
     from portkit.proof.report import page
+    from portkit.verify.crosscheck import compare, outcome
     from portkit.verify.device_choice import cpu_device
     from portkit.verify.ladder import Verdict
     from portkit.verify.process import interruptible

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 TABLE: Final = Path(__file__).resolve().parent / "mutants.toml"
 
+SWITCH: Final = "PORTKIT_MUTANT"
+"""The environment variable that turns a defect on, by its name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
@@ -28,6 +31,7 @@ class Mutant:
         find: regular expression of what is replaced, once.
         replace: what stands there instead, as ``re.sub`` takes it.
         after: regular expression; what is replaced stands after its first match.
+        shape: whether it changes what there is, in place of what an expression gives.
     """
 
     name: str
@@ -36,14 +40,24 @@ class Mutant:
     find: str
     replace: str
     after: str = ""
+    shape: bool = False
 
     @property
     def is_kernel(self) -> bool:
         """Whether it is in code for the GPU."""
         return self.file.endswith((".hip", ".h"))
 
-    def seeded(self, text: str) -> str:
+    @property
+    def can_be_switched(self) -> bool:
+        """Whether the defect can be there and not be there in one build."""
+        return not self.is_kernel and not self.shape
+
+    def seeded(self, text: str, *, switched: bool = False) -> str:
         """Return a file's text with the defect.
+
+        Args:
+            text: of the file.
+            switched: whether ``SWITCH`` decides, as the program runs, if it is there.
 
         Raises:
             VerificationError: what it replaces is not there.
@@ -54,33 +68,46 @@ class Mutant:
             raise VerificationError(
                 f"the mutant {self.name!r} finds nothing in {self.file}: mend its patterns"
             )
-        return text[: place.start()] + place.expand(self.replace) + text[place.end() :]
+        wrong = place.expand(self.replace)
+        if switched:
+            on = f'std::env::var_os("{SWITCH}").is_some_and(|name| name == "{self.name}")'
+            wrong = f"(if {on} {{ {wrong} }} else {{ {place[0]} }})"
+        return text[: place.start()] + wrong + text[place.end() :]
 
 
 @contextmanager
-def seeded(root: Path, mutant: Mutant) -> Iterator[None]:
-    """Put a defect into a tree for as long as the context lasts.
+def seeded(root: Path, *mutants: Mutant, switched: bool = False) -> Iterator[None]:
+    """Put defects into a tree for as long as the context lasts.
+
+    Switched, they are all there in one build, and the variable ``SWITCH`` names the one that counts
+    (R. Untch, A. Offutt, M. Harrold: "Mutation analysis using mutant schemata", 1993).
 
     Args:
         root: of a copy of a ported tree: it is written to.
-        mutant: the defect.
+        mutants: the defects.
+        switched: whether each can be turned on as a program runs.
 
     Raises:
-        VerificationError: the tree does not have what the defect replaces.
+        VerificationError: the tree does not have what a defect replaces.
     """
-    place = root / mutant.file
+    texts: dict[Path, str] = {}
+    changed: dict[Path, str] = {}
+    for mutant in mutants:
+        place = root / mutant.file
+        try:
+            texts.setdefault(place, place.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise VerificationError(
+                f"the mutant {mutant.name!r} needs {place} ({error.strerror}): take a ported tree"
+            ) from None
+        changed[place] = mutant.seeded(changed.get(place, texts[place]), switched=switched)
     try:
-        text = place.read_text(encoding="utf-8")
-    except OSError as error:
-        raise VerificationError(
-            f"the mutant {mutant.name!r} needs {place} ({error.strerror}): take a ported tree"
-        ) from None
-    changed = mutant.seeded(text)
-    try:
-        place.write_text(changed, encoding="utf-8")
+        for place, text in changed.items():
+            place.write_text(text, encoding="utf-8")
         yield
     finally:
-        place.write_text(text, encoding="utf-8")
+        for place, text in texts.items():
+            place.write_text(text, encoding="utf-8")
 
 
 def load_mutants(place: Path = TABLE) -> tuple[Mutant, ...]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
-from portkit.proof.crosscheck import CROSSCHECK
-from portkit.proof.mutation import seeded
+from portkit.proof.mutation import SWITCH, seeded
+from portkit.verify.crosscheck import CROSSCHECK, take
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options
 from portkit.verify.session import verify_tree
 from portkit.verify.steps import STEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager as ContextManager
     from pathlib import Path
 
     from portkit.proof.mutation import Mutant
@@ -25,6 +29,17 @@ if TYPE_CHECKING:
 
 LADDER: Final = ("coverage", "parity", "names", "check", "device", "device checked", "crosscheck")
 """The steps that are taken, in the order in which a user meets them."""
+
+_RUNNING: Final = ("device", "device checked", "crosscheck")
+"""Those that build the tree for a device and run it."""
+
+_CASES: Final = 6
+"""Of each operation and type: what a defect spoils, it spoils more than once in six."""
+
+_STEPS: Final = (
+    *(step for step in STEPS if step is not CROSSCHECK),
+    replace(CROSSCHECK, take=partial(take, cases=_CASES)),
+)
 
 _CHECKED: Final = " checked"
 """What a step's name ends with where the CPU device watches every access of memory."""
@@ -92,21 +107,59 @@ def take_steps(
     Raises:
         VerificationError: a mutant does not fit the tree.
     """
-    found = known(results)
-    start = time.monotonic()
-    for mutant in mutants:
+    work = _Work(root, results, known(results), waves, packages, time.monotonic() + seconds)
+    every = tuple(mutants)
+    for mutant in every:
         for step in (step for step in LADDER if step in steps):
-            mine = [each for each in found if each.mutant == mutant.name]
-            if any(each.caught or each.step == step for each in mine):
-                continue
-            if time.monotonic() - start > seconds:
-                return found
-            with seeded(root, mutant):
-                each = _one(root, mutant, step, waves, packages)
-            found.append(each)
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(each)) + "\n")
-    return found
+            # What only runs differently needs one build for all of them.
+            if step not in _RUNNING or not mutant.can_be_switched:
+                work.take(mutant, step, seeded(root, mutant))
+    switched = [mutant for mutant in every if mutant.can_be_switched]
+    running = [step for step in LADDER if step in steps and step in _RUNNING]
+    if any(work.wants(mutant, step) for mutant in switched for step in running):
+        with seeded(root, *switched, switched=True):
+            for step in running:
+                for mutant in switched:
+                    work.take(mutant, step, _turned_on(mutant))
+    return work.found
+
+
+@dataclass
+class _Work:
+    """What is done, and what is left of the time."""
+
+    root: Path
+    results: Path
+    found: list[Found]
+    waves: tuple[int, ...]
+    packages: tuple[str, ...]
+    end: float
+
+    def wants(self, mutant: Mutant, step: str) -> bool:
+        """Whether a step over a mutant is still to be taken, and there is time for it."""
+        mine = [each for each in self.found if each.mutant == mutant.name]
+        known = any(each.caught or each.step == step for each in mine)
+        return not known and time.monotonic() < self.end
+
+    def take(self, mutant: Mutant, step: str, there: ContextManager[None]) -> None:
+        """Take a step, if it is still to be taken, while the mutant is there."""
+        if not self.wants(mutant, step):
+            return
+        with there:
+            each = _one(self.root, mutant, step, self.waves, self.packages)
+        self.found.append(each)
+        with self.results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(each)) + "\n")
+
+
+@contextmanager
+def _turned_on(mutant: Mutant) -> Iterator[None]:
+    """Turn a defect on for programs that are started meanwhile."""
+    os.environ[SWITCH] = mutant.name
+    try:
+        yield
+    finally:
+        del os.environ[SWITCH]
 
 
 def known(results: Path) -> list[Found]:
@@ -135,7 +188,7 @@ def _one(
         packages=packages,
         checked=step.endswith(_CHECKED),
     )
-    summary = verify_tree(root, options, Quiet(), (*STEPS, CROSSCHECK))
+    summary = verify_tree(root, options, Quiet(), _STEPS)
     result = next((each for each in summary.results if each.step == options.only[0]), None)
     if result is None or result.verdict not in (Verdict.PASSED, Verdict.FAILED):
         raise VerificationError(

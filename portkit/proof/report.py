@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from portkit.proof.comparison import Comparison
-    from portkit.proof.crosscheck import Compared
     from portkit.proof.known import Judged
+    from portkit.verify.crosscheck import Compared
 
 
 def page(title: str, runs: Sequence[Compared]) -> str:

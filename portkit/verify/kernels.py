@@ -283,7 +283,14 @@ def reason_for(source: str, kernel: str) -> str:
     return ""
 
 
-def write_matrix(verification: KernelsVerification, version: str, compiler: str, date: str) -> str:
+def write_matrix(
+    verification: KernelsVerification,
+    version: str,
+    compiler: str,
+    date: str,
+    *,
+    missing: Sequence[str] = (),
+) -> str:
     """Return the report of a matrix as Markdown.
 
     Args:
@@ -291,12 +298,14 @@ def write_matrix(verification: KernelsVerification, version: str, compiler: str,
         version: the version of the codebase.
         compiler: the compiler and its version.
         date: when it was compiled.
+        missing: architectures that belong to it and were not tried yet.
     """
     lines = [
         f"# The compile matrix of {version}",
         "",
         f"Made by `make kernels` on {date} with {compiler}, with the flags of the emitted build "
         "script.",
+        *([f"Not tried yet: {', '.join(missing)}."] if missing else []),
         "",
         "How many kernels each source has for each architecture:",
         "",

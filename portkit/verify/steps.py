@@ -6,6 +6,7 @@ from typing import Final
 
 from portkit.verify.check import CHECK
 from portkit.verify.coverage import COVERAGE
+from portkit.verify.crosscheck import CROSSCHECK
 from portkit.verify.device import DEVICE
 from portkit.verify.format import FORMAT
 from portkit.verify.kernels_step import KERNELS
@@ -14,4 +15,4 @@ from portkit.verify.names import NAMES
 from portkit.verify.parity import PARITY
 from portkit.verify.regress import REGRESS
 
-STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS, KERNELS, DEVICE)
+STEPS: Final = (FORMAT, COVERAGE, PARITY, NAMES, CHECK, LINT, REGRESS, KERNELS, DEVICE, CROSSCHECK)

@@ -12,7 +12,7 @@ from test_code_object import elf, kernel, pack
 from portkit.errors import VerificationError
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
-from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc
+from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc, is_compiled
 from portkit.hipify.prelude import prelude_headers
 from portkit.verify.kernels import (
     ARCHS,
@@ -172,6 +172,23 @@ def test_the_report_of_a_matrix_names_each_kernel_that_spills(crate: Path) -> No
         "| --- | --- | --- | --- |",
         "| good.hip | `k` | gfx90a 2v 0s | **not known** |",
     ]
+
+
+def test_the_report_names_what_was_not_tried(crate: Path) -> None:
+    found = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
+    text = write_matrix(found, "1.2.3", "clang 1", "2026-01-02", missing=["gfx942", "gfx1030"])
+    assert "script.\nNot tried yet: gfx942, gfx1030.\n\n" in text
+
+
+def test_what_is_compiled_is_known_without_compiling(crate: Path) -> None:
+    sources = ["good.hip", "inner/bad.hip"]
+    assert not is_compiled(crate / "src", sources, "gfx90a")
+    verify_kernels(crate, ["gfx90a", "gfx1100"])
+    assert is_compiled(crate / "src", sources, "gfx90a")
+    assert is_compiled(crate / "src", ["good.hip"], "gfx1100")
+    assert not is_compiled(crate / "src", sources, "gfx1100")
+    (crate / "src" / "other.h").write_text("changed")
+    assert not is_compiled(crate / "src", sources, "gfx90a")
 
 
 def test_a_matrix_without_spills_says_so(crate: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +39,17 @@ def test_one_place_is_changed_after_another(root: Path) -> None:
         seen = place.read_text(encoding="utf-8")
     assert seen == "fn f() { h(a, b) }\nfn g() { h(b, a); h(a, b) }\n"
     assert place.read_text(encoding="utf-8") == TEXT
+
+
+def test_defects_can_share_a_build(root: Path) -> None:
+    first = Mutant("one", "x", "src/a.rs", r"h\(a, b\)", "h(b, a)")
+    second = Mutant("two", "x", "src/a.rs", r"h\(a, b\)", "h(b, b)", after="fn g")
+    with seeded(root, first, second, switched=True):
+        seen = (root / "src" / "a.rs").read_text(encoding="utf-8")
+    one = 'std::env::var_os("PORTKIT_MUTANT").is_some_and(|name| name == "one")'
+    assert f"fn f() {{ (if {one} {{ h(b, a) }} else {{ h(a, b) }}) }}" in seen
+    assert 'name == "two") { h(b, b) } else { h(a, b) }); h(a, b) }' in seen
+    assert (root / "src" / "a.rs").read_text(encoding="utf-8") == TEXT
 
 
 def test_the_defect_goes_whatever_happens(root: Path) -> None:
@@ -91,7 +103,9 @@ class Ladder:
 
     def __call__(self, root: Path, options: Options, *_: Any) -> Summary:
         (step,) = options.only
-        mutated = (root / "src" / "a.rs").read_text(encoding="utf-8") != TEXT
+        text = (root / "src" / "a.rs").read_text(encoding="utf-8")
+        on = os.environ.get("PORTKIT_MUTANT") == "swapped"
+        mutated = on if "PORTKIT_MUTANT" in text else text != TEXT
         self.seen.append((step + (" checked" if options.checked else ""), mutated))
         outcome = self.outcomes.get(step, passed("fine"))
         return Summary((Result(step, "", outcome, seconds=1.0),))
@@ -112,6 +126,16 @@ def test_steps_are_taken_until_one_finds_it(
     assert stand_in.seen == [("coverage", True), ("parity", True), ("names", True)]
     assert found[-1] == Found("swapped", "names", True, "no such kernel", 1.0)
     assert known(results) == found
+
+
+def test_steps_that_run_take_the_defect_by_its_switch(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = ladder(monkeypatch, crosscheck=failed("7 differences", "add of f32: 1, expected 2"))
+    found = take_steps(root, [SWAPPED], tmp_path / "results.jsonl")
+    assert stand_in.seen == [(step, True) for step in LADDER]
+    assert found[-1].said == "add of f32: 1, expected 2"
+    assert "PORTKIT_MUTANT" not in os.environ
 
 
 def test_what_is_known_is_not_looked_at_again(

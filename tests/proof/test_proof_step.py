@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from portkit.proof.comparison import Comparison, Difference, Part
-from portkit.proof.crosscheck import Compared, outcome
 from portkit.proof.known import Known, Table, judged
 from portkit.proof.report import page
+from portkit.verify.crosscheck import Compared, outcome
 from portkit.verify.device_choice import Chosen, Run
 from portkit.verify.device_report import Seen
 from portkit.verify.ladder import Verdict

@@ -55,8 +55,13 @@ class Compared:
         return tuple(kernel for kernel, reason in why.items() if not reason)
 
 
-def take(tree: Tree) -> Outcome:
-    """Build the cross-check for a device, and run it there."""
+def take(tree: Tree, cases: int = CASES) -> Outcome:
+    """Build the cross-check for a device, and run it there.
+
+    Args:
+        tree: the ported tree.
+        cases: how many of each operation and type.
+    """
     if tree.scan.port.codebase.name != "candle":
         return skipped("the cross-check knows the operations of candle alone")
     if tree.options.device == "gpu" and (reason := wanted_gpus(tree)[1]):
@@ -65,7 +70,7 @@ def take(tree: Tree) -> Outcome:
         device = chosen(tree)
     except ToolError as error:
         return skipped(str(error))
-    return outcome(device, compare(tree, device, load_table()))
+    return outcome(device, compare(tree, device, load_table(), cases=cases))
 
 
 def compare(

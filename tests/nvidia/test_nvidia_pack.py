@@ -1,0 +1,118 @@
+"""What is copied to the machine with the GPU, and what runs it there; programs stand in for cargo
+and for what it builds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HARNESS = ROOT / "ci" / "nvidia"
+
+# Notes how it is called and says that it built one program.
+CARGO = """\
+#!{python}
+import json, os, sys
+from pathlib import Path
+here = Path(__file__).parent
+with (here / "calls").open("a") as calls:
+    print(json.dumps([sys.argv[1:], os.environ.get("CANDLE_ROCM_ARCHS")]), file=calls)
+test = sys.argv[1] == "test"
+manifest = Path.cwd() / ("candle-core" if test else "") / "Cargo.toml"
+print(json.dumps({{"executable": str(here / "program"), "profile": {{"test": test}},
+                  "manifest_path": str(manifest), "target": {{"name": "sort_tests"}}}}))
+"""
+
+
+@pytest.fixture
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pack, and beside it how cargo was called."""
+    tree = tmp_path / "tree"
+    for crate in ("candle-core", "candle-nn"):
+        (tree / crate / "tests").mkdir(parents=True)
+        (tree / crate / "examples").mkdir()
+    (tree / "candle-core" / "tests" / "test.npz").write_bytes(b"numbers")
+    tools = tmp_path / "cuda" / "bin"
+    tools.mkdir(parents=True)
+    (tools / "cargo").write_text(CARGO.format(python=sys.executable))
+    (tools / "cargo").chmod(0o755)
+    shutil.copy("/bin/true", tools / "program")
+    output = tmp_path / "output"
+    (output / "rocm" / "lib").mkdir(parents=True)
+    (output / "rocm" / "lib" / "libamdhip64.so").write_text("stand-in")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "cuda"))
+    command = (sys.executable, str(HARNESS / "build.py"), "--tree", tree, "--output", output)
+    subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return output / "pack"
+
+
+def test_all_that_runs_is_in_the_pack(pack: Path) -> None:
+    found = {path.relative_to(pack).as_posix() for path in pack.rglob("*") if path.is_file()}
+    assert found == {
+        "bench/cuda",
+        "bench/rocm",
+        "crosscheck/cuda",
+        "crosscheck/rocm",
+        "lib/libamdhip64.so",
+        "run.py",
+        "tests/candle-core/bin/sort_tests",
+        "tests/candle-core/tests/test.npz",
+    }
+
+
+def test_each_backend_is_built_with_its_feature(pack: Path) -> None:
+    lines = (pack.parent.parent / "cuda" / "bin" / "calls").read_text().splitlines()
+    for words, archs in map(json.loads, lines):
+        assert ("--features=rocm" in words) == (archs == "gfx1030")
+    features = [word for line in lines for word in json.loads(line)[0] if "features=" in word]
+    assert sorted(features) == ["--features=cuda"] * 2 + ["--features=rocm"] * 3
+
+
+def run(pack: Path, *steps: str) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, str(pack / "run.py"), str(pack.parent / "results"), *steps)
+    environment = {"PATH": str(pack.parent)}
+    smi = pack.parent / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho a GPU\n")
+    smi.chmod(0o755)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def program(place: Path, text: str) -> None:
+    place.write_text(f"#!/bin/sh\n{text}\n")
+    place.chmod(0o755)
+
+
+def test_a_failed_test_is_a_failure(pack: Path) -> None:
+    tests = pack / "tests" / "candle-core" / "bin" / "sort_tests"
+    program(tests, "echo 'test sort_rocm ... ok'\necho 'test sort_cpu ... ok'")
+    assert run(pack, "tests").returncode == 0
+    program(tests, "echo 'test sort_rocm ... FAILED'\nexit 101")
+    done = run(pack, "tests")
+    assert done.returncode == 1
+    assert "failed: sort_rocm" in done.stdout
+    results = json.loads((pack.parent / "results" / "results.json").read_text())
+    assert results["tests"]["candle-core/sort_tests"]["tests"] == {"sort_rocm": "FAILED"}
+
+
+def test_a_crash_is_a_failure(pack: Path) -> None:
+    program(pack / "tests" / "candle-core" / "bin" / "sort_tests", "kill -SEGV $$")
+    assert run(pack, "tests").returncode == 1
+
+
+def test_backends_take_turns(pack: Path) -> None:
+    for backend, us in (("rocm", 20), ("cuda", 10)):
+        line = json.dumps({"backend": backend, "item": "add", "us": us})
+        program(pack / "bench" / backend, f"echo '{line}'\necho {backend} >> {pack}/turns")
+    done = run(pack, "bench")
+    assert done.returncode == 0, done.stderr
+    assert (pack / "turns").read_text().split()[:4] == ["rocm", "cuda", "cuda", "rocm"]
+    assert done.stdout.splitlines()[-1].split() == ["add", "20.00", "10.00", "0.500"]
+
+
+def test_an_unknown_step_is_an_error(pack: Path) -> None:
+    assert "the steps are" in run(pack, "test").stderr
