@@ -380,6 +380,15 @@ def test_the_table_of_tests() -> None:
         done("wave 64", Seen(Counter(k=0, other=0)), add_rocm="FAILED (a | b)", b="ignored"),
     )
     text = device_table("candle 1", "Today.", runs, "rocm", {"t tests/t.rs add_rocm": "add_gpu"})
+    assert "- `t tests/t.rs add_rocm`: the reason is not known." in text
+    text = device_table(
+        "candle 1",
+        "Today.",
+        runs,
+        "rocm",
+        {"t tests/t.rs add_rocm": "add_gpu"},
+        why={"add_rocm": "it adds"},
+    )
     rows = [line for line in text.splitlines() if line.startswith(("|", "- "))]
     assert rows == [
         "|  | wave 32 | wave 64 |",
@@ -393,6 +402,7 @@ def test_the_table_of_tests() -> None:
         "| kernels launched | 1 | 0 |",
         "| kernels of loaded modules | 2 | 2 |",
         "| defects seen | 0 | 0 |",
+        "- `t tests/t.rs add_rocm`: it adds.",
         "- `other`",
         "- on wave 64 alone: `k`",
         "| test | CUDA's | wave 32 | wave 64 |",

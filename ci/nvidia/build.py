@@ -78,8 +78,8 @@ def ported(version: str, output: Path) -> Path:
         new = output / f".candle-{version}"
         shutil.rmtree(new, ignore_errors=True)
         portkit = (sys.executable, "-m", "portkit")
-        run((*portkit, "fetch", f"candle@{version}", "--output", str(new)), ROOT)
-        run((*portkit, "apply", str(new), "--allow-no-vcs"), ROOT)
+        run((*portkit, "fetch", f"candle@{version}", str(new)), ROOT)
+        run((*portkit, "apply", str(new)), ROOT)
         new.rename(tree)
     return tree
 

@@ -108,9 +108,11 @@ def crosscheck(found: Comparison) -> Iterator[str]:
     verdict = judged(found.differences, load_table(), found.candle)
     device = Counter(entry.kind for _, who, entry in verdict.explained if who == "device")
     cases = sum(counts["cases"] for counts in found.counts.values())
-    yield f"{cases} cases: {found.total('agreed')} agree with the reference and the CPU backend,"
-    yield f"{found.total('refused')} are refused by both, {found.total('differed')} differ in"
-    yield f"{len(found.differences)} ways; {len(verdict.unexplained)} of them are not explained."
+    agreed, refused, differed = (found.total(each) for each in ("agreed", "refused", "differed"))
+    yield f"{cases} cases: in {agreed} the GPU and the CPU backend agree with the reference,"
+    yield f"{refused} both refuse, in {differed} one of them or both differ."
+    yield f"These differ in {len(found.differences)} ways;"
+    yield f"{len(verdict.unexplained)} of them are not explained."
     yield ""
     yield "| where the device differs, whose it is | ways |"
     yield "| --- | ---: |"

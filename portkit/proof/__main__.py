@@ -32,6 +32,8 @@ def crosscheck(
     report: Annotated[Path | None, typer.Option(help="Write a page about it.")] = None,
 ) -> None:
     """Compare a port with arithmetic of our own, on the CPU device."""
+    from datetime import date
+
     from portkit.proof.known import load_table
     from portkit.proof.report import page
     from portkit.verify.crosscheck import compare, outcome
@@ -47,7 +49,7 @@ def crosscheck(
     for line in found.evidence:
         typer.echo(line)
     if report is not None:
-        report.write_text(page(tree.title, runs), encoding="utf-8")
+        report.write_text(page(tree.title, date.today().isoformat(), runs), encoding="utf-8")
     raise typer.Exit(0 if found.verdict is Verdict.PASSED else 1)
 
 

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from portkit.verify.crosscheck import Compared
 
 
-def page(title: str, runs: Sequence[Compared]) -> str:
+def page(title: str, date: str, runs: Sequence[Compared]) -> str:
     """Return the page, as Markdown.
 
     Args:
         title: what was compared, such as ``candle 0.11.1``.
+        date: of the run.
         runs: at least one.
     """
     first = runs[0].comparison
     lines = [
         f"# Cross-check by operation: {title}",
         "",
-        f"Seed {first.seed}, up to {first.cases} cases of each operation and type. Each result is"
+        f"Taken on {date}. Seed {first.seed}, up to {first.cases} cases of each operation and type. Each result is"
         " held against arithmetic of our own in f64; the CPU backend takes the same cases.",
         "",
         *_table(

@@ -26,6 +26,7 @@ def device_table(
     counterparts: Mapping[str, str],
     dead: Collection[str] = (),
     without: Collection[str] = (),
+    why: Mapping[str, str] | None = None,
 ) -> str:
     """Return the report.
 
@@ -37,6 +38,7 @@ def device_table(
         counterparts: the test of the original backend that such a test is the copy of, by its name.
         dead: the kernels that no Rust code asks for.
         without: the tests of the original backend that the port has no copy of.
+        why: the reasons of failures, by the test's name without its binary.
     """
     names = sorted({name for each in runs for name, _ in each.results})
     results = [dict(each.results.keys()) for each in runs]
@@ -49,6 +51,7 @@ def device_table(
             "",
             *_summary(runs, own),
             "",
+            *_failures(runs, why or {}),
             *_missing(runs, dead),
             "",
             "## Tests on the device",
@@ -121,6 +124,17 @@ def _summary(runs: Sequence[Done], own: str) -> Iterator[str]:
     yield _row("kernels launched", *(str(sum(map(bool, e.seen.launches.values()))) for e in runs))
     yield _row("kernels of loaded modules", *(str(len(each.seen.launches)) for each in runs))
     yield _row("defects seen", *(str(len(each.seen.defects)) for each in runs))
+
+
+def _failures(runs: Sequence[Done], why: Mapping[str, str]) -> Iterator[str]:
+    """Yield the tests that fail, each with its reason."""
+    names = sorted({name for each in runs for name, result in each.results if result not in GOOD})
+    if names:
+        yield from ("## What fails, and why", "")
+        for name in names:
+            reason = why.get(name.rpartition(" ")[2], "the reason is not known")
+            yield f"- `{name}`: {reason}."
+        yield ""
 
 
 def _missing(runs: Sequence[Done], dead: Collection[str]) -> Iterator[str]:

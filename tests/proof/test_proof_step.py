@@ -72,8 +72,9 @@ def test_a_defect_that_the_device_sees_fails() -> None:
 def test_the_page_tells_all_of_it() -> None:
     mean = Difference("mean", "f32", WRONG.device, times=2)
     seen = Seen(Counter({"sum_f32": 0, "conv1d_f32": 0, "add_f32": 3}))
-    text = page("candle 0.11.1", [compared(mean, WRONG, seen=seen)])
+    text = page("candle 0.11.1", "2026-01-02", [compared(mean, WRONG, seen=seen)])
     assert "# Cross-check by operation: candle 0.11.1" in text
+    assert "Taken on 2026-01-02. Seed 1, up to 4 cases" in text
     assert "| gfx1100, wave 32 | 4 | 2 | 0 | 2 | 1 |" in text
     assert "| upstream | mean | f32 | device | 2 | CUDA does so. |" in text
     assert "- device: sum of f32: the device finite (1, expected 2) [sum/f32/1/0/2]" in text

@@ -205,6 +205,16 @@ impl Maker {
         self.rng.within(1, most.min(self.size).max(1))
     }
 
+    /// A dimension that is not 0 and now and then large, where a kernel takes one element a thread and
+    /// must be given more than one block of 1024.
+    pub fn large(&mut self, most: usize, large: usize) -> usize {
+        if self.size > 8 && self.rng.chance(15) {
+            self.rng.within(large / 2, large)
+        } else {
+            self.some(most)
+        }
+    }
+
     /// A shape of at most [`MOST`] elements.
     pub fn shape(&mut self, low: usize, high: usize) -> Vec<usize> {
         let rank = self.rng.within(low, high);

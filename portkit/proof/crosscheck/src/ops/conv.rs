@@ -134,7 +134,7 @@ fn conv1d(maker: &mut Maker, element: Element) -> Case {
     let m = Moves::new(maker);
     let (b, window) = (maker.some(3), maker.some(4));
     let (c_in, c_out) = (maker.some(3) * m.groups, maker.some(3) * m.groups);
-    let size = m.least(window) + maker.rng.below(9);
+    let size = m.least(window) + maker.large(9, 900);
     let (input, kernel) = inputs(
         maker,
         element,
@@ -303,7 +303,7 @@ fn pool(maker: &mut Maker, element: Element, largest: bool) -> Case {
 
 fn nearest(maker: &mut Maker, element: Element, rank: usize) -> Case {
     let (b, c, h, w) = (maker.some(3), maker.some(3), maker.some(7), maker.some(7));
-    let (th, tw) = (maker.some(12), maker.some(12));
+    let (th, tw) = (maker.large(12, 60), maker.large(12, 60));
     // Where the ratio is not exact, the source of an element may be rounded to either side.
     let (th, tw) = if maker.rng.chance(50) {
         (th, tw)
@@ -337,7 +337,7 @@ fn nearest(maker: &mut Maker, element: Element, rank: usize) -> Case {
 
 fn bilinear(maker: &mut Maker, element: Element) -> Case {
     let (b, c, h, w) = (maker.some(3), maker.some(3), maker.some(7), maker.some(7));
-    let (th, tw) = (maker.some(12), maker.some(12));
+    let (th, tw) = (maker.large(12, 60), maker.large(12, 60));
     let corners = maker.rng.chance(50);
     maker.edges = false;
     let input = maker.input(element, &[b, c, h, w], (-9.0, 9.0));

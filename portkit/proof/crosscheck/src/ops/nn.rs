@@ -129,7 +129,12 @@ enum Rope {
 
 fn rope(maker: &mut Maker, element: Element, kind: Rope) -> Case {
     maker.edges = false;
-    let (b, h, t, half) = (maker.some(3), maker.some(4), maker.some(6), maker.some(8));
+    let (b, h, t, half) = (
+        maker.some(3),
+        maker.some(4),
+        maker.large(6, 200),
+        maker.some(8),
+    );
     let shape = if kind == Rope::HeadsInside {
         [b, t, h, 2 * half]
     } else {
