@@ -27,8 +27,9 @@ def page(title: str, date: str, runs: Sequence[Compared]) -> str:
     lines = [
         f"# Cross-check by operation: {title}",
         "",
-        f"Taken on {date}. Seed {first.seed}, up to {first.cases} cases of each operation and type. Each result is"
-        " held against arithmetic of our own in f64; the CPU backend takes the same cases.",
+        f"Taken on {date}. Seed {first.seed}, up to {first.cases} cases of each operation and type."
+        " Each result is held against arithmetic of our own in f64; the CPU backend takes the same"
+        " cases.",
         "",
         *_table(
             ("on", "cases", "agree", "both refuse", "differ", "of them not understood"),
