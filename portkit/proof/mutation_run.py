@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from portkit.proof.mutation import Mutant
     from portkit.verify.ladder import Result
 
-LADDER: Final = ("coverage", "parity", "names", "check", "device", "device checked", "crosscheck")
+LADDER: Final = (
+    *("coverage", "parity", "names", "check"),
+    *("device", "device checked", "crosscheck", "crosscheck checked"),
+)
 """The steps that are taken, in the order in which a user meets them."""
 
-_RUNNING: Final = ("device", "device checked", "crosscheck")
+_RUNNING: Final = LADDER[4:]
 """Those that build the tree for a device and run it."""
 
 _CASES: Final = 6

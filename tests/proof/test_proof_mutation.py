@@ -133,7 +133,7 @@ def test_steps_that_run_take_the_defect_by_its_switch(
 ) -> None:
     stand_in = ladder(monkeypatch, crosscheck=failed("7 differences", "add of f32: 1, expected 2"))
     found = take_steps(root, [SWAPPED], tmp_path / "results.jsonl")
-    assert stand_in.seen == [(step, True) for step in LADDER]
+    assert stand_in.seen == [(step, True) for step in LADDER[:-1]]
     assert found[-1].said == "add of f32: 1, expected 2"
     assert "PORTKIT_MUTANT" not in os.environ
 
