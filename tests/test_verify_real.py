@@ -132,7 +132,7 @@ def test_each_test_has_a_result_whatever_the_others_do(
     assert found == {
         "good": "ok",
         "slow": "ignored",
-        "wrong": "FAILED",
+        "wrong": "FAILED (wrong, at candle-core/tests/bad.rs:8:5)",
         "panics": "ok",
         "hangs": "timed out after 10 s",
         "aborts": "crashed (Aborted)",
