@@ -12,8 +12,14 @@ from cli_support import add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 from kernel_support import SOURCE
 
+from portkit.hipify.engine import translate
+from portkit.job import scan_tree
+from portkit.plan import plan
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from portkit.hipify.engine import Translation
 
 CUDA = "candle-kernels/src"
 HIP = "candle-rocm-kernels/src"
@@ -169,3 +175,25 @@ def test_a_link_in_place_of_a_hip_source_is_not_followed(candle: Path, tmp_path:
     (candle / HIP / "fill.hip").symlink_to(outside)
     done = invoke("apply", candle, "--no-format", "--allow-dirty")
     assert (done.code, outside.read_text()) == (15, "mine\n")
+
+
+def test_each_source_is_translated_once_whichever_process_does_it(
+    candle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portkit.parallel.WORTH_IT", 0)
+    place = candle.parent / "translated"
+
+    def noted(path: str, *rest: Any) -> Translation:
+        with place.open("a") as file:  # the second process's memory is lost
+            file.write(f"{path}\n")
+        return translate(path, *rest)
+
+    monkeypatch.setattr("portkit.hipify.translated.translate", noted)
+    found = scan_tree(candle, kernels=True)
+    assert plan(found, rustfmt=False).changes
+    names = place.read_text().split()
+    assert sorted(names) == sorted(set(names))
+    assert set(found.port.translated) == {
+        path for path in found.port.workspace.sources if path.endswith((".cu", ".cuh"))
+    }
+    assert len(names) == len(found.port.translated)

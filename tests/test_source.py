@@ -21,6 +21,13 @@ def test_lines_and_columns_count_from_one_and_in_bytes(
     assert source("ab\n\né!").position(offset) == position
 
 
+def test_a_position_in_a_long_file() -> None:
+    """A file is looked at in blocks of 16 KiB; lines of 7 bytes end anywhere in them."""
+    long = source("123456\n" * 6000)
+    for offset in (0, 6, 7, 16383, 16384, 16385, 32767, 32768, 32769, 41999):
+        assert long.position(offset) == (offset // 7 + 1, offset % 7 + 1)
+
+
 @pytest.mark.parametrize(
     ("text", "newline"),
     [("", "\n"), ("a", "\n"), ("a\nb\r\n", "\n"), ("a\r\nb\n", "\r\n"), ("\n", "\n")],

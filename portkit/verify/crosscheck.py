@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import ToolError, VerificationError
+from portkit.errors import VerificationError
 from portkit.proof.comparison import read
 from portkit.proof.known import judged, load_table, reasons
 from portkit.proof.place import placed
 from portkit.verify import process
-from portkit.verify.device_choice import chosen, decides, wanted_gpus
+from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
 from portkit.verify.ladder import Outcome, Step, Verdict, skipped
 
@@ -64,12 +64,9 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
     """
     if tree.scan.port.codebase.name != "candle":
         return skipped("the cross-check knows the operations of candle alone")
-    if tree.options.device == "gpu" and (reason := wanted_gpus(tree)[1]):
-        return skipped(reason)
-    try:
-        device = chosen(tree)
-    except ToolError as error:
-        return skipped(str(error))
+    device = chosen(tree)
+    if isinstance(device, Outcome):
+        return device
     return outcome(device, compare(tree, device, load_table(), cases=cases))
 
 
@@ -193,24 +190,11 @@ def _lost(compared: Compared, *, whole: bool) -> Iterator[str]:
             yield f"{on}: no operation launches {kernel}"
 
 
-def _inputs(tree: Tree) -> tuple[str, ...]:
-    """Return what decides the outcome; on a GPU there is more to it than can be known.
-
-    Raises:
-        VerificationError: it runs on a GPU.
-        ToolError: the CPU device cannot be built.
-    """
-    gpus, reason = wanted_gpus(tree)
-    if gpus:
-        raise VerificationError("what a GPU gives is not remembered")
-    return (reason, *decides(tree))
-
-
 CROSSCHECK: Final = Step(
     "crosscheck",
     "every operation gives what arithmetic of our own gives",
     50,
     take,
-    inputs=_inputs,
+    inputs=inputs,
 )
 """Runs on what ``Options.device`` names."""

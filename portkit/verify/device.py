@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError, VerificationError
-from portkit.verify.device_choice import chosen, decides, wanted_gpus
+from portkit.verify.device_choice import chosen, decides, inputs
 from portkit.verify.device_report import Seen, seen_in
 from portkit.verify.device_report import unpacked as unpacked_seen
-from portkit.verify.ladder import Outcome, Step, Tested, Verdict, skipped
+from portkit.verify.ladder import Outcome, Step, Tested, Verdict
 from portkit.verify.names import unasked
 from portkit.verify.testing import bad, built, figures, packed, tested, unpacked
 
@@ -46,12 +46,9 @@ class Done:
 
 def take(tree: Tree) -> Outcome:
     """Build the tests of the ported crates for a device, and run them on it."""
-    if tree.options.device == "gpu" and (reason := wanted_gpus(tree)[1]):
-        return skipped(reason)
-    try:
-        device = chosen(tree)
-    except ToolError as error:
-        return skipped(str(error))
+    device = chosen(tree)
+    if isinstance(device, Outcome):
+        return device
     return judged(tree, device, taken(tree, device))
 
 
@@ -187,16 +184,8 @@ def _evidence(
 
 
 def _inputs(tree: Tree) -> tuple[str, ...]:
-    """Return what decides the outcome; on a GPU there is more to it than can be known.
-
-    Raises:
-        VerificationError: the tests run on a GPU.
-        ToolError: the CPU device cannot be built.
-    """
-    gpus, reason = wanted_gpus(tree)
-    if gpus:
-        raise VerificationError("what a GPU gives is not remembered")
-    return (reason, *tree.tested, str(tree.options.test_seconds), *decides(tree))
+    """Return what decides the outcome; it raises what ``device_choice.inputs`` raises."""
+    return (*tree.tested, str(tree.options.test_seconds), *inputs(tree))
 
 
 DEVICE: Final = Step(

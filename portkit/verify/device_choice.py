@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
 from portkit.device.toolkit import build_toolkit, toolkit_key
+from portkit.errors import ToolError, VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
+from portkit.verify.ladder import skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from portkit.verify.ladder import Outcome
     from portkit.verify.settings import Settings
     from portkit.verify.tree import Tree
 
@@ -79,16 +82,17 @@ class Chosen:
     reason: str = ""
 
 
-def chosen(tree: Tree) -> Chosen:
-    """Return the device for the tests, built if need be.
-
-    Raises:
-        ToolError: the CPU device is wanted and cannot be built.
-    """
+def chosen(tree: Tree) -> Chosen | Outcome:
+    """Return the device, built if need be, or the outcome of a step that can have none."""
     gpus, reason = wanted_gpus(tree)
+    if reason and tree.options.device == "gpu":
+        return skipped(reason)
     if gpus:
         return Chosen("the AMD GPU", False, tree.settings.device, (Run(gpus),))
-    return cpu_device(tree, reason)
+    try:
+        return cpu_device(tree, reason)
+    except ToolError as error:
+        return skipped(str(error))
 
 
 def wanted_gpus(tree: Tree) -> tuple[str, str]:
@@ -162,6 +166,19 @@ def for_cpu_device(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
     values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
     own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}
     return {**settings.device, **own}
+
+
+def inputs(tree: Tree) -> tuple[str, ...]:
+    """Return what decides the outcome of a step; on a GPU there is more to it than can be known.
+
+    Raises:
+        VerificationError: it runs on a GPU.
+        ToolError: the CPU device cannot be built.
+    """
+    gpus, reason = wanted_gpus(tree)
+    if gpus:
+        raise VerificationError("what a GPU gives is not remembered")
+    return (reason, *decides(tree))
 
 
 def decides(tree: Tree) -> tuple[str, ...]:
