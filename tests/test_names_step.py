@@ -187,12 +187,14 @@ def test_the_loader_says_what_it_does_with_a_name() -> None:
     body = """impl RocmDevice {
     pub fn get_or_load_func(&self, name: &str, mdl: &Module) -> Result<Func> {
         let kernel = name.replace("f8e4m3", "f8_e4m3");
+        let other = name.replace("f8e4m3", "fp8_e4m3");
         crate::bail!("{name} is not implemented for {dtype}")
     }
 }"""
     found = loader(port("", rocm_device=body), CANDLE)
-    assert found == Loader((("f8e4m3", "f8_e4m3"),), True)
-    assert found.spell("cast_f8e4m3_f8e4m3") == "cast_f8_e4m3_f8_e4m3"
+    assert found == Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
+    assert found.spell("cast_f8e4m3_f8e4m3") == ("cast_f8_e4m3_f8_e4m3", "cast_fp8_e4m3_fp8_e4m3")
+    assert found.spell("cast_u8_f32") == ("cast_u8_f32",)
     # CUDA's own loader is another.
     assert loader(port("", cuda_device=body), CANDLE) == Loader((), False)
 
@@ -202,11 +204,12 @@ def test_the_loader_says_what_it_does_with_a_name() -> None:
 KERNELS = {
     "affine": {"affine_u8", "affine_f32", "affine_f8_e4m3"},
     "fill": {"fill_u8", "fill_f32"},
+    "unary": {"uabs_u8", "uabs_f32", "uabs_fp8_e4m3"},
     "quantized": {"mul_q4_b1", "mul_q4_b2"},
 }
 DEFINED = {module: Symbols(frozenset(found)) for module, found in KERNELS.items()}
 KNOWN = ("u8", "f32", "f8e4m3")
-SPELLED = Loader((("f8e4m3", "f8_e4m3"),), True)
+SPELLED = Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
 
 
 def asked(module: str, *wanted: str, unknown: str = "") -> Asked:
@@ -217,8 +220,9 @@ def test_a_dtype_that_is_spelled_otherwise_is_wrong_until_the_loader_spells_it()
     call = asked("AFFINE", f"affine_{DTYPE}")
     found = compare([call], DEFINED, KNOWN, Loader((), True))
     assert found.wrong == ("a.rs:7: affine_f8e4m3 is asked for, and the kernel is affine_f8_e4m3",)
-    found = compare([call], DEFINED, KNOWN, SPELLED)
-    assert (found.found, found.wrong, found.unimplemented) == (3, (), {})
+    for module, name in [("AFFINE", "affine"), ("UNARY", "uabs")]:
+        found = compare([asked(module, f"{name}_{DTYPE}")], DEFINED, KNOWN, SPELLED)
+        assert (found.found, found.wrong, found.unimplemented) == (3, (), {})
 
 
 @pytest.mark.parametrize("name", [f"fill_{DTYPE}", "fill_f8e4m3"])

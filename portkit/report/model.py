@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.finding import Applicability, Span, Status, finding_id
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """What a place asks of a person, the most pressing first; each place has exactly one."""
+    """What a place asks of a person, the most pressing first; each place has exactly one.
+
+    Every report counts by it and calls it by its value.
+    """
 
     MANUAL = "manual"
     """A person must write it."""
@@ -32,8 +35,18 @@ class State(StrEnum):
     """To do, and ``portkit apply`` writes it."""
     PORTED = "ported"
     """The counterpart stands in the tree."""
-    NOTHING = "nothing"
+    KEPT = "kept"
     """There is nothing to write; the message says why."""
+
+
+MEANINGS: Final[Mapping[State, str]] = {
+    State.MANUAL: "a person must write this",
+    State.REVIEW: "a person should look at this",
+    State.MECHANICAL: "portkit apply writes this",
+    State.PORTED: "the counterpart stands in the tree",
+    State.KEPT: "nothing to write, each with its reason",
+}
+"""What a state means, as every report says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +84,7 @@ class Site:
         if self.applicability in (Applicability.MANUAL, Applicability.REVIEW):
             return State(self.applicability.value)
         if self.status is Status.NONE:
-            return State.NOTHING
+            return State.KEPT
         return State.MECHANICAL if self.status is Status.TODO else State.PORTED
 
 

@@ -65,18 +65,19 @@ class Loader:
     """How the loading functions treat the names that they are given.
 
     Attributes:
-        spelled: replacements that they make in a name, in order.
+        spelled: what they replace in a name, with the replacements that they try, in order.
         explains: whether they say that a dtype is not implemented where there is no such kernel.
     """
 
-    spelled: tuple[tuple[str, str], ...]
+    spelled: tuple[tuple[str, tuple[str, ...]], ...]
     explains: bool
 
-    def spell(self, name: str) -> str:
-        """Return the name that is really looked up."""
-        for old, new in self.spelled:
-            name = name.replace(old, new)
-        return name
+    def spell(self, name: str) -> tuple[str, ...]:
+        """Return the names that are really looked up, one after the other until there is one."""
+        names = (name,)
+        for old, spellings in self.spelled:
+            names = tuple(each.replace(old, new) for new in spellings for each in names)
+        return tuple(dict.fromkeys(names))
 
 
 class _UnknownError(Exception):
@@ -118,8 +119,13 @@ def loader(port: Port, settings: Names) -> Loader:
                 if node.type == "function_item" and field_text(node, "name") in settings.loaders
             ]
     text = "\n".join(bodies)
-    spelled = re.findall(r'\.replace\(\s*"(\w+)",\s*"(\w*)"\s*\)', text)
-    return Loader(tuple(dict.fromkeys(spelled)), settings.explained in text)
+    spelled: dict[str, dict[str, None]] = {}
+    for old, new in re.findall(r'\.replace\(\s*"(\w+)",\s*"(\w*)"\s*\)', text):
+        spelled.setdefault(old, {})[new] = None
+    return Loader(
+        tuple((old, tuple(spellings)) for old, spellings in spelled.items()),
+        settings.explained in text,
+    )
 
 
 class _Reader:

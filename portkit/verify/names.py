@@ -14,7 +14,7 @@ from portkit.verify.ladder import Step, failed, passed, skipped
 from portkit.workspace import SKIPPED_DIRECTORIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from portkit.hipify.symbols import Symbols
@@ -105,7 +105,7 @@ def compare(
     found: set[tuple[str, str]] = set()
     wrong: list[str] = []
     unimplemented: dict[str, dict[str, set[str]]] = {}
-    spelled = [load.spell(dtype) for dtype in known_dtypes]
+    spelled = [spelling for dtype in known_dtypes for spelling in load.spell(dtype)]
     for call in asked:
         if call.unknown:
             wrong.append(f"{call.place}: it cannot be told which kernel {call.unknown} names")
@@ -118,7 +118,7 @@ def compare(
         spellings = {_squeezed(kernel): kernel for kernel in kernels}
         implemented = {_operation(kernel, spelled) for kernel in kernels} - {""}
         for pattern in call.names:
-            names = [load.spell(name) for name in _filled(pattern, known_dtypes)]
+            names = [_looked_up(load, n, kernels) for n in _filled(pattern, known_dtypes)]
             there = [name for name in names if _matches(name, kernels)]
             found.update((stem, name) for name in there)
             for name in sorted(set(names).difference(there)):
@@ -155,12 +155,14 @@ def unasked(tree: Tree) -> frozenset[str]:
     defined = _defined(tree.root)
     names: dict[str, set[str]] = {}
     for call in asked_names(port, settings):
-        found = (load.spell(name) for pattern in call.names for name in _filled(pattern, known))
-        names.setdefault(call.module.lower(), set()).update(found)
+        stem = call.module.lower()
+        if stem in defined:
+            kernels = defined[stem].kernels
+            filled = (name for pattern in call.names for name in _filled(pattern, known))
+            names.setdefault(stem, set()).update(_looked_up(load, n, kernels) for n in filled)
     return frozenset(
         kernel
         for stem, wanted in names.items()
-        if stem in defined
         for kernel in defined[stem].kernels
         if not any(_matches(name, (kernel,)) for name in wanted)
     )
@@ -220,6 +222,12 @@ def _filled(pattern: str, known_dtypes: Sequence[str]) -> list[str]:
         "".join(itertools.chain(*zip(parts, (*choice, ""), strict=True)))
         for choice in itertools.product(*holes)
     ]
+
+
+def _looked_up(load: Loader, name: str, kernels: Collection[str]) -> str:
+    """Return the spelling of a name that there is a kernel of; the first where there is none."""
+    spellings = load.spell(name)
+    return next((each for each in spellings if _matches(each, kernels)), spellings[0])
 
 
 def _matches(name: str, kernels: Iterable[str]) -> bool:

@@ -38,28 +38,6 @@ HIPX_BOTH unsigned dp4a(unsigned a, unsigned b, unsigned c) {
   return c;
 }
 
-// Byte by byte: signed difference, saturated.
-HIPX_BOTH unsigned vsubss4(unsigned a, unsigned b) {
-  unsigned result = 0;
-  for (int i = 0; i < 4; ++i) {
-    int difference = signed_byte(a, i) - signed_byte(b, i);
-    difference = difference > 127 ? 127 : difference < -128 ? -128 : difference;
-    result |= (unsigned)(difference & 0xff) << (8 * i);
-  }
-  return result;
-}
-
-// Byte by byte: signed sum, saturated.
-HIPX_BOTH unsigned vaddss4(unsigned a, unsigned b) {
-  unsigned result = 0;
-  for (int i = 0; i < 4; ++i) {
-    int sum = signed_byte(a, i) + signed_byte(b, i);
-    sum = sum > 127 ? 127 : sum < -128 ? -128 : sum;
-    result |= (unsigned)(sum & 0xff) << (8 * i);
-  }
-  return result;
-}
-
 // Byte by byte: difference, wrapping.
 HIPX_BOTH unsigned vsub4(unsigned a, unsigned b) {
   // Set each top bit so that no byte borrows from its neighbour, then put the right bit there.
@@ -69,6 +47,28 @@ HIPX_BOTH unsigned vsub4(unsigned a, unsigned b) {
 // Byte by byte: sum, wrapping.
 HIPX_BOTH unsigned vadd4(unsigned a, unsigned b) {
   return ((a & 0x7f7f7f7fu) + (b & 0x7f7f7f7fu)) ^ ((a ^ b) & 0x80808080u);
+}
+
+// The bytes of `wrapped`, but where `over` has a byte's top bit set the signed limit next to a's.
+HIPX_BOTH unsigned saturated_bytes(unsigned wrapped, unsigned over, unsigned a) {
+  over &= 0x80808080u;
+  unsigned limit = 0x7f7f7f7fu + ((a >> 7) & 0x01010101u);  // 127, or -128 where a is negative
+  unsigned mask = (over << 1) - (over >> 7);                // 0xff for each such byte
+  return (wrapped & ~mask) | (limit & mask);
+}
+
+// Byte by byte: signed difference, saturated. It leaves the range where the signs of a and b differ
+// and that of the wrapped result is not a's.
+HIPX_BOTH unsigned vsubss4(unsigned a, unsigned b) {
+  unsigned wrapped = vsub4(a, b);
+  return saturated_bytes(wrapped, (a ^ b) & (a ^ wrapped), a);
+}
+
+// Byte by byte: signed sum, saturated. It leaves the range where the signs of a and b are equal and
+// that of the wrapped result is not.
+HIPX_BOTH unsigned vaddss4(unsigned a, unsigned b) {
+  unsigned wrapped = vadd4(a, b);
+  return saturated_bytes(wrapped, ~(a ^ b) & (a ^ wrapped), a);
 }
 
 // Byte by byte: 0xff where the bytes differ.

@@ -13,9 +13,15 @@ pub fn get_or_load_func(&self, fn_name: &str, mdl: &kernels::Module) -> Result<R
             rocm_module
         }
     };
-    // The names of kernels spell this dtype with an underscore.
+    // The names of kernels spell this dtype with an underscore, in some modules with a p as well.
     let kernel = fn_name.replace("f8e4m3", "f8_e4m3");
     let func = match rocm_module.load_function(&kernel) {
+        Err(HipError(hipError_t::hipErrorNotFound)) => {
+            rocm_module.load_function(&fn_name.replace("f8e4m3", "fp8_e4m3"))
+        }
+        func => func,
+    };
+    let func = match func {
         Err(HipError(hipError_t::hipErrorNotFound)) => {
             let (op, dtype) = fn_name.rsplit_once('_').unwrap_or((fn_name, "this dtype"));
             crate::bail!("{op} is not implemented for {dtype} on ROCm: there is no kernel {kernel}")
