@@ -137,8 +137,7 @@ def kernel_pages() -> tuple[Page, ...]:
 
 
 def _patch_pages(profile: KernelProfile) -> Iterator[Page]:
-    title = f"What {profile.name}'s own kernel sources need beyond the rules."
-    for code in dict.fromkeys(patch.code for patch in profile.patches):
+    for code, purpose in profile.purposes.items():
         # Patches of one purpose, each for a place of its own, may say the same.
         reasons = dict.fromkeys(
             f"- {', '.join(patch.files)}: {patch.reason}"
@@ -146,7 +145,7 @@ def _patch_pages(profile: KernelProfile) -> Iterator[Page]:
             for patch in profile.patches
             if patch.code == code
         )
-        yield Page(code, f"{profile.name}_kernels", title, "\n".join(reasons))
+        yield Page(code, f"{profile.name}_kernels", purpose, "\n".join(reasons))
 
 
 @cache

@@ -82,6 +82,10 @@ def _profile_page(name: str) -> str:
         f"Made from `portkit/profiles/kernels/{name}.toml`. A patch that finds nothing, or "
         "another number of places, is reported.",
         "",
+        "| code | what for |",
+        "| --- | --- |",
+        *(f"| {code} | {purpose} |" for code, purpose in profile.purposes.items()),
+        "",
         "| code | file | places | from | why |",
         "| --- | --- | --- | --- | --- |",
     ]

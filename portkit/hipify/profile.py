@@ -27,6 +27,7 @@ class KernelProfile:
         defined: macros that the build for AMD defines.
         patches: changes, in order of their code.
         headers: headers that the profile adds: path in the translated tree to text.
+        purposes: what the patches of each code are for.
         expected: how often each rule and patch finds something, by version of the codebase.
     """
 
@@ -34,6 +35,7 @@ class KernelProfile:
     undefined: frozenset[str] = frozenset()
     patches: tuple[Patch, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    purposes: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     defined: frozenset[str] = frozenset()
 
@@ -72,6 +74,7 @@ def load_profile(name: str) -> KernelProfile:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
         patches = [patch for row in document.get("patch", []) for patch in _patches(row)]
+        purposes = {code: document["purpose"][code] for code in sorted({p.code for p in patches})}
         headers = tuple(
             (target, (FOLDER / file).read_text(encoding="utf-8"))
             for target, file in sorted(document.get("headers", {}).items())
@@ -83,6 +86,7 @@ def load_profile(name: str) -> KernelProfile:
         undefined=frozenset(document.get("undefined", ())),
         patches=tuple(sorted(patches, key=lambda patch: patch.code)),
         headers=headers,
+        purposes=purposes,
         expected=document.get("expected", {}),
         defined=frozenset(document.get("defined", ())),
     )
