@@ -1,5 +1,7 @@
-# make demo      port candle 0.11.1 from an empty machine with Rust, Python and a C++ compiler, report
-#                on it, and run the tests of candle-core on a HIP device that runs on the CPU
+# make demo      report on candle 0.11.1 in half a minute, from an empty machine with Rust, Python and a
+#                C++ compiler; then port it, and run the tests of candle-core on a HIP device that runs
+#                on the CPU, which takes up to half an hour
+# make help      this list
 # make test      what CI runs: lint, types, fast tests, tests on the real candle and its kernels; the
 #                latter need hipcc, which is installed (1 GB), or left out with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
@@ -27,18 +29,26 @@ VERSION := 0.11.1
 REPORTED := 0.9.2 0.10.2 0.11.1
 TREE := build/candle-$(VERSION)
 
-.PHONY: demo test test-fast test-all lint reports kernels device docs lock clean
+PAGE := $(TREE).html
+PROOF := $(TREE).verify.json
+
+.PHONY: help demo test test-fast test-all lint reports kernels device docs lock clean
+
+help:
+	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
 
 demo: $(INSTALLED)
 	@rm -rf $(TREE)
 	@$(STEP) fetch $(PORTKIT) fetch candle@$(VERSION) $(TREE)
 	@$(STEP) scan $(PORTKIT) scan $(TREE)
-	@$(STEP) report $(MAKE) --no-print-directory report TREE=$(TREE) VERSION=$(VERSION)
+	@$(STEP) report $(PORTKIT) scan $(TREE) --format html --output $(PAGE)
+	@printf '\nOpen %s in a browser: it says what a port of candle is made of.\n' $(CURDIR)/$(PAGE)
 	@$(STEP) apply $(PORTKIT) apply $(TREE)
+	@printf '\nThe ported tree is %s. Its proof compiles candle: up to half an hour.\n' $(TREE)
 	@$(STEP) verify $(PORTKIT) verify $(TREE) --device cpu --package candle-core \
-		--only format,coverage,parity,names,check,device
-	@printf '\nThe ported tree is %s, the report reports/candle-%s.html (or .md).\n' \
-		$(TREE) $(VERSION)
+		--only format,coverage,parity,names,check,device --json $(PROOF); status=$$?; \
+	$(STEP) report $(PORTKIT) scan $(TREE) --format html --verified $(PROOF) --output $(PAGE) \
+		&& printf '\n%s now shows the port and its proof.\n' $(CURDIR)/$(PAGE); exit $$status
 
 test: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto

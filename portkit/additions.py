@@ -75,7 +75,7 @@ def additions(port: Port) -> Iterator[Addition]:
     )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in port.workspace.sources:
         crate = _Crate(port, kernels.source, kernels.name)
-        message = f"the HIP kernels, from {kernels.source}"
+        message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
         made = crate.files, crate.findings, crate.translations
         yield Addition(kernels.name, message, *made)
     for place in port.codebase.hip_sources:

@@ -85,9 +85,7 @@ def overridden(port: Port, source: Source, symbol: str) -> Override | None:
 
 def repairs_of(port: Port, source: Source, symbol: str) -> tuple[Repair, ...]:
     """Return the repairs that apply to the copy of an item."""
-    return tuple(
-        r for r in port.codebase.repairs if r.symbol == symbol and fnmatchcase(source.path, r.path)
-    )
+    return tuple(r for r in port.codebase.repairs if r.applies(source.path, symbol))
 
 
 def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
@@ -126,7 +124,7 @@ def _pieces(port: Port, source: Source, node: Node, symbol: str) -> Iterator[_Pi
             or port.names_peer(text)
             or port.names_vendor(text)
             or any(p in text for p in port.vendor.parameters)
-            or any(r.symbol.startswith(inner) for r in port.codebase.repairs)
+            or any(r.lies_below(inner) for r in port.codebase.repairs)
             or any(o.symbol.startswith(inner) for o in port.codebase.overrides)
         ):
             continue

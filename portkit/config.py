@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NAME: Final = "portkit.toml"
 GATINGS: Final = ("dummy", "cfg")
+ARCH: Final = r"gfx([0-9]{1,2}[0-9a-f]{2}|[0-9]{1,2}(-[0-9])?-generic)"
+"""What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
 VERDICTS: Final = ("widen", "keep", "peer")
 
 T = TypeVar("T")
@@ -117,7 +119,7 @@ class _Reader:
         return Settings(
             profile=self._text(data, (), "profile"),
             gating=gating,
-            archs=self._texts(data, (), "archs", r"gfx[0-9a-z-]+", "an architecture as gfx1100"),
+            archs=self._texts(data, (), "archs", ARCH, "an architecture as gfx1100"),
             skips=tuple(self._each(data, "skip", self._skip)),
             decisions=tuple(self._each(data, "decision", self._decision)),
         )

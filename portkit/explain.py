@@ -83,7 +83,9 @@ _FILES: Final = {
         """A bug of the CUDA side that its copy does not carry on.
 
         The codebase's profile holds the change and the evidence. The CUDA side is left as it is,
-        and the finding is a `review`: upstream should hear of it.""",
+        and the finding is a `review`: upstream should hear of it. Where the CUDA side is neither
+        what the change was written for nor what is known to be mended, the copy is unchanged, and
+        the finding says that a person must look.""",
     ),
     "PK901": (
         "syntax_error",

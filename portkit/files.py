@@ -18,7 +18,7 @@ from portkit.templates import render
 from portkit.workspace import CUDA_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from portkit.additions import Addition
     from portkit.port import Port
@@ -234,6 +234,39 @@ def _other_content(port: Port, code: str, path: str, make: Callable[[], str]) ->
         if replaced
         else "it is not what would be written now; it is left alone (--regenerate replaces it)",
         files=lambda: (NewFile(path, text, before),) if replaced else (),
+    )
+
+
+def outdated(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return the files that were written as a whole and are not what would be written now, sorted.
+
+    Upstream's code or portkit has changed since, or a person has changed the file: nothing in a
+    tree says which. So they are left alone unless a person asks for ``--regenerate``.
+    """
+    found = {
+        f.path
+        for f in findings
+        if f.code in (ANALOG, ADDED)
+        and f.status is Status.PORTED
+        and f.applicability is Applicability.REVIEW
+    }
+    return tuple(sorted(found))
+
+
+def regenerating(outdated: Sequence[str], where: str) -> str:
+    """Return what to do about files that are not what would be written now, as half a sentence.
+
+    Args:
+        outdated: the files, at least one.
+        where: the tree as the user named it.
+    """
+    first, *more = outdated
+    others = f" and {len(more)} other file{'s' * (len(more) > 1)}" if more else ""
+    tree = "" if where == "." else f" {where}"
+    return (
+        f"{first}{others} {'are' if more else 'is'} not what portkit would write now, as after a"
+        f" merge of upstream: `portkit apply{tree} --regenerate` writes {'them' if more else 'it'}"
+        " anew, and `git diff` shows then whether a person's change is lost with it"
     )
 
 

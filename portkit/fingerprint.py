@@ -12,7 +12,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability, Finding, Status
+from portkit.finding import Applicability, Finding, Span, Status
 from portkit.items import items
 from portkit.names import normal
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.port import Port
+    from portkit.profile import Repair
     from portkit.source import Source
 
 OVERRIDE, REPAIR = "PK104", "PK107"
@@ -58,19 +59,50 @@ def overrides(port: Port, source: Source) -> Iterator[Finding]:
 
 
 def repairs(port: Port, source: Source) -> Iterator[Finding]:
-    """Yield a finding for each bug of a file of the CUDA side that its copy does not carry on."""
-    wanted = {r.symbol: r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)}
+    """Yield a finding for each bug of a file of the CUDA side that its copy does not carry on.
+
+    Where nothing of a bug is found and no text that is known to have none, that is a finding too:
+    upstream may have mended it, or may say the same in other words.
+    """
+    wanted = [r for r in port.codebase.repairs if fnmatchcase(source.path, r.path)]
+    # A file of which nothing is wanted is not parsed.
+    every = tuple(items(source)) if wanted else ()
+    for repair in wanted:
+        concerned = [i for i in every if repair.applies(source.path, i.symbol)]
+        texts = [source.slice(item.span) for item in concerned]
+        found = [
+            _repair(port, source, repair, item.symbol, item.span, _RIGHT)
+            for item, text in zip(concerned, texts, strict=True)
+            if re.search(repair.find, port.rename(text))
+        ]
+        yield from found
+        hashes = [fingerprint(text) for text in texts]
+        if found or set(repair.mended.values()) & set(hashes):
+            continue
+        if concerned or repair.path == source.path:
+            span = concerned[0].span if concerned else Span(0, 0)
+            now = f" (now {hashes[0]})" if hashes else ""
+            yield _repair(port, source, repair, repair.symbol, span, _NOT_FOUND.format(now=now))
+
+
+_RIGHT = "the copy is right, the original is untouched"
+_NOT_FOUND = (
+    "nothing of that is found here{now}: see whether upstream has mended it or says it in other "
+    "words"
+)
+
+
+def _repair(
+    port: Port, source: Source, repair: Repair, symbol: str, span: Span, what: str
+) -> Finding:
     standing = port.analogs.get(source.path) in port.workspace.sources
-    for item in items(source) if wanted else ():
-        repair = wanted.get(item.symbol)
-        if repair and re.search(repair.find, port.rename(source.slice(item.span))):
-            yield Finding(
-                code=REPAIR,
-                path=source.path,
-                span=item.span,
-                construct="bug upstream",
-                symbol=item.symbol,
-                applicability=Applicability.REVIEW,
-                status=Status.PORTED if standing else Status.NONE,
-                message=f"{repair.reason}; the copy is right, the original is untouched",
-            )
+    return Finding(
+        code=REPAIR,
+        path=source.path,
+        span=span,
+        construct="bug upstream",
+        symbol=symbol,
+        applicability=Applicability.REVIEW,
+        status=Status.PORTED if standing else Status.NONE,
+        message=f"{repair.reason}; {what}",
+    )

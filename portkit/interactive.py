@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import ToolError
 from portkit.finding import Applicability, Edit, Finding, Status
 from portkit.report.snippets import hunks
+from portkit.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,12 +29,14 @@ ANSWERS: Final = {
     "y": "write this place",
     "n": "leave this place as it is",
     "a": "write this place and all that are left of its rule",
+    "m": "write this place and all that are left and mechanical; ask about the others",
     "e": "change in an editor what is written here",
     "q": "leave this place and all that are left as they are",
     "?": "say what the answers mean",
 }
 SHOWN: Final = 40
 """How many lines of one file of a place are shown."""
+_PARSED: Final = (".rs", ".toml", ".py", ".pyi")
 FILES: Final = 2
 """How many of the new files of a place are shown; the others are named."""
 
@@ -60,6 +63,7 @@ class Session:
         self.edit = edit
         self.terminal = terminal
         self.every: set[str] = set()
+        self.mechanical = False
         self.over = False
 
     def choose(self, scan: Scan) -> Scan:
@@ -70,7 +74,8 @@ class Session:
         for number, finding in enumerate(todo, 1):
             if self.over:
                 break
-            if finding.code in self.every:
+            mechanical = self.mechanical and finding.applicability is Applicability.SAFE
+            if mechanical or finding.code in self.every:
                 kept.append(finding)
                 continue
             self._show(scan, finding, f"({number}/{len(todo)})")
@@ -92,6 +97,9 @@ class Session:
             if answer == "a":
                 self.every.add(finding.code)
                 self.show(f"{finding.code}: {alike} {'place' if alike == 1 else 'places'}")
+                return finding
+            if answer == "m":
+                self.mechanical = True
                 return finding
             if answer == "e":
                 changed = self._changed(scan, finding)
@@ -134,6 +142,14 @@ class Session:
 
     def _changed(self, scan: Scan, finding: Finding) -> Finding | None:
         """Return the finding as a person has changed it, or none where they have not."""
+        try:
+            return self._edited(scan, finding)
+        except ToolError as error:  # what was answered before must not be lost
+            self.show(self.terminal.loud(str(error)))
+            return None
+
+    def _edited(self, scan: Scan, finding: Finding) -> Finding | None:
+        source = scan.port.workspace.sources.get(finding.path)
         name = PurePosixPath(finding.path).name
         files = finding.files()
         if finding.edits and not files:
@@ -141,16 +157,25 @@ class Session:
             text = self.edit(whole.text, name) if whole is not None else None
             if whole is None:
                 self.show("Another place is written inside this one: edit it after it is written.")
-            elif text is not None:
-                return replace(finding, edits=(replace(whole, text=text),))
+            elif text is not None and source is not None:
+                parts = (source.data[: whole.start], text.encode(), source.data[whole.end :])
+                if source.tree.root_node.has_error or self._parses(finding.path, b"".join(parts)):
+                    return replace(finding, edits=(replace(whole, text=text),))
         elif len(files) == 1 and not finding.edits:
             (file,) = files
             text = self.edit(file.text, PurePosixPath(file.path).name)
-            if text is not None:
+            if text is not None and self._parses(file.path, text.encode()):
                 return replace(finding, files=lambda: (replace(file, text=text),))
         else:
             self.show("This place is written in several files: edit them after they are written.")
         return None
+
+    def _parses(self, path: str, data: bytes) -> bool:
+        """Whether what a person wrote can be read; where it cannot, it is said."""
+        readable = not (path.endswith(_PARSED) and Source(path, data).tree.root_node.has_error)
+        if not readable:
+            self.show(self.terminal.loud(f"{path} would not parse so: nothing is changed."))
+        return readable
 
 
 def _whole(scan: Scan, finding: Finding) -> Edit | None:

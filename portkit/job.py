@@ -135,6 +135,12 @@ def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
 
 
 def _codebase(workspace: Workspace, named: str) -> CodebaseProfile:
+    if named and named not in codebase_names() and not (workspace.root / named).is_file():
+        raise ProfileError(
+            f"{NAME} names the codebase profile {named!r}, but portkit knows"
+            f" {', '.join(codebase_names())} alone, and no such file is in {workspace.root}: name"
+            " one of them"
+        )
     if named:
         return load_codebase(named, workspace.root)
     names = {crate.name for crate in workspace.crates}

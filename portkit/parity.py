@@ -7,6 +7,7 @@ same container. A missing ``rocm_fwd`` compiles into "no rocm implementation"; h
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -54,12 +55,14 @@ class Unpaired:
         line: from 1.
         symbol: what CUDA has.
         wanted: the name that ROCm's would have.
+        end: the last line that a counterpart would stand beside, or change.
     """
 
     path: str
     line: int
     symbol: str
     wanted: str
+    end: int
 
 
 def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
@@ -80,19 +83,21 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
             found += _in_container(port, source, source.tree.root_node, "")
     for path, target in port.analogs.items():
         if target not in port.workspace.sources:
-            found.append(Unpaired(path, 1, path, target))
+            found.append(Unpaired(path, 1, path, target, 1))
     for crate in port.workspace.crates:
         manifest = f"{crate.directory}/Cargo.toml".removeprefix("./")
         if manifest in kept or port.vendor.source not in crate.features:
             continue
         if port.vendor.name not in crate.features:
-            found.append(Unpaired(manifest, 1, port.vendor.source, port.vendor.name))
+            line = _line_of_feature(port.workspace.sources[manifest], port.vendor.source)
+            found.append(Unpaired(manifest, line, port.vendor.source, port.vendor.name, line))
     found += _without_arms(port)
     found += (
-        Unpaired(f.path, 1, f.symbol, "guard")
+        Unpaired(f.path, line, f.symbol, "guard", line)
         for source in port.workspace.sources.values()
         for f in guarded(port, source)
         if f.status is Status.TODO
+        for line, _ in (source.position(f.span.start),)
     )
     return tuple(sorted(found))
 
@@ -108,8 +113,16 @@ def _without_arms(port: Port) -> Iterator[Unpaired]:
                 continue
             for item in items(source):
                 if item.symbol == arms.symbol and wanted not in normal(node_text(item.node)):
-                    line, _ = source.position(item.node.start_byte)
-                    yield Unpaired(path, line, arms.symbol, "arms from the profile")
+                    line, end = (
+                        node.row + 1 for node in (item.node.start_point, item.node.end_point)
+                    )
+                    yield Unpaired(path, line, arms.symbol, "arms from the profile", end)
+
+
+def _line_of_feature(source: Source, feature: str) -> int:
+    """Return the line that declares a feature in a manifest, 1 where it is not spelled plainly."""
+    lines = source.data.decode().split("\n")
+    return next((n for n, text in enumerate(lines, 1) if re.match(rf"{feature}\s*=", text)), 1)
 
 
 def _in_container(port: Port, source: Source, container: Node, outer: str) -> Iterator[Unpaired]:
@@ -138,7 +151,8 @@ def _in_container(port: Port, source: Source, container: Node, outer: str) -> It
     for node, name, renamed in wanted:
         if names[node.type, renamed] == 0 and not _stands_in(port, node):
             line, _ = source.position(node.start_byte)
-            yield Unpaired(source.path, line, "::".join(s for s in (outer, name) if s), renamed)
+            symbol = "::".join(s for s in (outer, name) if s)
+            yield Unpaired(source.path, line, symbol, renamed, line)
 
 
 def _left_out(port: Port, attributes: tuple[Node, ...]) -> bool:

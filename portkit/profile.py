@@ -143,11 +143,12 @@ class Repair:
 
     Attributes:
         path: a pattern over the CUDA side's file.
-        symbol: the item.
-        find: a regular expression over the item's copy; where it does not match, upstream has no
-            such bug.
+        symbol: a pattern over its items.
+        find: a regular expression over the item's copy.
         replace: what stands there in the copy.
         reason: the bug and its evidence, for the reader of the report.
+        mended: for each upstream version that has no such bug, the hash of the item; any other
+            version in which nothing is found is to be looked at.
     """
 
     path: str
@@ -155,6 +156,16 @@ class Repair:
     find: str
     replace: str
     reason: str
+    mended: Mapping[str, str] = field(default_factory=dict)
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about an item of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
+
+    def lies_below(self, symbol: str) -> bool:
+        """Whether this may be about an item inside of one with this symbol."""
+        fixed = self.symbol.split("*")[0]
+        return fixed.startswith(symbol) or (fixed != self.symbol and symbol.startswith(fixed))
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 UNUSED: Final = "PK903"
 """The code of an exception that excepts nothing."""
+_VERB: Final = "keep"
 _KEPT_BY: Final = "kept by "
-_MARK: Final = b"portkit: keep"
+_MARK: Final = b"portkit:"
 _COMMENT: Final = re.compile(
-    r"(?P<code>.*?)(?://+|#)\s*portkit: keep\b[ \t]*"
+    r"(?P<code>.*?)(?://+|#)\s*portkit:[ \t]*(?P<verb>\w*)[ \t]*"
     r"(?P<codes>P[KH]\d{3}(?:\s*,\s*P[KH]\d{3})*)?[ \t]*(?P<reason>.*?)\s*(?:\*/)?\s*"
 )
 _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
@@ -45,6 +46,7 @@ class Kept:
         first: the first line at which a kept place may begin.
         last: the last one.
         reason: why; empty where the comment gives none.
+        verb: what is to be done; there is only ``keep``.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Kept:
     first: int
     last: int
     reason: str
+    verb: str
 
 
 def is_excepted(finding: Finding) -> bool:
@@ -82,7 +85,11 @@ def _excepted(
     used: set[Kept | Skip],
 ) -> Finding:
     reasons: list[tuple[str, str]] = []
-    here = [c for c in comments if c.path == finding.path and finding.code in c.codes]
+    here = [
+        c
+        for c in comments
+        if c.path == finding.path and finding.code in c.codes and c.verb == _VERB
+    ]
     if here:
         line, _ = scan.port.workspace.sources[finding.path].position(finding.span.start)
         for comment in here:
@@ -126,12 +133,16 @@ def _comments(source: Source) -> Iterator[Kept]:
             while last < len(lines) and _BETWEEN.match(lines[last - 1]):
                 last += 1
         span = Span(start, start + len(line.encode()))
-        yield Kept(source.path, span, codes, first, last, found["reason"])
+        yield Kept(source.path, span, codes, first, last, found["reason"], found["verb"])
 
 
 def _unused(comment: Kept) -> Finding:
     codes = " or ".join(comment.codes)
-    if not codes:
+    if comment.verb != _VERB:
+        why = f"there is no {comment.verb!r}: write `portkit: {_VERB} PK501 reason`"
+    elif unknown := _unknown(comment.codes):
+        why = f"there is no code {unknown}: `portkit rules` lists them"
+    elif not codes:
         why = "it names no code: write `portkit: keep PK501 reason`"
     elif not comment.reason:
         why = f"it gives no reason: write why after {codes}"
@@ -140,8 +151,20 @@ def _unused(comment: Kept) -> Finding:
     return _finding(comment.path, comment.span, "comment", f"it keeps nothing, since {why}")
 
 
+def _unknown(codes: Sequence[str]) -> str:
+    """Return the first code, or beginning of one, that no rule has; empty where all are known."""
+    from portkit.explain import every_page
+
+    known = [page.code for page in every_page()]
+    return next((c for c in codes if not any(k.startswith(c) for k in known)), "")
+
+
 def _unused_skip(skip: Skip) -> Finding:
-    said = f"the skip in line {skip.line} fits no place: take it away"
+    unknown = _unknown(skip.codes)
+    why = f"since no code begins with {unknown}: `portkit rules` lists them"
+    said = f"the skip in line {skip.line} fits no place" + (
+        f", {why}" if unknown else ": take it away"
+    )
     return _finding(NAME, Span(0, 0), "skip", said)
 
 

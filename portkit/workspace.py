@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,13 @@ CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
+
+# https://git-scm.com/docs/git-merge#_how_conflicts_are_presented
+_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_AFTER_A_MERGE = (
+    "{where} holds conflicts of a merge{others}: end the merge first; where it brings a new"
+    " upstream version to a port, take upstream's side and run `portkit apply --regenerate` then"
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,8 @@ def load(directory: Path) -> Workspace:
         directory: the directory that holds the root ``Cargo.toml``.
 
     Raises:
-        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace.
+        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
+            file holds the conflicts of a merge.
     """
     manifest_path = directory / "Cargo.toml"
     try:
@@ -129,13 +138,17 @@ def load(directory: Path) -> Workspace:
             "name the directory of the workspace's root manifest"
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise NotAWorkspaceError(
-            f"{manifest_path} cannot be read as a manifest ({error}); mend it first"
-        ) from None
+        raise NotAWorkspaceError(_fault(manifest_path, error)) from None
     if "workspace" not in manifest and "package" not in manifest:
         raise NotAWorkspaceError(
             f"{manifest_path} has neither [workspace] nor [package]; "
             "name the directory of the workspace's root manifest"
+        )
+    above = None if "workspace" in manifest else _workspace_above(directory)
+    if above is not None:
+        raise NotAWorkspaceError(
+            f"{directory} is one crate of the workspace in {above}, which is ported as a whole;"
+            " name that directory"
         )
     sources: dict[str, Source] = {}
     unread: list[Unread] = []
@@ -153,7 +166,71 @@ def load(directory: Path) -> Workspace:
             unread.append(Unread(path, f"it is not UTF-8 (byte {error.start})"))
             continue
         sources[path] = Source(path, data)
+    _check_merged(directory, sources)
     return Workspace(directory, manifest, sources, tuple(unread))
+
+
+def _fault(manifest: Path, error: Exception) -> str:
+    """Return what is wrong with a root manifest that cannot be read, and what to do about it."""
+    try:
+        data = manifest.read_bytes()
+    except OSError:
+        data = b""
+    line = _conflict(data)
+    if line:
+        return _AFTER_A_MERGE.format(where=f"{manifest}:{line}", others="")
+    return f"{manifest} cannot be read as a manifest ({error}); mend it first"
+
+
+def _conflict(data: bytes) -> int:
+    """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
+    if b"<<<<<<< " not in data:  # the pattern below takes far longer
+        return 0
+    found = _CONFLICT.search(data)
+    return data.count(b"\n", 0, found.start()) + 1 if found else 0
+
+
+def _check_merged(root: Path, sources: Mapping[str, Source]) -> None:
+    """Refuse a tree in the middle of a merge: nothing true can be said of a file with both sides.
+
+    Raises:
+        NotAWorkspaceError: a file of code holds conflicts.
+    """
+    found = [
+        (path, line)
+        for path, source in sources.items()
+        if not path.endswith(".md")
+        for line in [_conflict(source.data)]
+        # A text in Rust may hold what looks like a conflict.
+        if line and not (path.endswith(".rs") and not source.tree.root_node.has_error)
+    ]
+    if found:
+        (path, line), *more = found
+        others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""
+        where = f"{root / path}:{line}"
+        raise NotAWorkspaceError(_AFTER_A_MERGE.format(where=where, others=others))
+
+
+def _workspace_above(directory: Path) -> Path | None:
+    """Return the root of the workspace that a package is a member of, as cargo looks for it.
+
+    The nearest manifest above that has a ``[workspace]``, unless its ``members`` do not name the
+    package (https://doc.rust-lang.org/cargo/reference/workspaces.html).
+    """
+    place = directory.resolve()
+    for above in place.parents:
+        try:
+            manifest = tomllib.loads((above / "Cargo.toml").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            continue
+        members = manifest.get("workspace", {}).get("members")
+        if "workspace" in manifest:
+            path = place.relative_to(above).as_posix()
+            named = isinstance(members, list) and any(
+                isinstance(member, str) and PurePosixPath(path).match(member) for member in members
+            )
+            return above if named else None
+    return None
 
 
 def _files(root: Path) -> list[str]:

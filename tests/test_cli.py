@@ -97,7 +97,9 @@ def test_scan_looks_at_the_current_folder(candle: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(candle)
     assert document()["root"] == "."
     done = invoke("scan", "--skip", "PK103")
-    assert f"`portkit apply` writes what {len(EDITED)} places lack" in done.out.replace("\n", " ")
+    assert f"`portkit apply` with the same codes writes {len(EDITED)} places (" in done.out.replace(
+        "\n", " "
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,36 @@ def test_apply_names_what_a_person_should_read_where_it_stands_now(candle: Path)
     done = apply(candle, "--allow-dirty")
     after = line_of(candle / MATMUL, "device.is_cuda()")
     assert after > before
-    assert f"{MATMUL}:{after}\n" in done.out
+    assert f"{MATMUL}:{after}  " in done.out
+
+
+def test_what_is_chosen_is_not_taken_for_all(candle: Path) -> None:
+    for command, said in (
+        ("scan", "No place here has one of the chosen codes."),
+        ("apply", "Nothing to write for the chosen codes in candle 0.11.1."),
+    ):
+        done = invoke(command, candle, "--select", "PK9")
+        assert done.out.endswith(f"{said}\n"), command
+        assert "verify" not in done.out
+
+
+def test_apply_says_how_to_see_the_port_and_how_to_be_rid_of_it(candle: Path) -> None:
+    before = git(candle, "rev-parse", "HEAD^{tree}")
+    said = " ".join(apply(candle).out.split())
+    assert f"`portkit verify {candle}` proves it" in said
+    assert f"`git -C {candle} diff --cached` show it" in said
+    (take_away,) = re.findall(r"`(git [^`]* stash [^`]*)` takes it away again", said)
+    git(candle, "add", "--all")
+    assert "rocm" in git(candle, "diff", "--cached")
+    subprocess.run(take_away.split(), check=True, capture_output=True)
+    assert git(candle, "status", "--porcelain") == ""
+    assert git(candle, "write-tree") == before
+
+
+def test_a_report_in_a_file_is_named(candle: Path, tmp_path: Path) -> None:
+    place = tmp_path / "report.md"
+    done = invoke("scan", candle, "--format", "markdown", "--output", place)
+    assert (done.out, done.err) == ("", f"The report is {place}.\n")
 
 
 def test_a_second_apply_writes_nothing(candle: Path) -> None:
@@ -178,7 +209,7 @@ def test_a_second_apply_writes_nothing(candle: Path) -> None:
     before = picture(candle)
     done = invoke("apply", candle)
     assert (done.code, picture(candle)) == (0, before)
-    assert done.out == "Nothing to write: candle 0.11.1 is ported to rocm.\n"
+    assert done.out == "Nothing to write: candle 0.11.1 is ported to ROCm.\n"
     assert invoke("apply", candle, "--check").code == 0
     assert invoke("apply", candle, "--diff").out == ""
 
@@ -339,6 +370,17 @@ def test_each_page_says_something() -> None:
         assert page.title.endswith("."), page.code
         assert page.text, page.code
         assert page.text != page.title
+
+
+def test_a_pipe_gets_whole_lines_of_rules() -> None:
+    lines = invoke("rules").out.splitlines()
+    titles = {page.code: page.title.replace("``", "`") for page in every_page()}
+    assert {line.split()[0] for line in lines} == set(titles)
+    assert all(line.endswith(titles[line.split()[0]]) for line in lines)
+
+
+def test_explain_takes_the_identity_of_a_place() -> None:
+    assert invoke("explain", "PK301-1f0c9a2b").out == invoke("explain", "PK301").out
 
 
 def test_explain_prints_the_rule_s_docstring() -> None:

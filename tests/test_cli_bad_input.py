@@ -62,6 +62,10 @@ def make_folder(place: Path) -> None:
 NOT_WORKSPACES: dict[str, tuple[Prepare, str]] = {
     "no manifest": (Path.unlink, "it has no Cargo.toml"),
     "broken TOML": (lambda place: place.write_text("[workspace"), "mend it first"),
+    "a merge's conflict": (
+        lambda place: place.write_text("<<<<<<< ours\n[workspace]\n=======\n>>>>>>> theirs\n"),
+        "end the merge",
+    ),
     "not UTF-8": (lambda place: place.write_bytes(b"# \xe9\n"), "mend it first"),
     "a folder": (make_folder, "mend it first"),
     "another manifest": (
@@ -79,6 +83,38 @@ def test_not_a_cargo_workspace(candle: Path, command: str, kind: str) -> None:
     before = picture(candle)
     check_refused(invoke(command, candle), 10, str(candle), sentence)
     assert picture(candle) == before
+
+
+CONFLICT = b"<<<<<<< HEAD\nuse a;\n=======\nuse b;\n>>>>>>> upstream\n"
+
+
+@pytest.mark.parametrize("command", ["scan", "apply"])
+def test_a_tree_in_the_middle_of_a_merge(candle: Path, command: str) -> None:
+    lib = candle / LIB
+    manifest = candle / "candle-core/Cargo.toml"
+    whole = manifest.read_bytes()
+    lib.write_bytes(b"//! Mine.\n" + CONFLICT + lib.read_bytes())
+    manifest.write_bytes(CONFLICT)
+    before = picture(candle)
+    check_refused(invoke(command, candle), 10, f"{manifest}:1 holds", "(1 more file does)")
+    assert picture(candle) == before
+    manifest.write_bytes(whole)
+    said = (f"{lib}:2 holds conflicts of a merge: end the merge", "`portkit apply --regenerate`")
+    check_refused(invoke(command, candle), 10, *said)
+
+
+def test_a_text_about_conflicts_is_none(candle: Path) -> None:
+    add_file(candle, "candle-core/src/diff.rs", b'const D: &str = "\n' + CONFLICT + b'";\n')
+    add_file(candle, "NOTES.md", CONFLICT)
+    assert invoke("scan", candle).code == 0
+
+
+@pytest.mark.parametrize("command", ["scan", "apply"])
+def test_a_crate_of_a_workspace_is_not_the_workspace(candle: Path, command: str) -> None:
+    check_refused(invoke(command, candle / "candle-core"), 10, "name that directory", str(candle))
+    root = candle / "Cargo.toml"
+    root.write_text(root.read_text().replace("members", "exclude"))
+    assert invoke("scan", candle / "candle-core").code == 0
 
 
 @pytest.mark.parametrize("command", ["scan", "apply"])
@@ -186,7 +222,7 @@ def check_others_are_done(candle: Path, path: str, code: str, message: str) -> N
     before = (candle / path).read_bytes()
     done = apply(candle)
     assert (done.code, (candle / path).read_bytes()) == (0, before)
-    assert f"{path}:{found[0]['line']}\n" in done.out
+    assert f"{path}:{found[0]['line']}  " in done.out
     assert "Rocm(usize)" in (candle / LIB).read_text()
 
 

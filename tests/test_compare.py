@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from report_support import EVERY_KIND, made
 
 from portkit.errors import DocumentError
 from portkit.finding import Applicability, Status
-from portkit.report.compare import Kind, compare, comparison_json
+from portkit.report.compare import Kind, compare, comparison_json, comparison_text
 from portkit.report.scan_json import document
+from portkit.report.terminal import Terminal
 
 if TYPE_CHECKING:
     from portkit.report.model import Site
@@ -34,6 +36,7 @@ SHIFTED = replace(OLD[1], line=90)
 MOVED = replace(OLD[2], path="b/z.rs", id="PK401-ffffffff")
 CHANGED = replace(OLD[3], applicability=Applicability.SAFE, status=Status.TODO)
 NEW = EVERY_KIND[6]
+KEPT: dict[str, Any] = {"applicability": Applicability.KEEP, "status": Status.NONE}
 
 
 def test_each_place_is_counted_once() -> None:
@@ -70,6 +73,22 @@ def test_a_count_of_mentions_is_no_change() -> None:
     assert compare(plain(was), plain(replace(now, message="another (4 mentions)"))).same == 0
 
 
+def test_what_asks_for_something_comes_first_and_what_is_kept_is_counted() -> None:
+    kept = [replace(NEW, id=f"PK102-0000000{n}", code="PK102", **KEPT) for n in range(2)]
+    manual = replace(NEW, id="PK802-00000009", code="PK403", applicability=Applicability.MANUAL)
+    safe = replace(NEW, code="PK401", applicability=Applicability.SAFE, status=Status.TODO)
+    new = plain(safe, *kept, manual)
+    text = comparison_text(compare(plain(), new), Terminal())
+    title, *headings = re.findall(r"^(?:  )?\S.*$", text.split("\n\n", 1)[1], re.MULTILINE)
+    assert title == "New: not in the older scan (4 places: 1 manual, 1 mechanical, 2 kept)"
+    assert [re.sub(r"^  (\S+).*: ", r"\1 ", heading) for heading in headings] == [
+        "PK403 manual",
+        "PK401 mechanical",
+        "PK102 kept (2 places)",
+        "Next: `portkit apply tree` writes 1 place.",
+    ]
+
+
 def test_the_document_follows_its_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     validator = Draft202012Validator(SCHEMA)
@@ -99,7 +118,10 @@ def test_from_one_version_to_the_next(tmp_path: Path) -> None:
     assert " ".join(first.split()).startswith(
         "From candle 0.11.1 to candle 0.11.1: 1 new, 1 gone, 0 moved, 0 changed; 3 at another line"
     )
-    assert "New: not in the older scan (1)\n  PK401 is_cuda check\n" in rest
+    assert (
+        "New: not in the older scan (1 place: 1 review)\n  PK401 is_cuda check: review, to do\n"
+        in rest
+    )
     assert f"{MATMUL}:13  other\n" in rest
     assert invoke("diff", *scans, "--check").code == 1
     markdown = invoke("diff", *scans, "--format", "markdown").out

@@ -195,7 +195,17 @@ def test_a_skip_of_nothing_is_said(candle: Path) -> None:
     site = of(sites(candle), "PK903")
     assert site["path"] == NAME
     assert site["applicability"] == "review"
-    assert "line 3 fits no place" in site["message"]
+    assert "line 3 fits no place: take it away" in site["message"]
+    add_file(candle, NAME, b'[[skip]]\ncodes = ["PK7", "PK77"]\nreason = "long ago"\n')
+    assert "no code begins with PK77: " in of(sites(candle), "PK903")["message"]
+
+
+def test_a_manifest_that_is_skipped_needs_no_feature(candle: Path) -> None:
+    add_file(candle, NAME, b'[[skip]]\npaths = ["*/Cargo.toml"]\nreason = "not yet"\n')
+    commit(candle)
+    assert invoke("apply", candle, "--no-format").code == 0
+    done = invoke("verify", candle, "--only", "parity")
+    assert done.code == 0, done.out
 
 
 # --- comments ----------------------------------------------------------------------------------
@@ -216,6 +226,8 @@ COMMENTS = {
     ),
     "without a code": ("// portkit: keep no reason needed\n" + ARM, False),
     "without a reason": ("// portkit: keep PK301\n" + ARM, False),
+    "of no code": ("// portkit: keep PK777 no reason needed\n" + ARM, False),
+    "misspelled": ("// portkit: kep PK301 no reason needed\n" + ARM, False),
 }
 
 
@@ -234,8 +246,13 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
     else:
         (site,) = unused
         line = place.read_text().split("\n")[site["line"] - 1]
-        assert "portkit: keep" in line
-        said = {"without a code": "names no code", "without a reason": "gives no reason"}
+        assert "// portkit: " in line
+        said = {
+            "without a code": "names no code",
+            "without a reason": "gives no reason",
+            "of no code": "there is no code PK777",
+            "misspelled": "there is no 'kep': write `portkit: keep",
+        }
         assert said.get(case, "there is no place of") in site["message"]
     commit(candle)
     assert invoke("apply", candle, "--no-format").code == 0

@@ -33,7 +33,9 @@ WRITTEN = [page for page in PAGES if page.name[:2] not in ("PK", "PH")]
 SHOWING = [ROOT / "README.md", *WRITTEN]
 """Pages that show commands."""
 NOT_RUN = {
-    "pip install": "installs portkit: `make demo` does that in a fresh clone",
+    "python3 -m venv": "makes room for the next command of the page",
+    "venv/bin/pip": "installs portkit: `make demo` does that in a fresh clone",
+    ". venv/bin/activate": "finds what the command before has installed",
     "make": "a target of the Makefile, which test_readme.py looks up",
     "pre-commit": "installs hooks",
     "hipcc": "needs AMD's compiler",

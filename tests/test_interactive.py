@@ -99,7 +99,7 @@ def test_each_place_is_asked_about(candle: Path) -> None:
     said = talk(candle, *"yyyyyy", options=("--skip", "PK103"))
     assert sorted(codes(said)) == sorted(EDITED)
     assert said.code == 0
-    assert "Ported 6 places" in said.rest
+    assert "Ported candle 0.11.1 to ROCm: 6 places;" in said.rest
     assert (
         invoke("apply", candle, "--no-format", "--allow-dirty", "--check", "--skip", "PK103").code
         == 0
@@ -137,11 +137,18 @@ def test_all_of_a_rule(candle: Path) -> None:
     assert "rows <= 64 || device.is_cuda();" in text
 
 
+def test_all_that_is_mechanical(candle: Path) -> None:
+    said = talk(candle, "m", "n", options=("--skip", "PK103"))
+    assert codes(said)[1:] == ["PK401"]
+    assert "Ported candle 0.11.1 to ROCm: 5 places;" in said.rest
+    assert "1 place left as asked: until they are written too, the tree may not" in said.rest
+
+
 @pytest.mark.parametrize("answer", ["q", "\x04"])
 def test_enough(candle: Path, answer: str) -> None:
     said = talk(candle, "y", answer, options=("--skip", "PK103"))
     assert said.code == 0
-    assert "Ported 1 place of" in said.rest
+    assert "Ported candle 0.11.1 to ROCm: 1 place;" in said.rest
     assert "5 places left as asked" in said.rest
 
 
@@ -157,6 +164,21 @@ def test_a_person_may_change_what_is_written(candle: Path, tmp_path: Path) -> No
 def test_an_editor_that_gives_up_leaves_the_question_open(candle: Path) -> None:
     said = talk(candle, "e", "y", options=("--select", "PK301"), editor="false")
     assert said.code == 0
+    assert '"rocm"' in (candle / LIB).read_text()
+
+
+def test_what_does_not_parse_is_not_taken(candle: Path, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\necho '}}' >> \"$1\"\n")
+    editor.chmod(0o755)
+    said = talk(candle, "e", "n", options=("--select", "PK301"), editor=str(editor))
+    assert f"{LIB} would not parse so: nothing is changed." in said.asked[1]
+    assert changed(candle) == set()
+
+
+def test_an_editor_that_is_missing_does_not_end_the_session(candle: Path) -> None:
+    said = talk(candle, "e", "y", options=("--select", "PK301"), editor="no-such-editor")
+    assert "name another with EDITOR" in said.asked[1]
     assert '"rocm"' in (candle / LIB).read_text()
 
 
@@ -221,6 +243,7 @@ def test_an_interruption_leaves_the_tree(candle: Path) -> None:
     _, status = os.waitpid(process, 0)
     assert os.waitstatus_to_exitcode(status) in (130, -signal.SIGINT)
     assert "Traceback" not in rest
+    assert "Nothing is written." in rest
     assert changed(candle) == set()
 
 

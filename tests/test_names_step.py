@@ -309,7 +309,7 @@ def test_the_step_passes_and_says_what_is_not_implemented(tree: Path) -> None:
     assert outcome.verdict is Verdict.PASSED, outcome.evidence
     assert outcome.evidence == (
         "1 names that 1 places ask for are kernels",
-        "2 more lack a dtype, and the error says so",
+        "2 more have no kernel of that dtype in the sources: the error says so",
         "fill: not for f8e4m3, u8: fill",
     )
     assert outcome.figures == {"found": 1, "not implemented": 2, "wrong": 0}

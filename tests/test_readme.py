@@ -36,6 +36,14 @@ def test_the_readme_s_commands_and_options_exist() -> None:
             assert option in said.out, f"portkit {command} {option}"
 
 
+def test_the_way_to_a_report_is_read_in_a_minute() -> None:
+    """People read 238 words a minute (Brysbaert 2019); commands and names take longer."""
+    before, _, rest = README.partition("$ make demo")
+    told = rest.partition("On a tree of your own")[0]
+    assert len(before.split()) < 140
+    assert len((before + told).split()) < 200
+
+
 def test_the_codes_of_the_readme_exist() -> None:
     known = {page.code for page in pages()}
     assert set(re.findall(r"PK\d{3}", README)) <= known

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from report_support import CODES, EVERY_KIND, SECRET, made
 from portkit.apply import Change
 from portkit.report.diff import patch
 from portkit.report.markdown import markdown
+from portkit.report.model import State, by_state
 from portkit.report.scan_json import scan_json
 from portkit.report.table import table
 from portkit.report.terminal import Terminal, columns, terminal, wrapped
@@ -124,7 +126,7 @@ def test_positions_cover_the_construct(candle: Path) -> None:
 def test_a_whole_file_ends_on_its_last_line(candle: Path) -> None:
     path = "candle-core/src/cuda_backend/mod.rs"
     add_file(candle, path, b"//! CUDA.\n\npub struct CudaDevice;\n")
-    found = [s for s in document(candle)["sites"] if s["path"] == path]
+    found = [s for s in document(candle, "--select", "PK101")["sites"] if s["path"] == path]
     assert [(s["code"], s["line"], s["end_line"]) for s in found] == [("PK101", 1, 3)]
 
 
@@ -165,6 +167,7 @@ def test_the_summary_counts_the_document(candle: Path) -> None:
     assert summary["unaccounted"] == len(found["unaccounted"])
     for key, field in (("applicability",) * 2, ("status",) * 2, ("codes", "code")):
         assert summary[key] == Counter(s[field] for s in sites)
+    assert sum(summary["states"].values()) == len(sites)
     assert sum(crate["sites"] for crate in summary["crates"].values()) == len(sites)
     assert {code: summary["codes"][code] for code in EDITED} == dict.fromkeys(EDITED, 1)
     assert summary["files"] == 4
@@ -194,8 +197,8 @@ def test_each_site_is_in_one_column_of_the_table() -> None:
     lines = table(made(*EVERY_KIND), PLAIN).splitlines()
     header = next(line for line in lines if line.startswith("Rule"))
     total = next(line for line in lines if line.split()[:1] == ["total"])
-    assert header.split()[2:] == ["to", "do", "ported", "review", "manual", "kept"]
-    assert total.split()[1:] == ["2", "2", "1", "1", "1"]
+    assert header.split()[2:] == list(State)
+    assert total.split()[1:] == ["1", "3", "1", "1", "1"]
     rows = {line.split()[0]: line.split()[-1] for line in lines if line.startswith("PK")}
     assert rows == dict.fromkeys(CODES, "1")
 
@@ -204,6 +207,9 @@ def test_the_table_lists_what_a_person_should_see() -> None:
     text = table(made(*EVERY_KIND), PLAIN)
     for listed in ("a/x.rs:3", "a/b/y.rs:4", "a/b/y.rs:5", "Cargo.toml:6"):
         assert listed in text
+    # What a column counts is what is listed under its name.
+    assert "Manual: a person must write this (1 place)\n" in text
+    assert "Review: a person should look at this (3 places)\n" in text
     for unlisted in ("a/x.rs:1", "a/x.rs:2", "a/x.rs:7"):
         assert unlisted not in text
         assert unlisted in table(made(*EVERY_KIND), PLAIN, everything=True)
@@ -218,9 +224,16 @@ def test_unaccounted_mentions_are_loud() -> None:
 @pytest.mark.parametrize(
     ("report", "last"),
     [
-        (made(*EVERY_KIND), "Next: `portkit apply tree` writes what 2 places lack, 1 of them"),
+        (
+            made(*EVERY_KIND),
+            "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review);",
+        ),
         (made(unaccounted=1), "Next: give each mention above a rule"),
-        (made(EVERY_KIND[1]), "Nothing to do: every place has its counterpart."),
+        (made(EVERY_KIND[1]), "Nothing is left: every place has its counterpart. Next: "),
+        (made(EVERY_KIND[3]), "Nothing is left for `portkit apply`; the 1 place above is for a"),
+        (replace(made(EVERY_KIND[0]), partial=True), "Next: `portkit apply tree` with the same"),
+        (replace(made(EVERY_KIND[1]), partial=True), "Nothing is left: every place has its"),
+        (replace(made(), partial=True), "No place here has one of the chosen codes."),
     ],
 )
 def test_the_table_ends_with_what_to_do(report: Report, last: str) -> None:
@@ -285,15 +298,20 @@ def test_a_pipe_has_the_same_width_in_every_window(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_markdown_s_figures_are_the_document_s(candle: Path) -> None:
-    summary = document(candle)["summary"]
+    found = document(candle)
+    summary = found["summary"]
     lines = invoke("scan", candle, "--format", "markdown").out.splitlines()
     rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines if "|" in line}
-    status = [summary["status"].get(name, 0) for name in ("todo", "ported", "none")]
-    assert [int(cell) for cell in rows["all"]] == [*status, summary["sites"]]
-    for name in ("safe", "review", "manual", "keep"):
-        assert int(rows[name][-1]) == summary["applicability"].get(name, 0)
+    assert list(summary["states"]) == list(State)
+    assert [int(cell) for cell in rows["all"]] == [*summary["states"].values(), summary["sites"]]
+    for name, number in summary["states"].items():
+        assert int(rows[name][-1]) == number
     for path, crate in summary["crates"].items():
         assert int(rows[path][-1]) == crate["sites"]
+    todo = summary["status"]["todo"]
+    assert (
+        f"`portkit apply` writes {todo} places ({todo - 1} mechanical, 1 for review)." in lines[2]
+    )
 
 
 def test_each_row_of_a_markdown_table_has_as_many_cells_as_its_header() -> None:
@@ -311,6 +329,22 @@ def test_markdown_shows_text_as_it_is() -> None:
     text = markdown(made(*EVERY_KIND))
     assert "arm: \\`E\\|F\\`" in text
     assert "see \\<it>" in text
+
+
+# --- figures -----------------------------------------------------------------------------------
+
+
+def test_what_stands_in_kernels_is_counted_apart() -> None:
+    inside = replace(EVERY_KIND[2], code="PH304", id="PH304-0000000a")
+    report = made(*EVERY_KIND, inside)
+    assert by_state(report.sites)[State.REVIEW] == 4
+    for text in (table(report, PLAIN), markdown(report)):
+        assert "looked at, 7 places, and 1 in the sources of kernels" in text
+        assert "look at this (3 places, and 1 in the sources of kernels)" in table(report, PLAIN)
+        assert (
+            "writes 2 places, and 1 in the sources of kernels (1 mechanical, 2 for review)"
+            in " ".join(text.split())
+        )
 
 
 # --- patches -----------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ import shutil
 import subprocess
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_support import Browser, find_browser
@@ -22,7 +23,9 @@ from report_support import CODES, EVERY_KIND, VERIFIED, made
 
 from portkit.cache import cache_folder
 from portkit.report.html import html
+from portkit.report.model import as_ported
 from portkit.report.snippets import Hunk
+from portkit.verify.ladder import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +50,7 @@ HUNKS = {
     EVERY_KIND[5].id: (Hunk("Cargo.toml", "", 3, (" # a comment", '=cuda = ["x"]', " ")),),
 }
 MANY = 5_000
+UNTICKED = "that are not ticked"
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +123,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(browser: Browser, pag
         assert browser.complaints() == []
         assert browser.requests() == [page.as_uri()]
     browser.prefer("light")
-    assert count(browser) == "7 places"
+    assert count(browser) == f"6 of 7 places; 1 more in states {UNTICKED}"
     # What is most pressing is described first: the place that a person must write.
     assert chosen(browser) == EVERY_KIND[5].id
 
@@ -172,6 +176,11 @@ def test_filters_narrow_the_list(browser: Browser, page: Path) -> None:
     browser.run("document.getElementById('text').select()")
     browser.write("Y.RS pk403")
     assert count(browser) == "1 of 7 places"
+    # What is described is what is listed, and what is not listed for its state is counted.
+    assert chosen(browser) == EVERY_KIND[4].id
+    browser.run("document.getElementById('text').select()")
+    browser.write("pk802")
+    assert count(browser) == f"0 of 7 places; 1 more in states {UNTICKED}"
     browser.click("#clear")
     assert count(browser) == "7 places"
     for box, value, left in (("rule", "PK401", 1), ("crate", "a/b", 2), ("crate", ".", 1)):
@@ -183,14 +192,14 @@ def test_filters_narrow_the_list(browser: Browser, page: Path) -> None:
         browser.click("#clear")
     for state, left in (("manual", 1), ("review", 3), ("mechanical", 1), ("ported", 1)):
         browser.click(f"input[value={state}]")
-        assert count(browser) == f"{7 - left} of 7 places", state
+        assert count(browser) == f"{7 - left} of 7 places; {left} more in states {UNTICKED}", state
         browser.click("#clear")
 
 
 def test_the_summary_and_the_map_lead_to_the_list(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.click(".card.review")
-    assert count(browser) == "3 of 7 places"
+    assert count(browser) == f"3 of 7 places; 4 more in states {UNTICKED}"
     browser.click("[data-crate='a/b']")
     assert count(browser) == "2 of 7 places"
     assert shown(browser) == ["y.rs:4", "y.rs:5"]
@@ -206,6 +215,7 @@ def test_the_summary_and_the_map_lead_to_the_list(browser: Browser, page: Path) 
 
 def test_keys(browser: Browser, page: Path) -> None:
     browser.open(page)
+    browser.press("c")
     browser.press("/")
     assert browser.run("document.activeElement.id") == "text"
     browser.write("x.rs")
@@ -255,7 +265,8 @@ def test_a_task_stays_ticked(browser: Browser, page: Path) -> None:
 def test_thousands_of_places_are_drawn_as_they_are_needed(browser: Browser, large: Path) -> None:
     started = time.monotonic()
     browser.open(large)
-    assert count(browser) == f"{MANY} places"
+    kept = MANY // 7
+    assert count(browser) == f"{MANY - kept} of {MANY} places; {kept} more in states {UNTICKED}"
     seconds = time.monotonic() - started
     assert len(shown(browser)) < 60
     browser.run("(l => { l.scrollTop = l.scrollHeight; })(document.getElementById('list'))")
@@ -285,18 +296,23 @@ def test_it_fits_a_small_window(browser: Browser, page: Path) -> None:
 
 def test_it_can_be_printed(browser: Browser, page: Path, large: Path) -> None:
     browser.open(page)
+    # A heading does not stand at the end of a page, and facts do not run into one another.
     browser.run(
         "addEventListener('beforeprint', () => {"
-        " window.printed = document.querySelectorAll('.printed-place').length; }); 0"
+        " window.printed = document.querySelectorAll('.printed-place').length;"
+        " const style = (what) => getComputedStyle(document.querySelector(what));"
+        " window.styles = [style('#printed .facts').display, style('#printed .facts').breakAfter,"
+        " style('#places h2').breakAfter, style('summary').breakAfter]; }); 0"
     )
     printed = browser.pdf()
     (PICTURES / "report.pdf").write_bytes(printed)
     assert printed.startswith(b"%PDF-")
-    assert browser.run("window.printed") == len(EVERY_KIND)
+    assert browser.run("window.printed") == len(EVERY_KIND) - 1  # what the filters leave
+    assert browser.run("window.styles") == ["flex", "avoid", "avoid", "avoid"]
     assert browser.run("document.getElementById('printed').hidden")
     browser.open(large)
     browser.run("dispatchEvent(new Event('beforeprint')); 0")
-    assert browser.run("document.querySelectorAll('#printed > p').length") == MANY
+    assert browser.run("document.querySelectorAll('#printed > p').length") == MANY - MANY // 7
 
 
 def test_text_of_the_tree_is_text(browser: Browser, tmp_path: Path) -> None:
@@ -311,40 +327,109 @@ def test_text_of_the_tree_is_text(browser: Browser, tmp_path: Path) -> None:
     assert browser.complaints() == []
 
 
+def verified(verdict: str) -> dict[str, Any]:
+    """Return a verification whose steps all have a verdict."""
+    steps = [{**step, "verdict": verdict} for step in VERIFIED["steps"]]
+    return {**VERIFIED, "verdict": verdict, "steps": steps}
+
+
+WHOLE = made(*EVERY_KIND, unaccounted=2)
+PORTED = as_ported(made(*EVERY_KIND[:2], EVERY_KIND[6]))
+STATES = {
+    "every-kind": lambda: html(WHOLE, HUNKS, verified=VERIFIED),
+    "no-source": lambda: html(WHOLE, HUNKS, source=False),
+    "nothing": lambda: html(made()),
+    "kept-alone": lambda: html(made(EVERY_KIND[6])),
+    "ported": lambda: html(PORTED),
+    "written": lambda: html(PORTED, HUNKS, written="Ported tree to ROCm: 2 places"),
+    **{
+        f"proof-{verdict.replace(' ', '-')}": partial(html, PORTED, verified=verified(verdict))
+        for verdict in Verdict
+    },
+}
+"""The report in every state that it can be in."""
+
+
+@pytest.fixture(scope="module", params=STATES)
+def state(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("states") / f"{request.param}.html"
+    place.write_text(STATES[request.param]())
+    return place
+
+
+def opened(browser: Browser, place: Path) -> None:
+    """Open a page with all that it can unfold."""
+    browser.open(place)
+    browser.run("document.querySelectorAll('details').forEach(stage => stage.open = true)")
+
+
+def test_every_state_is_shown_without_a_complaint(browser: Browser, state: Path) -> None:
+    opened(browser, state)
+    browser.screenshot(PICTURES / f"state-{state.stem}.png", whole=True)
+    assert browser.complaints() == []
+    assert browser.requests() == [state.as_uri()]
+    assert browser.run("document.documentElement.scrollWidth") <= 1400
+
+
 @pytest.mark.skipif(
     not (TOOLS / "axe-core").is_dir(), reason="no axe-core (ci/browser-tools installs it)"
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_accessible(browser: Browser, page: Path, scheme: str) -> None:
+def test_every_state_is_accessible(browser: Browser, state: Path, scheme: str) -> None:
     browser.prefer(scheme)
     try:
-        browser.open(page, f"#{EVERY_KIND[0].id}")
-        browser.run("document.querySelectorAll('details').forEach(stage => stage.open = true)")
-        browser.run((TOOLS / "axe-core" / "axe.min.js").read_text() + "; 0")
-        found = browser.run(
-            "axe.run().then(result => [result.passes.length, result.violations.map("
-            "v => [v.id, v.impact, v.nodes.map(node => node.html)])])"
-        )
+        opened(browser, state)
+        assert violations(browser) == []
     finally:
         browser.prefer("light")
-    passed, violations = found
+
+
+@pytest.mark.skipif(
+    not (TOOLS / "axe-core").is_dir(), reason="no axe-core (ci/browser-tools installs it)"
+)
+def test_it_is_accessible_in_a_small_window_and_with_its_keys_shown(
+    browser: Browser, page: Path
+) -> None:
+    try:
+        browser.resize(360, 800)
+        opened(browser, page)
+        assert violations(browser) == []
+        browser.click("#keys")
+        assert violations(browser) == []
+    finally:
+        browser.resize(1400, 900)
+
+
+def violations(browser: Browser) -> list[Any]:
+    """Return what axe objects to on the page that is open, of any impact."""
+    browser.run((TOOLS / "axe-core" / "axe.min.js").read_text() + "; 0")
+    passed, found = browser.run(
+        "axe.run().then(result => [result.passes.length, result.violations.map("
+        "v => [v.id, v.impact, v.nodes.map(node => node.html)])])"
+    )
     assert passed > 20
-    assert violations == []
+    return list(found)
 
 
 @pytest.mark.skipif(
     not (TOOLS / "html-validate").is_dir() or shutil.which("node") is None,
     reason="no html-validate (ci/browser-tools installs it)",
 )
-def test_it_is_valid_html(page: Path, tmp_path: Path) -> None:
+def test_every_state_is_valid_html(state: Path, tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps({"extends": ["html-validate:standard"], "root": True}))
     done = subprocess.run(
-        ["node", TOOLS / "html-validate" / "bin" / "html-validate.mjs", "--config", settings, page],
+        [
+            "node",
+            TOOLS / "html-validate" / "bin" / "html-validate.mjs",
+            "--config",
+            settings,
+            state,
+        ],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | {"NO_COLOR": "1"},
     )
-    said = re.sub(re.escape(str(page)), "report.html", done.stdout + done.stderr)
+    said = re.sub(re.escape(str(state)), state.name, done.stdout + done.stderr)
     assert done.returncode == 0, said

@@ -12,6 +12,7 @@ from cli_support import invoke, make_candle
 from jsonschema import Draft7Validator
 from report_support import EVERY_KIND, SECRET, made
 
+from portkit.explain import every_page
 from portkit.fetch import fetch_crate
 from portkit.report.github import SHOWN, annotated
 from portkit.report.junit import junit
@@ -73,6 +74,21 @@ def test_sarif_says_where(candle: Path) -> None:
             "endColumn": site["end_column"],
         }
         assert result["message"]["text"].endswith(site["message"])
+
+
+def test_github_takes_every_rule() -> None:
+    """What code scanning requires of a rule, and how long it may be, after its documentation."""
+    pages = every_page()
+    sites = [replace(EVERY_KIND[0], code=page.code, id=f"{page.code}-00000001") for page in pages]
+    (run,) = log(made(*sites, unaccounted=1))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == [*(page.code for page in pages), "unaccounted"]
+    for rule in rules:
+        assert 0 < len(rule["name"]) <= 255
+        for text in (rule["shortDescription"]["text"], rule["fullDescription"]["text"]):
+            assert 0 < len(text) <= 1024
+        assert rule["help"]["text"]
+    assert len(rules) <= 25_000
 
 
 def test_an_odd_path_is_a_uri() -> None:

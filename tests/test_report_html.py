@@ -78,10 +78,11 @@ def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
     assert sum(map(int, cards.values())) == document["summary"]["sites"]
     # By hand, from the small candle: five places that are mechanical, one to look at, and the two
     # crates that a port adds to any tree.
+    assert {state: int(card) for state, card in cards.items()} == document["summary"]["states"]
     applicability = document["summary"]["applicability"]
     assert int(cards["review"]) == applicability["review"] == 1
     assert int(cards["mechanical"]) == applicability["safe"]
-    assert int(cards["nothing"]) == applicability.get("keep", 0)
+    assert int(cards["kept"]) == applicability.get("keep", 0)
     row = re.search(r"<tfoot>.*?</tfoot>", page, re.DOTALL)
     assert row is not None
     assert re.findall(r">(\d+)</td>", row.group()) == [*cards.values(), str(len(data["sites"]))]

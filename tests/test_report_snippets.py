@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cli_support import LIB, MATMUL, add_file, make_candle
 
+from portkit.fingerprint import repairs
 from portkit.job import scan_tree
+from portkit.profile import Repair
 from portkit.report.model import report
 from portkit.report.snippets import LONGEST, snippets
 
@@ -48,6 +51,29 @@ def test_what_is_ported_shows_what_stands(tmp_path: Path) -> None:
     here = [line[1:].strip() for line in hunk.lines if line[0] == "="]
     assert here == ['Self::Cuda(_) => "cuda",']
     assert hunk.after == ""
+
+
+def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
+    tmp_path: Path,
+) -> None:
+    candle = make_candle(tmp_path / "candle")
+    path = "candle-core/src/cuda_backend/mod.rs"
+    text = "pub struct CudaDevice;\n\npub fn cuda_share(n: usize) -> usize {\n    10 / n\n}\n"
+    add_file(candle, path, text.encode())
+    scan = scan_tree(candle)
+    mend = Repair(
+        path, "cuda_share", "10 / n", "10_usize.checked_div(n).unwrap_or(0)", "n may be 0"
+    )
+    port = replace(scan.port, codebase=replace(scan.port.codebase, repairs=(mend,)))
+    found = tuple(repairs(port, port.workspace.sources[path]))
+    ((hunk,),) = snippets(replace(scan, port=port, findings=found)).values()
+    assert (hunk.after, hunk.line) == ("candle-core/src/rocm_backend/mod.rs", 3)
+    assert hunk.lines == (
+        " pub fn rocm_share(n: usize) -> usize {",
+        "-    10 / n",
+        "+    10_usize.checked_div(n).unwrap_or(0)",
+        " }",
+    )
 
 
 def test_a_copied_file_shows_where_the_copy_differs(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from portkit.verify import (
     part_of,
 )
 from portkit.verify.ladder import LEFT_OUT, Outcome, Summary, failed, passed, skipped
+from portkit.verify.options import parse_archs
 
 
 class Silent:
@@ -176,7 +177,7 @@ LADDER = ["format", "coverage", "parity", "check", "lint", "regress"]
         (Options(), LADDER),
         (Options(until="check"), LADDER[:4]),
         (Options(only=("coverage", "format")), ["format", "coverage"]),
-        (Options(only=("check", "format"), until="parity"), ["format"]),
+        (Options(only=("coverage", "format"), until="parity"), ["format", "coverage"]),
         (Options(until="regress", shard=Shard(2, 3)), ["regress"]),
         (Options(until="check", shard=Shard(1, 3)), LADDER[:4]),
     ],
@@ -191,6 +192,22 @@ def test_a_part_of_the_ladder(options: Options, wanted: list[str]) -> None:
 def test_a_shard_without_a_step_is_refused() -> None:
     with pytest.raises(BadOptionError, match=r"shard 2/3 has no part in format and check"):
         part_of(STEPS, Options(only=("format", "check"), shard=Shard(2, 3)))
+
+
+def test_a_step_that_comes_too_late_is_refused() -> None:
+    with pytest.raises(BadOptionError, match=r"lint comes after format, until which"):
+        part_of(STEPS, Options(only=("lint",), until="format"))
+
+
+@pytest.mark.parametrize("name", ["gfx1100", "gfx90a", "gfx906", "gfx9-4-generic", "gfx11-generic"])
+def test_an_architecture_is_read(name: str) -> None:
+    assert parse_archs([name]) == (name,)
+
+
+@pytest.mark.parametrize("name", ["gfx1", "gfx99999", "foo", "gfx1100x", "sm_80"])
+def test_what_is_no_architecture(name: str) -> None:
+    with pytest.raises(BadOptionError, match="is no architecture: write one such as gfx1100"):
+        parse_archs([name])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
@@ -327,7 +344,7 @@ def test_a_tree_without_a_port_is_refused(tmp_path: Path, cargo: Path) -> None:
     candle = make_candle(tmp_path / "candle")
     done = invoke("verify", candle)
     assert (done.code, done.out) == (20, "")
-    assert f"holds no port to rocm: run `portkit apply {candle}` first" in done.err
+    assert f"holds no port to ROCm: run `portkit apply {candle}` first" in done.err
 
 
 def test_a_half_ported_tree_fails_coverage(tmp_path: Path, cargo: Path) -> None:

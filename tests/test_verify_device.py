@@ -91,10 +91,14 @@ def test_the_ported_tests_pass_on_the_cpu_device(machine: Machine) -> None:
     found = machine.step("--device", "cpu")
     assert found["verdict"] == "passed"
     assert found["evidence"][0] == (
-        "2 tests pass on the CPU device (gfx1100, wave 32), 1 of them rocm's own"
+        "2 tests pass on the CPU device (gfx1100, wave 32), 1 of them rocm's own;"
+        " they launch 1 of 2 kernels"
     )
     assert found["evidence"][1].startswith("gfx1100, wave 32: 2 tests, 3 launches of 1 kernels, ")
-    assert found["evidence"][2:] == ["1 of 2 kernels are launched by no test: affine_f64"]
+    assert found["evidence"][2:] == [
+        "1 of 2 kernels are launched by no test; the step crosscheck launches what Rust code asks"
+        " for: affine_f64"
+    ]
     assert found["figures"] == {
         "tests": 2,
         "passed": 2,
@@ -251,6 +255,20 @@ def test_without_a_compiler_it_is_left_out(
 def test_without_tests(machine: Machine) -> None:
     machine.tests()
     assert "there is no test in " in machine.step("--device", "cpu")["evidence"][0]
+
+
+def test_the_two_wavefronts_do_the_work_of_streams_at_other_times(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = f'echo "$PORTKIT_DEVICE_ARCH $PORTKIT_DEVICE_STREAMS" >> {machine.ran}'
+    machine.tests(a_rocm=f"{command}; echo 'test a_rocm ... ok'")
+    machine.step("--device", "cpu", "--wave", "32,64")
+    assert machine.ran.read_text().splitlines() == ["gfx1100 eager", "gfx90a lazy"]
+    # What the user says counts.
+    monkeypatch.setenv("PORTKIT_DEVICE_STREAMS", "lazy")
+    machine.ran.unlink()
+    machine.step("--device", "cpu")
+    assert machine.ran.read_text().splitlines() == ["gfx1100 lazy"]
 
 
 # --- a GPU -------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 //! What operations of a backend take on one GPU, in microseconds: a line of JSON for each item.
 //!
 //! Built once with `--features rocm` and once with `--features cuda`; `run.py` starts the two in
-//! turn. Arguments: how many samples of each item, then how long one lasts in milliseconds.
+//! turn. Arguments: how many samples of each item, how long one lasts in milliseconds, and which
+//! items, by their names; all by default.
 
 use candle::quantized::{GgmlDType, QMatMul, QTensor};
 use candle::{DType, Device, Module, Result, Tensor, D};
@@ -39,11 +40,15 @@ struct Bench {
     device: Device,
     samples: usize,
     sample: Duration,
+    wanted: Vec<String>,
 }
 
 impl Bench {
     /// Times `body`, or says why it cannot be.
     fn item(&self, name: &str, body: impl Fn() -> Result<Tensor>) -> Result<()> {
+        if !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| wanted == name) {
+            return Ok(());
+        }
         let (key, value) = match self.time(body) {
             Ok(us) => ("us", format!("{us:.3}")),
             Err(error) => ("error", format!("{:?}", error.to_string())),
@@ -301,15 +306,17 @@ fn decoding(b: &Bench) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|argument| argument.parse().unwrap_or(5));
-    let samples = arguments.next().unwrap_or(5);
-    let sample = Duration::from_millis(arguments.next().unwrap_or(20) as u64);
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |otherwise| match arguments.next() {
+        Some(argument) => argument.parse().unwrap_or(otherwise),
+        None => otherwise,
+    };
+    let (samples, milliseconds) = (number(5), number(20));
     let bench = Bench {
         device: gpu()?,
-        samples,
-        sample,
+        samples: samples as usize,
+        sample: Duration::from_millis(milliseconds),
+        wanted: arguments.collect(),
     };
     for part in [
         products,

@@ -1,6 +1,6 @@
 """Build what ``run.py`` runs on a machine with an NVIDIA GPU.
 
-A port's tests, and for it and for CUDA's own backend a bench and the cross-check.
+For a port and for CUDA's own backend: their tests, a bench and the cross-check.
 
 Usage: ``ci/nvidia/build.py [--version V] [--tree PORTED] [--output FOLDER] [--no-cuda]``.
 
@@ -24,7 +24,7 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
-from hipcc import ARCH, capability, cuda  # noqa: E402
+from hipcc import ARCH, capability, cuda, release  # noqa: E402
 from toolkit import build as build_toolkit  # noqa: E402
 
 from portkit.errors import PortkitError  # noqa: E402
@@ -60,8 +60,9 @@ def main() -> int:
         shutil.rmtree(pack, ignore_errors=True)
         shutil.copytree(rocm / "lib", pack / "lib", symlinks=True)
         shutil.copy(HERE / "run.py", pack)
-        pack_tests(tree, output, pack)
+        (pack / "built.json").write_text(json.dumps(built()), encoding="utf-8")
         for backend in ("rocm",) if arguments.no_cuda else ("rocm", "cuda"):
+            pack_tests(backend, tree, output, pack)
             pack_bench(backend, tree, output, pack)
             pack_crosscheck(backend, tree, output, pack)
     except (PortkitError, subprocess.CalledProcessError, OSError) as error:
@@ -84,21 +85,28 @@ def ported(version: str, output: Path) -> Path:
     return tree
 
 
-def pack_tests(tree: Path, output: Path, pack: Path) -> None:
-    """Build all tests for ROCm and put them, with what they read, into the pack."""
+def built() -> dict[str, str]:
+    """Return what a page tells of how it was built: which portkit, CUDA and kind of GPU."""
+    asked = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return {"portkit": said, "cuda": release(), "capability": capability()}
+
+
+def pack_tests(backend: str, tree: Path, output: Path, pack: Path) -> None:
+    """Build all tests for a backend and put them, with what they read, into the pack."""
     for crate in PACKAGES:
         place = pack / "tests" / crate
-        (place / "bin").mkdir(parents=True)
-        (place / "tests").mkdir()
+        (place / backend).mkdir(parents=True)
+        (place / "tests").mkdir(exist_ok=True)
         for path in sorted((tree / crate / "tests").iterdir()):
             if path.suffix in DATA:
                 shutil.copy(path, place / "tests")
     packages = [f"--package={name}" for name in PACKAGES]
     command = ("test", "--no-run", "--tests", *packages, *OPTIMIZED)
-    for message in cargo(tree, output, "rocm", command):
+    for message in cargo(tree, output, backend, command):
         if message["profile"]["test"]:
             crate = Path(message["manifest_path"]).parent.name
-            place = pack / "tests" / crate / "bin" / message["target"]["name"]
+            place = pack / "tests" / crate / backend / message["target"]["name"]
             copy_stripped(Path(message["executable"]), place)
 
 

@@ -1,156 +1,229 @@
-"""Tables for a page of ``reports/nvidia``, from what ``run.py`` wrote.
+"""A page of ``reports/nvidia`` and its numbers, from what ``run.py`` wrote.
 
-Usage: ``python ci/nvidia/report.py RESULTS [CPU]``. ``CPU`` is what the cross-check writes on the
-CPU device, with the same seed and number of cases.
+Usage: ``python ci/nvidia/report.py RESULTS --date DATE [--cpu LINES] [--notes TEXT]``. ``LINES`` is
+what the cross-check writes on the CPU device, with the same seed and number of cases; ``TEXT`` is
+Markdown about this run that no program knows, for the page's end. The run before, of which the page
+says what has changed, is the newest one in ``reports/nvidia`` that is older.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import statistics
 import sys
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parent.parent
+sys.path[:0] = [str(ROOT), str(HERE)]
 
-from portkit.proof.comparison import read  # noqa: E402
-from portkit.proof.known import judged, load_table  # noqa: E402
+from beside import Run, beside, crosscheck, load, repaired, upstreams  # noqa: E402
+from run import BACKENDS, GOAL, MORE_ROUNDS, ROUNDS, SHORT  # noqa: E402
+from tables import below, bench, counted, prose, ratios, reached, short, tests, unmatched  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.proof.comparison import Comparison, Difference
+    from run import Times
+    from tables import Tests
 
-GOAL: Final = 0.97
-"""Of CUDA's throughput."""
+REPORTS: Final = ROOT / "reports" / "nvidia"
 
-Key = tuple[str, str, str]
-"""An operation, its types, and how the device differs."""
+
+@dataclass(frozen=True)
+class Seen:
+    """What a page is about.
+
+    Attributes:
+        date: of the run.
+        results: what ``run.py`` wrote.
+        rocm: the cross-check of the port.
+        cuda: the one of CUDA's own backend, if it was run.
+        cpu: the one of the port on the CPU device, if it was run.
+        before: the numbers of the run before.
+        since: its date.
+    """
+
+    date: str
+    results: dict[str, Any]
+    rocm: Run
+    cuda: Run | None = None
+    cpu: Run | None = None
+    before: dict[str, Any] = field(default_factory=dict)
+    since: str = ""
+
+    @property
+    def tests(self) -> dict[str, Tests]:
+        """What tests gave, by backend."""
+        return {each: self.results["tests"].get(each, {}) for each in BACKENDS}
+
+    @property
+    def bench(self) -> Times:
+        """What items took."""
+        times: Times = self.results["bench"]
+        return times
+
+    @property
+    def again(self) -> Times:
+        """What some of them took in more rounds."""
+        times: Times = self.results.get("bench again", {})
+        return times
 
 
 def main() -> int:
-    """Print the tables."""
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    folder = Path(sys.argv[1])
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    parts = [tests(results["tests"]), bench(results["bench"])]
-    rocm = compared(folder / "crosscheck-rocm.jsonl")
-    parts.append(crosscheck(rocm))
-    if len(sys.argv) > 2:
-        parts.append(beside("the CPU device", rocm, compared(Path(sys.argv[2]))))
-    cuda = folder / "crosscheck-cuda.jsonl"
-    if cuda.exists():
-        parts.append(beside("CUDA's backend", rocm, compared(cuda)))
-    print("\n\n".join("\n".join(part) for part in parts))
+    """Write the page and the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path, help="the folder that run.py wrote")
+    parser.add_argument("--date", required=True, help="of the run, such as 2026-01-31")
+    parser.add_argument("--cpu", type=Path, help="the cross-check's lines on the CPU device")
+    parser.add_argument("--notes", type=Path, help="Markdown for the page's end")
+    parser.add_argument("--output", type=Path, default=REPORTS, help="folder (reports/nvidia)")
+    arguments = parser.parse_args()
+    seen = gathered(arguments.results, arguments.date, arguments.cpu, arguments.output)
+    lines = [*page(seen)]
+    if arguments.notes:
+        lines += ["", arguments.notes.read_text(encoding="utf-8").rstrip()]
+    place = arguments.output / arguments.date
+    place.with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    numbers = json.dumps(seen.results, separators=(",", ":"))
+    place.with_suffix(".json").write_text(numbers, encoding="utf-8")
     return 0
 
 
-def tests(binaries: dict[str, Any]) -> Iterator[str]:
-    """Yield the table of test binaries that have tests."""
-    yield "| tests of | all | passed | ignored | failed | on the device | passed |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    total: Counter[str] = Counter()
-    for name, binary in binaries.items():
-        found = binary["tests"]
-        device = [result for test, result in found.items() if on_device(name, test)]
-        row = Counter(found.values())
-        row["all"], row["device"], row["device ok"] = len(found), len(device), device.count("ok")
-        total += row
-        if device:
-            yield cells(f"`{name}`", row)
-    yield cells("all, with those that have no test on the device", total)
-
-
-def on_device(binary: str, test: str) -> bool:
-    """Whether a test runs on the device."""
-    return "rocm" in test or binary.endswith("/rocm_basic")
-
-
-def cells(name: str, row: Counter[str]) -> str:
-    """Return a line of the table of tests."""
-    columns = ("all", "ok", "ignored", "FAILED", "device", "device ok")
-    return f"| {name} | " + " | ".join(str(row[column]) for column in columns) + " |"
-
-
-def bench(items: dict[str, dict[str, list[float]]]) -> Iterator[str]:
-    """Yield the table of throughputs: medians, ratio, and the ratios of single rounds."""
-    yield "| operation | ROCm µs | CUDA µs | ratio | rounds |"
-    yield "| --- | ---: | ---: | ---: | --- |"
-    ratios = []
-    for item, times in items.items():
-        if not {"rocm", "cuda"} <= set(times):
-            continue
-        rocm, cuda = (statistics.median(times[backend]) for backend in ("rocm", "cuda"))
-        ratios.append(cuda / rocm)
-        rounds = [c / r for r, c in zip(times["rocm"], times["cuda"], strict=False)]
-        shown = f"{ratios[-1]:.3f}" if ratios[-1] >= GOAL else f"**{ratios[-1]:.3f}**"
-        spread = f"{min(rounds):.2f} to {max(rounds):.2f}"
-        yield f"| {item} | {rocm:.2f} | {cuda:.2f} | {shown} | {spread} |"
-    reached = sum(ratio >= GOAL for ratio in ratios)
-    yield ""
-    yield f"{reached} of {len(ratios)} reach {GOAL}; the median ratio is " + (
-        f"{statistics.median(ratios):.3f}."
+def gathered(folder: Path, date: str, cpu: Path | None, reports: Path) -> Seen:
+    """Return what a page is about."""
+    older = [each for each in sorted(reports.glob("*-*-*.json")) if each.stem < date]
+    cuda = folder / "crosscheck-cuda.jsonl"
+    return Seen(
+        date,
+        json.loads((folder / "results.json").read_text(encoding="utf-8")),
+        load(folder / "crosscheck-rocm.jsonl"),
+        load(cuda) if cuda.exists() else None,
+        load(cpu) if cpu else None,
+        json.loads(older[-1].read_text(encoding="utf-8")) if older else {},
+        older[-1].stem if older else "",
     )
 
 
-def compared(place: Path) -> Comparison:
-    """Return what a run of the cross-check found."""
-    with place.open(encoding="utf-8") as lines:
-        return read(line for line in lines if '"unfinished"' not in line)
-
-
-def crosscheck(found: Comparison) -> Iterator[str]:
-    """Yield what explains the differences of a run."""
-    verdict = judged(found.differences, load_table(), found.candle)
-    device = Counter(entry.kind for _, who, entry in verdict.explained if who == "device")
-    cases = sum(counts["cases"] for counts in found.counts.values())
-    agreed, refused, differed = (found.total(each) for each in ("agreed", "refused", "differed"))
-    yield f"{cases} cases: in {agreed} the GPU and the CPU backend agree with the reference,"
-    yield f"{refused} both refuse, in {differed} one of them or both differ."
-    yield f"These differ in {len(found.differences)} ways;"
-    yield f"{len(verdict.unexplained)} of them are not explained."
+def page(seen: Seen) -> Iterator[str]:
+    """Yield the lines of the page."""
+    machine, built = seen.results["machine"], seen.results.get("built", {})
+    yield f"# candle {seen.rocm.found.candle} on an NVIDIA GPU"
     yield ""
-    yield "| where the device differs, whose it is | ways |"
-    yield "| --- | ---: |"
-    for kind, times in sorted(device.items()):
-        yield f"| {kind} | {times} |"
+    yield prose(
+        f"{seen.date}: {machine['gpu']}, CUDA {built.get('cuda', '?')},",
+        f"{machine.get('processors', '?')} processors. The port as portkit",
+        f"{built.get('portkit') or '?'} makes it, built by [the harness](../../docs/nvidia.md) as",
+        f"for gfx1030; numbers in [{seen.date}.json]({seen.date}.json).",
+    )
+    yield ""
+    yield from summary(seen)
+    for title, section in (
+        ("Tests", of_tests),
+        ("Cross-check", of_crosscheck),
+        ("Throughput", of_bench),
+    ):
+        yield from ("", f"## {title}", "")
+        yield from section(seen)
 
 
-def beside(name: str, found: Comparison, other: Comparison) -> Iterator[str]:
-    """Yield how a run compares with another of the same cases."""
-    both = tried(found) & tried(other)
-    ours, theirs = ways(found, both), ways(other, both)
-    yield f"| beside {name} | ways to differ |"
-    yield "| --- | ---: |"
-    yield f"| both | {len(ours.keys() & theirs.keys())} |"
-    for title, mine, yours in (("the port alone", ours, theirs), (f"{name} alone", theirs, ours)):
-        alone = [mine[key] for key in sorted(mine.keys() - yours.keys())]
-        named = Counter(f"{each.operation}: {kind(each)}" for each in alone)
-        listed = ", ".join(f"{what} ({times})" for what, times in named.most_common())
-        yield f"| {title}: {listed or 'none'} | {len(alone)} |"
+def summary(seen: Seen) -> Iterator[str]:
+    """Yield what came of it, in short."""
+    device = counted(seen.tests["rocm"])
+    yield "| | |"
+    yield "| --- | --- |"
+    yield f"| tests on the device | {device['device ok']} of {device['device']} pass |"
+    yield f"| cross-check | {len(seen.rocm.taken)} operations and types |"
+    for name, other in (("the CPU device", seen.cpu), ("CUDA's own backend", seen.cuda)):
+        if other is not None:
+            alone = len(seen.rocm.ways(other).keys() - other.ways(seen.rocm).keys())
+            less = len(other.ways(seen.rocm).keys() - seen.rocm.ways(other).keys())
+            yield f"| beside {name} | differs in {alone} ways alone, and in {less} ways not |"
+    yield f"| throughput beside CUDA's own backend | {reached(seen.bench)} |"
 
 
-def tried(found: Comparison) -> set[str]:
-    """Return the operations that a run tried."""
-    return set(found.counts)
+def of_tests(seen: Seen) -> Iterator[str]:
+    """Yield the section on tests."""
+    rocm, cuda = (seen.tests[each] for each in BACKENDS)
+    yield "The whole list of candle-core and candle-nn."
+    yield ""
+    yield from tests(rocm)
+    lost = sorted(name for name, binary in rocm.items() if binary["status"] != 0)
+    yield ""
+    yield f"Binaries that failed: {', '.join(lost) or 'none'}."
+    if not cuda:
+        return
+    theirs = counted(cuda)
+    yield prose(
+        "CUDA's own list, built with `--features cuda` and run on the same GPU:",
+        f"{theirs['device ok']} of {theirs['device']} pass. The port has beside them:",
+    )
+    yield ""
+    yield from (f"- `{each}`" for each in unmatched(rocm, cuda))
 
 
-def ways(found: Comparison, operations: set[str]) -> dict[Key, Difference]:
-    """Return the ways in which a device differs in these operations."""
-    return {
-        (each.operation, each.elements, kind(each)): each
-        for each in found.differences
-        if each.device is not None and each.operation in operations
-    }
+def of_crosscheck(seen: Seen) -> Iterator[str]:
+    """Yield the section on the cross-check."""
+    run = seen.rocm
+    yield prose(
+        f"{run.found.cases} cases of each operation and type, seed {run.found.seed}, against",
+        "references in double precision ([how](../../docs/proof.md)).",
+    )
+    yield ""
+    yield from crosscheck(run)
+    yield ""
+    yield prose(
+        "What follows counts the ways in which an operation of given types differs (a wrong value,",
+        "an infinity, NaN, a refusal, a panic, a crash), of those that both runs went through.",
+    )
+    if seen.cpu is not None:
+        yield from ("", "### Does the CPU device tell the truth?", "")
+        yield from beside("the CPU device", run, seen.cpu)
+    if seen.cuda is not None:
+        yield from ("", "### Is what we call upstream's really upstream's?", "")
+        yield "The same program, built against candle's own CUDA backend, on the same GPU."
+        yield ""
+        yield from beside("CUDA's backend", run, seen.cuda)
+        yield ""
+        yield upstreams(run, seen.cuda)
+        yield ""
+        yield from repaired(run, seen.cuda)
 
 
-def kind(difference: Difference) -> str:
-    """Return how the device differs."""
-    return difference.device.kind if difference.device is not None else ""
+def of_bench(seen: Seen) -> Iterator[str]:
+    """Yield the section on throughputs."""
+    yield prose(
+        "The ported backend over the stand-in beside CUDA's own, in one run on the same GPU:",
+        f"{ROUNDS} rounds, the two programs in turn, in each the median of five samples of 15 ms",
+        "with one wait for the device at its end; the medians of the rounds. A ratio over 1 means",
+        "that the port is faster; the last column is the range of the ratios of single rounds.",
+        "cuBLAS computes both sides' products, so matmul compares the way there, not rocBLAS.",
+    )
+    yield ""
+    yield from bench(seen.bench)
+    yield ""
+    yield f"{reached(seen.bench)}."
+    left = [item for item, of in seen.bench.items() if set(of) != set(BACKENDS)]
+    if left:
+        yield f"One of the two backends cannot do: {', '.join(left)}."
+    yield ""
+    yield f"Below {GOAL}, now or in the run before ({seen.since or 'none'}):"
+    yield ""
+    yield from below(seen.bench, seen.again, seen.before.get("bench", {}))
+    if seen.again:
+        yield ""
+        yield prose(
+            f"Items that CUDA's backend does in less than {SHORT:.0f} µs are the host's for the",
+            f"most part. They, and those below {GOAL}, took {MORE_ROUNDS} more rounds:",
+        )
+        yield ""
+        yield from short(seen.bench, seen.again)
+        yield ""
+        fast = Counter(ratio >= GOAL for ratio in ratios(seen.again).values())
+        yield f"Of these, {fast[True]} of {fast.total()} reach {GOAL}."
 
 
 if __name__ == "__main__":

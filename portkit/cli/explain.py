@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -16,7 +17,9 @@ def explain(
     codes: Annotated[
         list[str],
         typer.Argument(
-            metavar="CODE...", help="Such as PK301 or PH203.", autocompletion=complete_codes
+            metavar="CODE...",
+            help="Such as PK301 or PH203, or a place's identity, PK301-1f0c9a2b.",
+            autocompletion=complete_codes,
         ),
     ],
 ) -> None:
@@ -29,7 +32,7 @@ def explain(
     shown = screen()
     known = {page.code: page for page in every_page()}
     for number, code in enumerate(codes):
-        page = known.get(code.upper())
+        page = known.get(code.upper().partition("-")[0])  # a place's identity begins with its code
         if page is None:
             raise typer.BadParameter(f"there is no code {code!r}; `portkit rules` lists them")
         text = "\n\n".join(part for part in (page.title, page.text) if part).replace("``", "`")
@@ -44,4 +47,6 @@ def rules() -> None:
     from portkit.report.terminal import columns
 
     rows = [(page.code, page.name, page.title.replace("``", "`")) for page in every_page()]
-    show("\n".join(columns(rows, width=screen().width)))
+    # A line is cut for a window alone: what reads a pipe has room.
+    width = screen().width if sys.stdout.isatty() else sys.maxsize
+    show("\n".join(columns(rows, width=width)))

@@ -40,7 +40,7 @@ def show_bytes(data: bytes) -> None:
 
 
 def deliver(text: str, output: Path | None) -> None:
-    """Write a report to a file, or print it without one.
+    """Write a report to a file, and say so, or print it without one.
 
     Raises:
         BrokenPipeError: the reader went away.
@@ -55,6 +55,7 @@ def deliver(text: str, output: Path | None) -> None:
         raise DiskError(
             f"the report could not be written to {output} ({error.strerror}): name another file"
         ) from None
+    progress(f"The report is {output}.")
 
 
 def progress(line: str) -> None:

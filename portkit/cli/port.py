@@ -90,7 +90,9 @@ def scan(
     is one place; with --kernels each place in its sources is listed too.
     """
     from portkit.disk import Disk
+    from portkit.errors import PortkitError
     from portkit.finding import Applicability, Status
+    from portkit.job import check_portable
     from portkit.journal import unfinished
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
@@ -109,7 +111,12 @@ def scan(
             " `portkit apply` completes what was begun, or takes it back"
         )
     scanned = _scanned(directory, select, skip, gating, kernels=kernels)
-    found = report(scanned, directory.as_posix())
+    obstacle = ""
+    try:
+        check_portable(scanned)
+    except PortkitError as error:
+        obstacle = str(error)
+    found = report(scanned, directory.as_posix(), partial=bool(select or skip), obstacle=obstacle)
     shown = plain() if output else screen()
     text = written(
         form,
@@ -180,7 +187,7 @@ def apply(
     from portkit.finding import Status
     from portkit.job import check_portable
     from portkit.plan import plan
-    from portkit.report.applied import applied
+    from portkit.report.applied import applied, headline
     from portkit.report.model import report
 
     # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.
@@ -209,21 +216,21 @@ def apply(
     if planned.changes and not dry:
         refuse()
         write(directory, planned.changes)
+    summary = report(found, directory.as_posix(), partial=bool(select or skip))
     if diff:
         from portkit.report.diff import patch
 
         show(patch(planned.changes), end="")
     else:
-        summary = report(found, directory.as_posix())
         show(applied(summary, planned, screen(), written=not dry, left=left), end="")
     if page is not None:
         from portkit.report.html import html
         from portkit.report.model import as_ported
         from portkit.report.snippets import snippets
 
-        shown = report(found, directory.as_posix())
-        shown = shown if dry else as_ported(shown)
-        deliver(html(shown, snippets(found), written=not dry), page)
+        shown = summary if dry else as_ported(summary)
+        said = headline(summary, planned) if planned.changes and not dry else ""
+        deliver(html(shown, snippets(found), written=said), page)
     return FOUND if check and planned.changes else 0
 
 
@@ -242,7 +249,11 @@ def _asked(found: Scan) -> Scan:
         notice(question)
         return sys.stdin.readline()
 
-    chosen = Session(ask, progress, edited, errors()).choose(found)
+    try:
+        chosen = Session(ask, progress, edited, errors()).choose(found)
+    except KeyboardInterrupt:
+        progress("\nNothing is written.")
+        raise
     progress("")
     return chosen
 

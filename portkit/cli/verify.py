@@ -143,7 +143,7 @@ def verify(
     from portkit.report.watching import Reporter
     from portkit.verify import BadOptionError, Options, parse_shard, verify_tree
     from portkit.verify.kernels_step import EVERY
-    from portkit.verify.options import parse_waves
+    from portkit.verify.options import parse_archs, parse_waves
 
     if device is Device.GPU and (wave or check_memory):
         raise typer.BadParameter(
@@ -160,7 +160,7 @@ def verify(
             shard=parse_shard(shard),
             cached=not no_cache,
             test_seconds=test_timeout,
-            archs=words(arch) or (EVERY if kernels else ()),
+            archs=parse_archs(words(arch)) or (EVERY if kernels else ()),
             report=Path(json) if json not in ("", "-") else None,
             packages=words(package),
             device=device.value,

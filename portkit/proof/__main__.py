@@ -49,7 +49,8 @@ def crosscheck(
     for line in found.evidence:
         typer.echo(line)
     if report is not None:
-        report.write_text(page(tree.title, date.today().isoformat(), runs), encoding="utf-8")
+        text = page(tree.title, date.today().isoformat(), runs, whole=not only)
+        report.write_text(text, encoding="utf-8")
     raise typer.Exit(0 if found.verdict is Verdict.PASSED else 1)
 
 

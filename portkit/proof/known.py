@@ -161,6 +161,15 @@ def judged(differences: Iterable[Difference], table: Table, candle: str) -> Judg
     return Judged(tuple(explained), tuple(unexplained), tuple(idle))
 
 
+def idle(runs: Sequence[Judged]) -> tuple[Known, ...]:
+    """Return the entries that explain nothing in any of several runs.
+
+    Other seeds or more cases may still need one: it is to be told, and no failure.
+    """
+    first, *others = (each.idle for each in runs)
+    return tuple(entry for entry in first if all(entry in other for other in others))
+
+
 def reasons(kernels: Sequence[str], table: Table, candle: str) -> dict[str, str]:
     """Return why kernels are not launched, in their order; empty where no entry says so."""
     entries = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from portkit.proof.known import CLASSES, load_table, reasons
+from portkit.proof.known import CLASSES, idle, load_table, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from portkit.verify.crosscheck import Compared
 
 
-def page(title: str, date: str, runs: Sequence[Compared]) -> str:
+def page(title: str, date: str, runs: Sequence[Compared], *, whole: bool = True) -> str:
     """Return the page, as Markdown.
 
     Args:
         title: what was compared, such as ``candle 0.11.1``.
         date: of the run.
         runs: at least one.
+        whole: whether they took every operation, so that an entry that explains nothing is told.
     """
     first = runs[0].comparison
     lines = [
@@ -52,6 +53,10 @@ def page(title: str, date: str, runs: Sequence[Compared]) -> str:
             lines += [f"- {who}: {difference}" for difference, who in each.judged.unexplained]
         if each.seen.launches:
             lines += ["", *_kernels(each)]
+    left = idle([each.judged for each in runs]) if whole else ()
+    if left:
+        lines += ["", "## Entries of the table that explain nothing here", ""]
+        lines += [f"- {e.kind}: {e.operation} ({e.differs}): {e.reason.strip()}" for e in left]
     return "\n".join(lines) + "\n"
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from portkit.files import regenerating
 from portkit.finding import Applicability, Status
+from portkit.report.model import counted_noun, places
+from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import wrapped
 
 if TYPE_CHECKING:
@@ -32,59 +36,78 @@ def applied(
     return "\n".join(_lines(report, plan, terminal, written=written, left=left)) + "\n"
 
 
+def headline(report: Report, plan: Plan, *, written: bool = True) -> str:
+    """Return what was written, or would be, as a sentence; the arguments are ``applied``'s."""
+    added = sum(change.before is None for change in plan.changes)
+    todo = [site for site in report.sites if site.status is Status.TODO]
+    return (
+        f"{'Ported' if written else 'Would port'} {report.title} to {report.platform}:"
+        f" {places(todo)}; {counted_noun(len(plan.changes) - added, 'file')} changed, {added} added"
+    )
+
+
 def _lines(
     report: Report, plan: Plan, terminal: Terminal, *, written: bool, left: int
 ) -> Iterator[str]:
     where = "" if report.root == "." else f" {report.root}"
     if report.unaccounted:
-        mentions = _number(len(report.unaccounted), "backend mention")
+        mentions = counted_noun(len(report.unaccounted), "backend mention")
         yield terminal.loud(
             f"UNACCOUNTED: {mentions} that no rule explains; `portkit scan{where}` lists them"
         )
     if not plan.changes and left:
-        yield f"Nothing is written: {_number(left, 'place')} left as asked."
+        yield f"Nothing is written: {counted_noun(left, 'place')} left as asked."
+        return
+    if not plan.changes and report.partial:
+        yield terminal.good(f"Nothing to write for the chosen codes in {report.title}.")
         return
     if not plan.changes:
-        yield terminal.good(f"Nothing to write: {report.title} is ported to {report.vendor}.")
+        yield terminal.good(f"Nothing to write: {report.title} is ported to {report.platform}.")
+        if report.outdated:
+            yield ""
+            text = f"Next: {regenerating(report.outdated, report.root)}."
+            yield from map(terminal.bold, wrapped(text, terminal.width))
         return
-    added = sum(change.before is None for change in plan.changes)
-    places = _number(report.count(status=Status.TODO), "place")
-    yield terminal.bold(
-        f"{'Ported' if written else 'Would port'} {places} of {report.title} to {report.vendor}:"
-        f" {_number(len(plan.changes) - added, 'file')} changed, {added} added"
-    )
+    for line in wrapped(headline(report, plan, written=written), terminal.width):
+        yield terminal.bold(line)
     if left:
-        yield f"{_number(left, 'place')} left as asked; `portkit scan{where}` lists them"
+        text = f"{counted_noun(left, 'place')} left as asked: until they are written too, the tree"
+        text += f" may not compile; `portkit scan{where}` lists them, `portkit apply{where}` asks"
+        yield from wrapped(f"{text} again.", terminal.width)
+    elif report.partial:
+        text = "Places of other codes are left, without which the tree may not compile:"
+        yield from wrapped(f"{text} `portkit scan{where}` lists them.", terminal.width)
     if plan.unformatted:
         listed = ", ".join(plan.unformatted)
         text = f"Not formatted, because they were not before, or rustfmt refused: {listed}"
         yield from wrapped(text, terminal.width, "    ")
     yield from _left_to_a_person(report, plan, terminal)
-    if written:
-        git = "git diff" if report.root == "." else f"git -C {report.root} diff"
-        yield f"Next: `{git}`, then `portkit verify{where}`."
-    else:
-        yield f"Next: `portkit apply{where}`."
+    yield ""
+    for line in wrapped(f"Next: {_next(report, written=written)}", terminal.width):
+        yield terminal.bold(line)
+
+
+def _next(report: Report, *, written: bool) -> str:
+    where = "" if report.root == "." else f" {report.root}"
+    if not written:
+        return f"`portkit apply{where}`{' with the same codes' if report.partial else ''}."
+    if report.outdated:
+        return f"{regenerating(report.outdated, report.root)}."
+    git = "git" if report.root == "." else f"git -C {report.root}"
+    return (
+        # Without the first, the second would not show the files that are new.
+        f"`{git} add --all` and `{git} diff --cached` show it, `portkit verify{where}` proves it;"
+        f" `{git} stash --include-untracked` takes it away again."
+    )
 
 
 def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterator[str]:
     line_after = _lines_after(plan)
-    for wanted, title in (
-        (Applicability.MANUAL, "Left for a person to write"),
-        (Applicability.REVIEW, "For a person to look at"),
-    ):
-        sites = [s for s in report.sites if s.applicability is wanted]
-        if not sites:
-            continue
-        yield terminal.notable(f"{title} ({_number(len(sites), 'place')}):")
-        grouped: dict[tuple[str, str], list[str]] = {}
-        for site in sites:
-            position = f"{site.path}:{line_after(site.path, site.line)}"
-            grouped.setdefault((site.code, site.message), []).append(position)
-        for (code, message), positions in sorted(grouped.items()):
-            yield from wrapped(f"  {code} {message}", terminal.width, "      ")
-            for position in positions:
-                yield terminal.dim(f"      {position}")
+    asking = (Applicability.MANUAL, Applicability.REVIEW)
+    for title, sites in sections(s for s in report.sites if s.applicability in asking):
+        moved = [replace(site, line=line_after(site.path, site.line)) for site in sites]
+        yield from ("", terminal.notable(f"{title} ({places(sites)})"))
+        yield from grouped_places(moved, terminal)
 
 
 def _lines_after(plan: Plan) -> Callable[[str, int], int]:
@@ -107,7 +130,3 @@ def _lines_after(plan: Plan) -> Callable[[str, int], int]:
         return line
 
     return line_after
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

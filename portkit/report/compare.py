@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.model import reason
+from portkit.finding import Applicability, Status
+from portkit.report.model import State, counted_noun, reason, state_of
 from portkit.report.scan_json import SCHEMA
 from portkit.report.terminal import columns, wrapped
 
@@ -63,6 +64,8 @@ class Comparison:
         differences: by kind, then by path and line.
         shifted: how many places stand in their file, as they were, at another line.
         same: how many places are as they were.
+        root: the newer tree, as the user named it.
+        todo: how many places of the newer scan ``portkit apply`` writes.
     """
 
     old: str
@@ -70,6 +73,8 @@ class Comparison:
     differences: tuple[Difference, ...]
     shifted: int
     same: int
+    root: str
+    todo: int
 
     def of(self, kind: Kind) -> tuple[Difference, ...]:
         """Return the differences of a kind."""
@@ -100,7 +105,16 @@ def compare(old: Entry, new: Entry) -> Comparison:
     kinds = list(Kind)
     found.sort(key=lambda d: (kinds.index(d.kind), d.place["path"], d.place["line"], d.place["id"]))
     versions = [_title(document) for document in (old, new)]
-    return Comparison(versions[0], versions[1], tuple(found), shifted, same)
+    todo = sum(site["status"] == Status.TODO for site in new["sites"])
+    return Comparison(
+        versions[0],
+        versions[1],
+        tuple(found),
+        shifted,
+        same,
+        root=str(new.get("root", ".")),
+        todo=todo,
+    )
 
 
 def _moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]:
@@ -171,31 +185,62 @@ def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
         if not differences:
             continue
         yield ""
-        yield terminal.notable(f"{title} ({len(differences)})")
+        yield terminal.notable(f"{title} ({_count(differences)})")
         for heading, group in _grouped(differences):
             yield from wrapped(f"  {heading}", terminal.width, "      ")
             rows = [[_position(d), d.place["symbol"]] for d in group]
             for line in columns(rows, width=terminal.width, indent="      "):
                 yield terminal.dim(line)
+    if found.todo:
+        where = "" if found.root == "." else f" {found.root}"
+        text = f"Next: `portkit apply{where}` writes {counted_noun(found.todo, 'place')}."
+        yield from ("", *map(terminal.bold, wrapped(text, terminal.width)))
+
+
+def _count(differences: Sequence[Difference]) -> str:
+    """Return how many places these are, and of which states."""
+    states = Counter(_state_of(d.place) for d in differences)
+    kinds = ", ".join(f"{states[state]} {state}" for state in State if states[state])
+    return f"{counted_noun(len(differences), 'place')}: {kinds}"
 
 
 def _grouped(differences: Iterable[Difference]) -> Iterator[tuple[str, list[Difference]]]:
-    """Yield the differences of one rule and one reason together, with a heading."""
-    grouped: dict[str, list[Difference]] = {}
+    """Yield the differences of one rule and one reason together, with a heading.
+
+    What asks for something comes first. Places that are kept are many and ask for nothing: those
+    that are new or gone are counted in their heading, not listed.
+    """
+    order = list(State)
+    grouped: dict[tuple[int, str], list[Difference]] = {}
     for difference in differences:
         place = difference.place
-        heading = f"{place['code']} {place['construct']}"
-        grouped.setdefault(heading + _change(difference), []).append(difference)
-    yield from sorted(grouped.items())
+        heading = f"{place['code']} {place['construct']}: {_change(difference)}"
+        state = order.index(_state_of(place))
+        grouped.setdefault((state, heading), []).append(difference)
+    for (state, heading), group in sorted(grouped.items(), key=lambda item: item[0]):
+        if order[state] is State.KEPT and group[0].kind in (Kind.NEW, Kind.GONE):
+            yield f"{heading} ({counted_noun(len(group), 'place')})", []
+        else:
+            yield heading, group
 
 
 def _change(difference: Difference) -> str:
-    """Return how the state of a place that changed has changed."""
+    """Return the state of a place, or how it has changed and why."""
     was, now = difference.before, difference.after
     if difference.kind is not Kind.CHANGED or was is None or now is None:
-        return ""
-    states = [f"{site['applicability']}, {site['status']}" for site in (was, now)]
-    return f": {' -> '.join(dict.fromkeys(states))}: {reason(now['message'])}"
+        return _named(difference.place)
+    return f"{' -> '.join(dict.fromkeys(map(_named, (was, now))))}: {reason(now['message'])}"
+
+
+def _named(site: Entry) -> str:
+    """Return what reports call the state of a place; one for review is written, or is not yet."""
+    asked = {Status.TODO: ", to do", Status.PORTED: ", ported"}
+    state = _state_of(site)
+    return state + (asked.get(site["status"], "") if state is State.REVIEW else "")
+
+
+def _state_of(site: Entry) -> State:
+    return state_of(Applicability(site["applicability"]), Status(site["status"]))
 
 
 def _position(difference: Difference) -> str:
@@ -225,7 +270,7 @@ def _markdown(found: Comparison) -> Iterator[str]:
     for kind, title in _TITLES.items():
         differences = found.of(kind)
         if differences:
-            yield from ("", f"## {title}", "")
+            yield from ("", f"## {title} ({_count(differences)})", "")
         for heading, group in _grouped(differences):
             yield f"- {escaped(heading)}"
             for difference in group:

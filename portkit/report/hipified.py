@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from portkit.finding import Applicability
-from portkit.report.model import counted, identified, site_of
-from portkit.report.table import grouped_places
+from portkit.report.model import State, counted, counted_noun, identified, site_of
+from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import columns, wrapped
 from portkit.source import Source
 
@@ -37,11 +37,12 @@ _FIELDS: Final = (
     "id",
 )
 _COLUMNS: Final = {
-    "done": Applicability.SAFE,
-    "review": Applicability.REVIEW,
-    "manual": Applicability.MANUAL,
-    "kept": Applicability.KEEP,
+    State.MANUAL: Applicability.MANUAL,
+    State.REVIEW: Applicability.REVIEW,
+    State.MECHANICAL: Applicability.SAFE,
+    State.KEPT: Applicability.KEEP,
 }
+"""The states that a place of a translation can be in, in their order."""
 
 
 def hipified(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
@@ -95,9 +96,8 @@ def sites(report: HipifyReport) -> tuple[Site, ...]:
 def _lines(report: HipifyReport, out: Path | None, terminal: Terminal) -> Iterator[str]:
     found = sites(report)
     by = report.engine.value + (f", profile {report.profile}" if report.profile else "")
-    yield terminal.bold(
-        f"{_number(len(report.translations), 'file')} by {by}: {_number(len(found), 'place')}"
-    )
+    files = counted_noun(len(report.translations), "file")
+    yield terminal.bold(f"{files} by {by}: {counted_noun(len(found), 'place')}")
     if found:
         yield ""
         yield from _counts(found, terminal)
@@ -107,18 +107,14 @@ def _lines(report: HipifyReport, out: Path | None, terminal: Terminal) -> Iterat
 
 
 def _listing(report: HipifyReport, found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
-    for kind, title in (
-        (Applicability.MANUAL, "Manual: a person must write this"),
-        (Applicability.REVIEW, "Review: a person should look at this"),
-    ):
-        wanted = [site for site in found if site.applicability is kind]
-        if wanted:
-            yield ""
-            yield terminal.notable(f"{title} ({_number(len(wanted), 'place')})")
-            yield from grouped_places(wanted, terminal)
+    asking = (Applicability.MANUAL, Applicability.REVIEW)
+    for title, wanted in sections(site for site in found if site.applicability in asking):
+        yield ""
+        yield terminal.notable(f"{title} ({counted_noun(len(wanted), 'place')})")
+        yield from grouped_places(wanted, terminal)
     if report.refusals:
         yield ""
-        yield terminal.loud(f"Refused ({_number(len(report.refusals), 'file')})")
+        yield terminal.loud(f"Refused ({counted_noun(len(report.refusals), 'file')})")
         for refusal in report.refusals:
             yield from wrapped(f"  {refusal.path}: {refusal.reason}", terminal.width, "      ")
 
@@ -126,7 +122,7 @@ def _listing(report: HipifyReport, found: Sequence[Site], terminal: Terminal) ->
 def _outcome(report: HipifyReport, out: Path | None) -> str:
     if out is None:
         return "Nothing is written; `-o FOLDER` writes the translations and their headers."
-    done = f"{_number(len(report.written), 'file')} written to {out}"
+    done = f"{counted_noun(len(report.written), 'file')} written to {out}"
     if report.unchanged:
         done += f", {len(report.unchanged)} unchanged"
     if report.left_out:
@@ -149,7 +145,3 @@ def _counts(found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
     yield terminal.dim(first)
     yield from body
     yield terminal.bold(last)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

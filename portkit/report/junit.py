@@ -55,11 +55,10 @@ def _case_each(suite: Element, sites: Sequence[Site]) -> None:
         )
         message = xml_text(site.message)
         if site.state is State.MANUAL or site.status is Status.TODO:
-            kind = "manual" if site.state is State.MANUAL else "todo"
-            failure = ElementTree.SubElement(case, "failure", type=kind, message=message)
+            failure = ElementTree.SubElement(case, "failure", type=site.state, message=message)
             what = f"{site.code} {site.construct}: {site.message}"
             failure.text = xml_text(f"{site.position}: {what}")
-        elif site.state is State.NOTHING:
+        elif site.state is State.KEPT:
             ElementTree.SubElement(case, "skipped", message=message)
         elif site.state is State.REVIEW:
             ElementTree.SubElement(case, "system-out").text = message

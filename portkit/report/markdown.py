@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability, Status
-from portkit.report.model import counted, reason
+from portkit.finding import Applicability
+from portkit.report.model import (
+    MEANINGS,
+    State,
+    by_state,
+    counted,
+    counted_noun,
+    places,
+    reason,
+    what_apply_writes,
+)
+from portkit.report.table import sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,24 +35,21 @@ def markdown(report: Report, *, source: bool = True) -> str:
 
 
 def _lines(report: Report, *, source: bool) -> Iterator[str]:
-    yield f"# {report.title}: the port to {report.vendor}"
+    yield f"# {report.title}: the port to {report.platform}"
     yield ""
+    mentions = counted_noun(len(report.unaccounted), "backend mention")
     yield (
-        f"{len(report.sites)} places in {report.files} files, with gating `{report.gating}`."
-        f" {len(report.unaccounted)} backend mentions are unaccounted for."
+        f"{counted_noun(report.files, 'file')} looked at, {places(report.sites)}, with gating"
+        f" `{report.gating}`. {mentions} unaccounted for. `portkit apply`"
+        f" {what_apply_writes(report)}."
     )
     yield from _figures(report)
     yield from _by_rule(report)
     yield from _by_crate(report)
-    titles = {
-        Applicability.MANUAL: "For a person to write",
-        Applicability.REVIEW: "For a person to look at",
-    }
-    for applicability, title in titles.items():
-        sites = [site for site in report.sites if site.applicability is applicability]
-        if sites:
-            yield from ("", f"## {title}", "")
-            yield from _listed(sites)
+    asking = (Applicability.MANUAL, Applicability.REVIEW)
+    for title, sites in sections(s for s in report.sites if s.applicability in asking):
+        yield from ("", f"## {title}", "")
+        yield from _listed(sites)
     yield from _decisions(report)
     if report.unaccounted:
         yield from ("", "## Unaccounted", "")
@@ -52,15 +59,10 @@ def _lines(report: Report, *, source: bool) -> Iterator[str]:
 
 
 def _figures(report: Report) -> Iterator[str]:
-    states = ("todo", "ported", "none")
     yield from ("", "## Figures", "")
-    rows = []
-    for applicability in Applicability:
-        sites = [site for site in report.sites if site.applicability is applicability]
-        by_status = counted(sites, lambda site: site.status.value)
-        rows.append([applicability.value, *(by_status.get(s, 0) for s in states), len(sites)])
-    rows.append(["all", *(report.count(status=Status(s)) for s in states), len(report.sites)])
-    yield from _table(("", "to do", "ported", "nothing to write", "all"), rows)
+    counts = by_state(report.sites)
+    rows = [[state, MEANINGS[state], count] for state, count in counts.items()]
+    yield from _table(("state", "meaning", "places"), [*rows, ["all", "", len(report.sites)]])
 
 
 def _by_rule(report: Report) -> Iterator[str]:
@@ -77,18 +79,17 @@ def _by_crate(report: Report) -> Iterator[str]:
     yield from ("", "## By crate", "")
     rows = []
     for path, sites in report.by_crate().items():
-        by_status = counted(sites, lambda site: site.status.value)
-        counts = [by_status.get(status, 0) for status in ("todo", "ported", "none")]
-        rows.append([_cell(path), *counts, len(sites)])
-    yield from _table(("crate", "to do", "ported", "nothing to write", "all"), rows)
+        rows.append([_cell(path), *by_state(sites).values(), len(sites)])
+    rows.append(["all", *by_state(report.sites).values(), len(report.sites)])
+    yield from _table(("crate", *State, "all"), rows)
 
 
 def _decisions(report: Report) -> Iterator[str]:
-    """Yield why places are left alone, each reason once."""
-    kept = [site for site in report.sites if site.applicability is Applicability.KEEP]
+    """Yield why places are kept, each reason once."""
+    kept = [site for site in report.sites if site.state is State.KEPT]
     if not kept:
         return
-    yield from ("", "## Left alone on purpose", "")
+    yield from ("", f"## Kept: {MEANINGS[State.KEPT]}", "")
     reasons = counted(kept, lambda site: f"{site.code}\0{reason(site.message)}")
     rows = [[*map(_cell, key.split("\0")), number] for key, number in reasons.items()]
     yield from _table(("rule", "reason", "places"), rows)

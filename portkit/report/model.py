@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from portkit.files import outdated
 from portkit.finding import Applicability, Span, Status, finding_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from portkit.finding import Finding
     from portkit.scan import Scan
@@ -79,13 +80,14 @@ class Site:
         return f"{self.path}:{self.line}"
 
     @property
+    def in_kernels(self) -> bool:
+        """Whether it stands in the source of a kernel, where other rules look."""
+        return self.code.startswith("PH")
+
+    @property
     def state(self) -> State:
         """What the place asks of a person."""
-        if self.applicability in (Applicability.MANUAL, Applicability.REVIEW):
-            return State(self.applicability.value)
-        if self.status is Status.NONE:
-            return State.KEPT
-        return State.MECHANICAL if self.status is Status.TODO else State.PORTED
+        return state_of(self.applicability, self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,11 @@ class Report:
         files: how many files were looked at.
         sites: sorted by path and position.
         unaccounted: sorted by path and position.
+        partial: whether only places of chosen codes are part of it.
+        obstacle: why ``portkit apply`` would refuse the tree; empty where it would not.
+        unseen: how many sources of kernels were not looked into.
+        untranslated: how many of these ``portkit apply`` would translate.
+        outdated: files that were written as a whole and are not what would be written now, sorted.
     """
 
     root: str
@@ -132,11 +139,17 @@ class Report:
     files: int
     sites: tuple[Site, ...]
     unaccounted: tuple[Mention, ...]
+    partial: bool = False
+    obstacle: str = ""
+    unseen: int = 0
+    untranslated: int = 0
+    outdated: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """What was looked at, such as ``candle 0.11.1``."""
-        return f"{self.codebase or self.root} {self.version}".strip()
+        only = self.crates[0].name if len(self.crates) == 1 else self.root
+        return f"{self.codebase or only} {self.version}".strip()
 
     def count(
         self, *, status: Status | None = None, applicability: Applicability | None = None
@@ -164,15 +177,20 @@ class Report:
         return max(inside, key=len, default=".")
 
 
-def report(scan: Scan, root: str) -> Report:
+def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") -> Report:
     """Make the report of a scan.
 
     Args:
         scan: the scan.
         root: the workspace as the user named it, with ``/``.
+        partial: whether only findings with chosen codes are part of it.
+        obstacle: why ``portkit apply`` would refuse the tree.
     """
     port = scan.port
     sources = port.workspace.sources
+    unseen = _unseen(scan)
+    kernels = port.codebase.kernels
+    todo = {f.path for f in scan.findings if f.status is Status.TODO}
     sites = [site_of(f, sources.get(f.path), identity) for identity, f in identified(scan.findings)]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
@@ -186,6 +204,11 @@ def report(scan: Scan, root: str) -> Report:
         files=len(port.workspace.sources) + len(port.workspace.unread),
         sites=tuple(sites),
         unaccounted=tuple(Mention(u.path, u.line, u.text) for u in scan.unaccounted),
+        partial=partial,
+        obstacle=obstacle,
+        unseen=unseen,
+        untranslated=unseen if kernels is not None and kernels.name in todo else 0,
+        outdated=outdated(scan.findings),
     )
 
 
@@ -197,6 +220,15 @@ def as_ported(before: Report) -> Report:
     return replace(before, sites=sites)
 
 
+def state_of(applicability: Applicability, status: Status) -> State:
+    """Return the state of a place."""
+    if applicability in (Applicability.MANUAL, Applicability.REVIEW):
+        return State(applicability.value)
+    if status is Status.NONE:
+        return State.KEPT
+    return State.MECHANICAL if status is Status.TODO else State.PORTED
+
+
 def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
     """Yield each finding with its identity, in their order."""
     ordinals: Counter[tuple[str, str, str, str]] = Counter()
@@ -204,6 +236,53 @@ def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
         key = (finding.code, finding.path, finding.construct, finding.symbol)
         ordinals[key] += 1
         yield finding_id(finding, ordinals[key]), finding
+
+
+def places(sites: Sequence[Site]) -> str:
+    """Return how many places these are, in words; those in the sources of kernels stand apart."""
+    inside = sum(site.in_kernels for site in sites)
+    found = counted_noun(len(sites) - inside, "place")
+    return f"{found}, and {inside} in the sources of kernels" if inside else found
+
+
+def counted_noun(number: int, noun: str) -> str:
+    """Return a number and what it counts, such as ``1 place`` or ``2 places``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def by_state(sites: Iterable[Site]) -> Mapping[State, int]:
+    """Return how many sites are in each state; every state is there, in its order."""
+    counts = Counter(site.state for site in sites)
+    return {state: counts[state] for state in State}
+
+
+def what_apply_writes(report: Report) -> str:
+    """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``."""
+    if report.obstacle:
+        return "cannot write them"
+    todo = [site for site in report.sites if site.status is Status.TODO]
+    counts = by_state(todo)
+    kinds = [
+        f"{counts[state]} {words}"
+        for state, words in ((State.MECHANICAL, "mechanical"), (State.REVIEW, "for review"))
+        if counts[state]
+    ]
+    text = f"writes {places(todo)}" + (f" ({', '.join(kinds)})" if len(kinds) > 1 else "")
+    if report.untranslated:
+        text += f" and translates {counted_noun(report.untranslated, 'source')} of kernels"
+    return text
+
+
+def _unseen(scan: Scan) -> int:
+    """Return how many sources of kernels were not looked into."""
+    from portkit.hipify.paths import is_cuda
+
+    port, kernels = scan.port, scan.port.codebase.kernels
+    if kernels is None or port.kernels:
+        return 0
+    return sum(
+        path.startswith(f"{kernels.source}/") and is_cuda(path) for path in port.workspace.sources
+    )
 
 
 def counted(sites: Iterable[Site], key: Callable[[Site], str]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from portkit import __version__
 from portkit.explain import every_page
 from portkit.report.model import State
+from portkit.report.terminal import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 UNACCOUNTED: Final = "unaccounted"
 """The identity of the rule about mentions that no rule explains."""
+_LONGEST: Final = 1024
+"""How many characters of a description GitHub takes ("SARIF support for code scanning" in its
+documentation, the table of ``reportingDescriptor``)."""
 _ROOT: Final = "%SRCROOT%"
 _LEVELS: Final[Mapping[State, str]] = {
     State.MANUAL: "error",
@@ -71,18 +75,23 @@ def sarif(report: Report, *, source: bool = True) -> str:
 def _rule(page: Page) -> dict[str, Any]:
     title = page.title.replace("``", "`")
     text = "\n\n".join(part for part in (page.title, page.text) if part).replace("``", "`")
-    return {
-        "id": page.code,
-        "name": "".join(word.capitalize() for word in page.name.split("_")),
-        "shortDescription": {"text": title},
-        "fullDescription": {"text": text},
-        "help": {"text": text, "markdown": text},
-    }
+    return _described(page.code, page.name, title, text)
 
 
 def _unaccounted_rule() -> dict[str, Any]:
     text = "A mention of a backend that no rule explains."
-    return {"id": UNACCOUNTED, "name": "Unaccounted", "shortDescription": {"text": text}}
+    return _described(UNACCOUNTED, UNACCOUNTED, text, text)
+
+
+def _described(identity: str, name: str, title: str, text: str) -> dict[str, Any]:
+    """Return a rule with all that GitHub asks for, within its limits."""
+    return {
+        "id": identity,
+        "name": "".join(word.capitalize() for word in name.split("_")),
+        "shortDescription": {"text": shortened(title, _LONGEST)},
+        "fullDescription": {"text": shortened(text, _LONGEST)},
+        "help": {"text": text, "markdown": text},
+    }
 
 
 def _result(site: Site, index: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from portkit.report.model import Site, counted
+from portkit.report.model import Site, by_state, counted
 
 if TYPE_CHECKING:
     from portkit.report.model import Report
@@ -64,6 +64,7 @@ def summary(report: Report) -> dict[str, Any]:
         "unaccounted": len(report.unaccounted),
         "applicability": counted(report.sites, lambda site: site.applicability.value),
         "status": counted(report.sites, lambda site: site.status.value),
+        "states": dict(by_state(report.sites)),
         "codes": counted(report.sites, lambda site: site.code),
         "crates": {path: _tally(sites) for path, sites in report.by_crate().items()},
     }

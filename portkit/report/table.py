@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from portkit.files import regenerating
 from portkit.finding import Applicability, Status
+from portkit.report.model import (
+    MEANINGS,
+    State,
+    by_state,
+    counted_noun,
+    places,
+    what_apply_writes,
+)
 from portkit.report.terminal import columns, shortened, wrapped
 
 if TYPE_CHECKING:
@@ -13,7 +22,7 @@ if TYPE_CHECKING:
     from portkit.report.model import Report, Site
     from portkit.report.terminal import Terminal
 
-_HEADER: Final = ("Rule", "Construct", "to do", "ported", "review", "manual", "kept")
+_HEADER: Final = ("Rule", "Construct", *State)
 
 
 def table(
@@ -31,8 +40,8 @@ def table(
     lines.append("")
     lines += _counts(report, terminal)
     listed = [s for s in report.sites if everything or _wants_a_person(s)]
-    for title, sites in _sections(listed):
-        heading = f"{title} ({_places(len(sites))})"
+    for title, sites in sections(listed):
+        heading = f"{title} ({places(sites)})"
         lines += ["", terminal.notable(heading), *grouped_places(sites, terminal)]
         if source:
             lines += _details(sites)
@@ -42,38 +51,29 @@ def table(
 
 
 def _headline(report: Report) -> str:
-    crates = f"{len(report.crates)} crate{'' if len(report.crates) == 1 else 's'}"
+    crates, files = counted_noun(len(report.crates), "crate"), counted_noun(report.files, "file")
+    behind = ", with everything behind its feature (gating cfg)" if report.gating == "cfg" else ""
     return (
-        f"{report.title}: {crates}, {report.files} files looked at, "
-        f"{_places(len(report.sites))} for {report.vendor} (gating {report.gating})"
+        f"{report.title}: {crates}, {files} looked at, {places(report.sites)} for"
+        f" {report.platform}{behind}"
     )
-
-
-def _column(site: Site) -> int:
-    """Return the index of the column that counts a site; each site is in exactly one."""
-    if site.status is Status.TODO:
-        return 0
-    if site.status is Status.PORTED:
-        return 1
-    return {Applicability.REVIEW: 2, Applicability.MANUAL: 3}.get(site.applicability, 4)
 
 
 def _counts(report: Report, terminal: Terminal) -> Iterator[str]:
     constructs: dict[str, dict[str, int]] = {}
-    counts: dict[str, list[int]] = {}
+    grouped: dict[str, list[Site]] = {}
     for site in report.sites:
         named = constructs.setdefault(site.code, {})
         kind = site.construct.split(":")[0]
         named[kind] = named.get(kind, 0) + 1
-        counts.setdefault(site.code, [0] * 5)[_column(site)] += 1
+        grouped.setdefault(site.code, []).append(site)
     rows = [list(_HEADER)]
-    for code in sorted(counts):
+    for code in sorted(grouped):
         kinds = sorted(constructs[code], key=lambda kind: (-constructs[code][kind], kind))
-        numbers = [str(n) if n else "" for n in counts[code]]
+        numbers = [str(n) if n else "" for n in by_state(grouped[code]).values()]
         rows.append([code, ", ".join(kinds), *numbers])
-    total = [sum(column) for column in zip(*counts.values(), strict=True)] or [0] * 5
-    rows.append(["", "total", *map(str, total)])
-    first, *body, last = columns(rows, numbers=5, width=terminal.width)
+    rows.append(["", "total", *map(str, by_state(report.sites).values())])
+    first, *body, last = columns(rows, numbers=len(State), width=terminal.width)
     yield terminal.dim(first)
     yield from body
     yield terminal.bold(last)
@@ -83,27 +83,14 @@ def _wants_a_person(site: Site) -> bool:
     return site.applicability in (Applicability.REVIEW, Applicability.MANUAL)
 
 
-def _sections(sites: Iterable[Site]) -> Iterator[tuple[str, list[Site]]]:
-    titles: dict[str, list[Site]] = {
-        "Manual: a person must write this": [],
-        "Review: a person should look at this": [],
-        "To do": [],
-        "Ported": [],
-        "Kept: left alone on purpose": [],
-    }
-    manual, review, todo, ported, kept = titles.values()
+def sections(sites: Iterable[Site]) -> Iterator[tuple[str, list[Site]]]:
+    """Yield the sites of each state that any is in, under a title."""
+    grouped: dict[State, list[Site]] = {state: [] for state in State}
     for site in sites:
-        if site.applicability is Applicability.MANUAL:
-            manual.append(site)
-        elif site.applicability is Applicability.REVIEW:
-            review.append(site)
-        elif site.status is Status.TODO:
-            todo.append(site)
-        elif site.status is Status.PORTED:
-            ported.append(site)
-        else:
-            kept.append(site)
-    yield from ((title, found) for title, found in titles.items() if found)
+        grouped[site.state].append(site)
+    for state, found in grouped.items():
+        if found:
+            yield f"{state.capitalize()}: {MEANINGS[state]}", found
 
 
 def grouped_places(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
@@ -129,8 +116,7 @@ def _details(sites: Iterable[Site]) -> Iterator[str]:
 def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterator[str]:
     if not report.unaccounted:
         return
-    number = len(report.unaccounted)
-    mentions = f"{number} backend mention{'' if number == 1 else 's'}"
+    mentions = counted_noun(len(report.unaccounted), "backend mention")
     yield ""
     yield terminal.loud(f"UNACCOUNTED: {mentions} that no rule explains")
     for mention in report.unaccounted:
@@ -141,23 +127,34 @@ def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterato
 def _next(report: Report, terminal: Terminal) -> list[str]:
     """Return what to do now, as the last lines."""
     where = "" if report.root == "." else f" {report.root}"
-    todo = report.count(status=Status.TODO)
-    if todo:
-        review = report.count(status=Status.TODO, applicability=Applicability.REVIEW)
-        looked = f", {review} of them for a person to look at" if review else ""
-        text = (
-            f"Next: `portkit apply{where}` writes what {_places(todo)} lack{looked}; "
-            "with --diff it only shows the changes."
-        )
+    if report.count(status=Status.TODO) and report.obstacle:
+        text = f"`portkit apply` refuses: {report.obstacle}."
+        return [terminal.bold(line) for line in wrapped(text, terminal.width)]
+    if report.outdated:
+        text = f"Next: {regenerating(report.outdated, report.root)}."
+        return [terminal.bold(line) for line in wrapped(text, terminal.width)]
+    if report.count(status=Status.TODO):
+        alike = " with the same codes" if report.partial else ""
+        text = f"Next: `portkit apply{where}`{alike} {what_apply_writes(report)}; with --diff it"
+        text += " only shows the changes."
         page = f"In a browser: `portkit scan{where} --format html --output report.html`."
         lines = [terminal.bold(line) for line in wrapped(text, terminal.width)]
         return [*lines, *wrapped(page, terminal.width)]
     if report.unaccounted:
         text = "Next: give each mention above a rule, or an entry in the profile that keeps it."
         return [terminal.loud(line) for line in wrapped(text, terminal.width)]
-    text = f"Nothing to do: every place has its counterpart. Next: `portkit verify{where}`."
-    return [terminal.good(line) for line in wrapped(text, terminal.width)]
+    return [terminal.good(line) for line in wrapped(_nothing_left(report, where), terminal.width)]
 
 
-def _places(number: int) -> str:
-    return f"{number} place{'' if number == 1 else 's'}"
+def _nothing_left(report: Report, where: str) -> str:
+    if report.partial and not report.sites:
+        return "No place here has one of the chosen codes."
+    asked = sum(map(_wants_a_person, report.sites))
+    if asked:
+        text = f"the {counted_noun(asked, 'place')} above {'is' if asked == 1 else 'are'}"
+        unseen = ", and so may be some in the sources of kernels, which --kernels lists"
+        text = f"Nothing is left for `portkit apply`; {text} for a person"
+        text += f"{unseen if report.unseen else ''}."
+    else:
+        text = "Nothing is left: every place has its counterpart."
+    return text if report.partial else f"{text} Next: `portkit verify{where}`."

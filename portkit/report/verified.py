@@ -22,6 +22,8 @@ SCHEMA: Final = 1
 
 _WORDS: Final = {verdict: verdict.value for verdict in Verdict} | {Verdict.FAILED: "FAILED"}
 _COMMIT: Final = 12
+_PASSED_LINES: Final = 6
+"""How many lines of the evidence of a step that passed are shown."""
 
 
 def step_lines(result: Result, terminal: Terminal) -> Iterator[str]:
@@ -33,7 +35,12 @@ def step_lines(result: Result, terminal: Terminal) -> Iterator[str]:
         when += f" on {result.remembered[:16].replace('T', ' ')} UTC, nothing has changed since"
     verdict = _styled(result.verdict, _WORDS[result.verdict], terminal)
     yield f"{terminal.bold(result.step.ljust(10))} {verdict}{when}"
-    for evidence in (*result.evidence, *(f"left out: {r}" for r in result.outcome.left_out)):
+    lines = list(result.evidence)
+    # What passed is not read line by line; what failed, or was left out, is.
+    more = len(lines) - _PASSED_LINES if result.verdict is Verdict.PASSED else 0
+    if more > 1:
+        lines[-more:] = [f"and {more} lines more, which --json and --junit write"]
+    for evidence in (*lines, *(f"left out: {r}" for r in result.outcome.left_out)):
         yield from wrapped(f"    {evidence}", terminal.width, "      ")
 
 

@@ -6,7 +6,6 @@ for each rule and reason; what ``portkit apply`` writes is one task a phase.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.explain import every_page
 from portkit.report.effort import BY_HAND, assumption, effort, hours
 from portkit.report.markdown import code, escaped
-from portkit.report.model import State
+from portkit.report.model import State, by_state, counted_noun, what_apply_writes
 from portkit.report.phases import phase_of, phases
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def work_plan(report: Report) -> tuple[Stage, ...]:
     grouped: dict[Phase, list[Site]] = {phase: [] for phase in order}
     for site in report.sites:
         phase = phase_of(site, order)
-        if phase is not None and site.state is not State.NOTHING:
+        if phase is not None and site.state is not State.KEPT:
             grouped[phase].append(site)
     return tuple(
         Stage(phase, tuple(_tasks(report, phase, sites)))
@@ -113,7 +112,7 @@ def _tasks(report: Report, phase: Phase, sites: Iterable[Site]) -> Iterator[Task
     if mechanical:
         todo = [site for site in mechanical if site.state is State.MECHANICAL]
         where = "" if report.root == "." else f" {report.root}"
-        count = _places(len(todo or mechanical))
+        count = counted_noun(len(todo or mechanical), "place")
         yield Task(
             what=f"write {count}" if todo else f"{count} written",
             why="ROCm's side follows from the CUDA side; by hand it would take about"
@@ -148,12 +147,14 @@ def _priority(site: Site) -> Priority:
 
 def _lines(report: Report) -> Iterator[str]:
     stages = work_plan(report)
-    yield f"# {report.title}: the work plan of the port to {report.vendor}"
+    yield f"# {report.title}: the work plan of the port to {report.platform}"
     yield ""
-    states = Counter(site.state for site in report.sites)
+    counts = by_state(report.sites)
+    asked = counts[State.MANUAL] + counts[State.REVIEW]
+    kinds = f"{counts[State.MANUAL]} manual, {counts[State.REVIEW]} for review"
     yield (
-        f"{_places(states[State.MANUAL] + states[State.REVIEW])} for a person, about"
-        f" {hours(effort(report.sites))}; {_places(states[State.MECHANICAL])} for `portkit apply`."
+        f"{counted_noun(asked, 'place')} for a person ({kinds}), about"
+        f" {hours(effort(report.sites))}. `portkit apply` {what_apply_writes(report)}."
         f" {assumption()}"
     )
     for number, stage in enumerate(stages, 1):
@@ -172,7 +173,3 @@ def _task(task: Task) -> Iterator[str]:
     if task.priority is not Priority.NONE:
         for site in task.sites:
             yield f"  - `{site.position}` `{code(site.symbol)}` {site.id}"
-
-
-def _places(number: int) -> str:
-    return f"{number} place{'' if number == 1 else 's'}"

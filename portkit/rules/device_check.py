@@ -2,8 +2,9 @@
 
 ``device.is_cuda()`` and ``cfg!(feature = "cuda")`` choose a dtype, a tolerance or a faster path.
 ROCm joins where the same holds on AMD: ``device.is_cuda() || device.is_rocm()``. That is a decision
-and not a renaming, so it comes from the table of decisions in the profile; what the table does not
-list is written and marked ``review``, and what it says to keep is left alone with its reason.
+and not a renaming, so it comes from the table of decisions in the profile. What the table does not
+list is written and marked ``review``; what it says to keep is left alone, with its reason, and is
+marked ``review`` as well.
 
 Without it the code compiles and takes the wrong path; rustc does not notice.
 
@@ -84,7 +85,7 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
         construct,
         decision.reason
         if decision
-        else f"the condition now holds for {port.vendor.title} too; no decision in the profile "
+        else f"the port widens the condition to {port.vendor.title}; no decision in the profile "
         "speaks of it, so see whether the same holds on AMD",
         applicability=Applicability.SAFE if decision else Applicability.REVIEW,
         status=Status.PORTED if stands else Status.TODO,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
 from portkit.proof.comparison import read
-from portkit.proof.known import judged, load_table, reasons
+from portkit.proof.known import idle, judged, load_table, reasons
 from portkit.proof.place import placed
 from portkit.verify import process
 from portkit.verify.device_choice import chosen, inputs
@@ -160,6 +160,12 @@ def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> 
     if seen.launches:
         launched = sum(map(bool, seen.launches.values()))
         evidence.append(f"{launched} of {len(seen.launches)} kernels launched")
+    if whole:
+        evidence += [
+            f"an entry of known.toml that explains nothing: {entry.kind}: {entry.operation}"
+            f" ({entry.differs})"
+            for entry in idle([each.judged for each in runs])
+        ]
     return Outcome(
         Verdict.FAILED if lost else Verdict.PASSED,
         tuple(evidence),

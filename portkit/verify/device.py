@@ -100,6 +100,10 @@ def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
     else:
         good = sum(count for (_, result), count in results.items() if result == "ok")
         first = [f"{good} tests pass on {where}, {own} of them {tree.feature}'s own"]
+        if device.simulated and seen.launches:
+            first.append(
+                f"they launch {counts['kernels launched']} of {len(seen.launches)} kernels"
+            )
     return Outcome(
         Verdict.FAILED if lost else Verdict.PASSED,
         ("; ".join(first), *lost, *_evidence(device, runs, seen, dead), *_ignored(results)),
@@ -176,8 +180,8 @@ def _evidence(
     if never := [name for name in seen.never_launched if name not in dead]:
         more = f" and {len(never) - _SHOWN} more" if len(never) > _SHOWN else ""
         yield (
-            f"{len(never)} of {len(seen.launches)} kernels are launched by no test:"
-            f" {', '.join(never[:_SHOWN])}{more}"
+            f"{len(never)} of {len(seen.launches)} kernels are launched by no test; the step"
+            f" crosscheck launches what Rust code asks for: {', '.join(never[:_SHOWN])}{more}"
         )
     if unused := len(dead.intersection(seen.never_launched)):
         yield f"{unused} more cannot be, since no Rust code asks for them"

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 ARCH_OF_WAVE: Final = {32: "gfx1100", 64: "gfx90a"}
 """As which GPU the CPU device answers."""
 
+STREAMS_OF_WAVE: Final = {32: "eager", 64: "lazy"}
+"""When the CPU device does the work of a stream: at once, or when something waits for it. HIP
+allows both, so each of the two runs takes another one."""
+
 MEMORY: Final = 4096
 """MiB of memory that the CPU device has for tests: one that asks for more fails."""
 
@@ -143,14 +147,18 @@ def cpu_device(tree: Tree, reason: str = "") -> Chosen:
     base = {"LD_LIBRARY_PATH": tree.environment.get("LD_LIBRARY_PATH", "")}
     archs = {wave: ARCH_OF_WAVE[wave] for wave in options.waves}
 
-    def environment(arch: str) -> dict[str, str]:
+    def environment(arch: str, streams: str = "eager") -> dict[str, str]:
         return {
+            "PORTKIT_DEVICE_STREAMS": tree.environment.get("PORTKIT_DEVICE_STREAMS", streams),
             **toolkit.environment(arch=arch, checked=options.checked, base=base),
             "PORTKIT_DEVICE_MEMORY": str(MEMORY),
         }
 
     building = {**environment(""), **for_cpu_device(tree.settings, archs.values())}
-    runs = tuple(Run(f"{arch}, wave {wave}", environment(arch)) for wave, arch in archs.items())
+    runs = tuple(
+        Run(f"{arch}, wave {wave}", environment(arch, STREAMS_OF_WAVE[wave]))
+        for wave, arch in archs.items()
+    )
     # Shadow memory (src/check/shadow.cpp): 33 bytes for each of the device's.
     reserved = (MEMORY << 20) * (40 if options.checked else 1)
     return Chosen("the CPU device", True, building, runs, reserved, reason)
@@ -189,7 +197,8 @@ def decides(tree: Tree) -> tuple[str, ...]:
     """
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options
-    return (toolkit_key(), str(options.checked), *map(str, options.waves), *own)
+    runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)
+    return (toolkit_key(), str(options.checked), *runs, *own)
 
 
 def _architectures(topology: Path = _TOPOLOGY) -> str:

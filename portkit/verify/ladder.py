@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from portkit.errors import DiskError, PortkitError, VerificationError
+from portkit.files import regenerating
 from portkit.verify.options import BadOptionError
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class Summary:
         no_skip: whether what is left out counts as a failure.
         title: what was looked at, such as ``candle 0.11.1``.
         commit: the commit that it was compared with; empty where nothing was.
+        outdated: after a failure, files of the port that are not what would be written now.
     """
 
     results: tuple[Result, ...]
@@ -173,6 +175,7 @@ class Summary:
     no_skip: bool = False
     title: str = ""
     commit: str = ""
+    outdated: tuple[str, ...] = ()
 
     def named(self, *verdicts: Verdict) -> list[str]:
         """Return the names of the steps that ended so."""
@@ -213,10 +216,10 @@ class Summary:
         if self.error:
             return self.error
         if lost := self.named(Verdict.FAILED):
-            return (
-                f"{place} does not pass {_list(lost)}: mend what the evidence names and verify"
-                " again"
-            )
+            wrong = f"{place} does not pass {_list(lost)}"
+            if self.outdated:
+                return f"{wrong}, and {regenerating(self.outdated, place)}; verify again then"
+            return f"{wrong}: mend what the evidence names and verify again"
         if self.verdict is Verdict.INTERRUPTED:
             return "interrupted: the same command goes on where it was"
         if self.exit_code:
@@ -251,13 +254,18 @@ def part_of(steps: Sequence[Step], options: Options) -> tuple[Step, ...]:
         options: which of them, and the shard.
 
     Raises:
-        BadOptionError: there is no such step, or the shard has a part in none.
+        BadOptionError: there is no such step, it comes too late, or the shard has a part in none.
     """
     names = [step.name for step in steps]
     for name in (*options.only, *filter(None, [options.until])):
         if name not in names:
             raise BadOptionError(f"there is no step {name!r}; the steps are {', '.join(names)}")
     last = names.index(options.until) if options.until else len(names) - 1
+    for name in options.only:
+        if names.index(name) > last:
+            raise BadOptionError(
+                f"{name} comes after {options.until}, until which is asked for: leave one away"
+            )
     wanted = [s for s in steps[: last + 1] if not options.only or s.name in options.only]
     part = tuple(s for s in wanted if s.divisible or options.shard.index == 1)
     if not part:

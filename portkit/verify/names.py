@@ -73,7 +73,9 @@ def take(tree: Tree) -> Outcome:
         return failed(*wrong, figures=figures)
     evidence = [f"{names.found} names that {len(asked)} places ask for are kernels"]
     if names.absent:
-        evidence.append(f"{names.absent} more lack a dtype, and the error says so")
+        evidence.append(
+            f"{names.absent} more have no kernel of that dtype in the sources: the error says so"
+        )
         evidence += _grouped(names)
     return passed(*evidence, figures=figures)
 

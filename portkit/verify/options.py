@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from portkit.config import ARCH
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -79,6 +81,18 @@ def parse_waves(texts: Sequence[str]) -> tuple[int, ...]:
         if text not in map(str, WAVES):
             raise BadOptionError(f"{text!r} is no wavefront of AMD's: it has 32 or 64 lanes")
     return tuple(sorted(set(map(int, texts)))) or WAVES[:1]
+
+
+def parse_archs(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the architectures that texts stand for.
+
+    Raises:
+        BadOptionError: AMD has none of that name.
+    """
+    for text in texts:
+        if not re.fullmatch(ARCH, text):
+            raise BadOptionError(f"{text!r} is no architecture: write one such as gfx1100")
+    return tuple(texts)
 
 
 @dataclass(frozen=True)

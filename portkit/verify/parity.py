@@ -32,7 +32,8 @@ def _is_excepted(scan: Scan, name: Unpaired) -> bool:
     source = scan.port.workspace.sources[name.path]
     return any(
         is_excepted(f)
-        and source.position(f.span.start)[0] <= name.line <= source.position(f.span.end)[0]
+        and source.position(f.span.start)[0] <= name.end
+        and name.line <= source.position(f.span.end)[0]
         for f in scan.findings
         if f.path == name.path
     )

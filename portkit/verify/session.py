@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from portkit.errors import PortkitError, VerificationError
+from portkit.files import outdated
 from portkit.finding import Status
-from portkit.job import scan_tree
+from portkit.job import check_portable, scan_tree
 from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
 from portkit.verify.process import interruptible
 from portkit.verify.steps import STEPS
@@ -40,7 +42,13 @@ def verify_tree(
         try:
             scan = scan_tree(directory, gating=options.gating)
             _check_ported(scan, directory)
-            return climb(wanted, Tree(scan, options, watch.line), watch)
+            tree = Tree(scan, options, watch.line)
+            if options.revision:
+                _ = tree.commit  # a commit that is not there is said before anything is compiled
+            found = climb(wanted, tree, watch)
+            if not found.named(Verdict.FAILED):
+                return found
+            return replace(found, outdated=_outdated(directory, options))
         except PortkitError as error:
             return _nothing(wanted, options, str(error), error.exit_code)
         except KeyboardInterrupt:
@@ -50,17 +58,27 @@ def verify_tree(
             return _nothing(wanted, options, "ended by a signal", code)
 
 
+def _outdated(directory: Path, options: Options) -> tuple[str, ...]:
+    """Return the files of the port that are not what would be written now, kernels included."""
+    try:
+        return outdated(scan_tree(directory, gating=options.gating, kernels=True).findings)
+    except PortkitError:  # the failure is what counts, and has been found
+        return ()
+
+
 def _check_ported(scan: Scan, directory: Path) -> None:
     """Refuse a tree without any counterpart of what it has for CUDA.
 
     Raises:
+        PortkitError: it has none, and cannot be ported by ``portkit apply``.
         VerificationError: it has none.
     """
     statuses = {finding.status for finding in scan.findings}
     if Status.TODO in statuses and Status.PORTED not in statuses:
+        check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
-            f"{directory} holds no port to {scan.port.vendor.name}: run `portkit apply {directory}`"
-            " first, or name a tree that is ported"
+            f"{directory} holds no port to {scan.port.vendor.title}: run"
+            f" `portkit apply {directory}` first, or name a tree that is ported"
         )
 
 

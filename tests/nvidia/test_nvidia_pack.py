@@ -41,6 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tree / "candle-core" / "tests" / "test.npz").write_bytes(b"numbers")
     tools = place / "cuda" / "bin"
     tools.mkdir(parents=True)
+    (place / "cuda" / "include").mkdir()
+    (place / "cuda" / "include" / "cuda.h").write_text("#define CUDA_VERSION 13000\n")
     (tools / "cargo").write_text(CARGO.format(python=sys.executable))
     (tools / "cargo").chmod(0o755)
     shutil.copy("/bin/true", tools / "program")
@@ -65,13 +67,16 @@ def test_all_that_runs_is_in_the_pack(built: Path) -> None:
     assert found == {
         "bench/cuda",
         "bench/rocm",
+        "built.json",
         "crosscheck/cuda",
         "crosscheck/rocm",
         "lib/libamdhip64.so",
         "run.py",
-        "tests/candle-core/bin/sort_tests",
+        "tests/candle-core/cuda/sort_tests",
+        "tests/candle-core/rocm/sort_tests",
         "tests/candle-core/tests/test.npz",
     }
+    assert json.loads((built / "built.json").read_text())["cuda"] == "13.0"
 
 
 def test_each_backend_is_built_with_its_feature(built: Path) -> None:
@@ -79,7 +84,7 @@ def test_each_backend_is_built_with_its_feature(built: Path) -> None:
     for words, archs in map(json.loads, lines):
         assert ("--features=rocm" in words) == (archs == "gfx1030")
     features = [word for line in lines for word in json.loads(line)[0] if "features=" in word]
-    assert sorted(features) == ["--features=cuda"] * 2 + ["--features=rocm"] * 3
+    assert sorted(features) == ["--features=cuda"] * 3 + ["--features=rocm"] * 3
 
 
 def run(pack: Path, *steps: str) -> subprocess.CompletedProcess[str]:
@@ -97,19 +102,22 @@ def program(place: Path, text: str) -> None:
 
 
 def test_a_failed_test_is_a_failure(pack: Path) -> None:
-    tests = pack / "tests" / "candle-core" / "bin" / "sort_tests"
+    tests = pack / "tests" / "candle-core" / "rocm" / "sort_tests"
     program(tests, "echo 'test sort_rocm ... ok'\necho 'test sort_cpu ... ok'")
+    assert run(pack, "tests").returncode == 0
+    # CUDA's own tests say nothing of the port.
+    program(pack / "tests" / "candle-core" / "cuda" / "sort_tests", "exit 101")
     assert run(pack, "tests").returncode == 0
     program(tests, "echo 'test sort_rocm ... FAILED'\nexit 101")
     done = run(pack, "tests")
     assert done.returncode == 1
     assert "failed: sort_rocm" in done.stdout
     results = json.loads((pack.parent / "results" / "results.json").read_text())
-    assert results["tests"]["candle-core/sort_tests"]["tests"] == {"sort_rocm": "FAILED"}
+    assert results["tests"]["rocm"]["candle-core/sort_tests"]["tests"] == {"sort_rocm": "FAILED"}
 
 
 def test_a_crash_is_a_failure(pack: Path) -> None:
-    program(pack / "tests" / "candle-core" / "bin" / "sort_tests", "kill -SEGV $$")
+    program(pack / "tests" / "candle-core" / "rocm" / "sort_tests", "kill -SEGV $$")
     assert run(pack, "tests").returncode == 1
 
 
@@ -119,8 +127,41 @@ def test_backends_take_turns(pack: Path) -> None:
         program(pack / "bench" / backend, f"echo '{line}'\necho {backend} >> {pack}/turns")
     done = run(pack, "bench")
     assert done.returncode == 0, done.stderr
-    assert (pack / "turns").read_text().split()[:4] == ["rocm", "cuda", "cuda", "rocm"]
+    turns = (pack / "turns").read_text().split()
+    assert turns[:4] == ["rocm", "cuda", "cuda", "rocm"]
+    assert turns.count("rocm") == 15, "what is short, or slower, is taken again"
     assert done.stdout.splitlines()[-1].split() == ["add", "20.00", "10.00", "0.500"]
+
+
+def test_what_is_long_and_as_fast_is_taken_once(pack: Path) -> None:
+    for backend in ("rocm", "cuda"):
+        line = json.dumps({"backend": backend, "item": "add", "us": 100})
+        program(pack / "bench" / backend, f"echo '{line}'\necho {backend} >> {pack}/turns")
+    run(pack, "bench")
+    assert (pack / "turns").read_text().split().count("rocm") == 5
+
+
+def test_the_crosscheck_is_shared_out(pack: Path) -> None:
+    head, line = json.dumps({"candle": "0.11.1"}), '{\\"part\\": \\"$6\\"}'
+    program(pack / "crosscheck" / "rocm", f"echo '{head}'\necho \"{line}\"")
+    program(pack / "crosscheck" / "cuda", f"echo '{head}'\nexit 3")
+    assert run(pack, "crosscheck").returncode == 0
+    results = pack.parent / "results"
+    first, *others = (results / "crosscheck-rocm.jsonl").read_text().splitlines()
+    assert first == head
+    parts = os.cpu_count()
+    assert [json.loads(each)["part"] for each in others] == [
+        f"{part}/{parts}" for part in range(1, (parts or 1) + 1)
+    ]
+    found = json.loads((results / "results.json").read_text())["crosscheck"]
+    assert set(found["cuda"]) == {3}
+
+
+def test_a_later_call_adds_to_the_results(pack: Path) -> None:
+    run(pack, "tests")
+    run(pack, "crosscheck")
+    results = json.loads((pack.parent / "results" / "results.json").read_text())
+    assert {"machine", "built", "tests", "crosscheck"} <= set(results)
 
 
 def test_an_unknown_step_is_an_error(pack: Path) -> None:

@@ -43,6 +43,17 @@ def test_a_difference_that_is_understood_passes_and_is_told() -> None:
     assert "differences that are understood: 1 upstream" in found.evidence
 
 
+def test_an_entry_that_no_run_needs_is_told_where_all_was_taken() -> None:
+    mean = Difference("mean", "f32", WRONG.device)
+    told = "an entry of known.toml that explains nothing: upstream: mean (.*)"
+    assert told in outcome(CPU, [compared()]).evidence
+    assert told not in outcome(CPU, [compared()], whole=False).evidence
+    # One of two wavefronts needs it.
+    assert told not in outcome(CPU, [compared(), compared(mean)]).evidence
+    assert "- upstream: mean (.*): CUDA does so." in page("candle", "2026-01-02", [compared()])
+    assert "explain nothing" not in page("candle", "2026-01-02", [compared()], whole=False)
+
+
 def test_any_other_difference_fails_and_says_how_to_see_it() -> None:
     found = outcome(CPU, [compared(WRONG)])
     assert found.verdict is Verdict.FAILED

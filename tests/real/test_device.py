@@ -11,7 +11,6 @@ from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.verify.device import DEVICE
 from portkit.verify.ladder import Verdict
-from portkit.verify.testing import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +48,5 @@ def test_an_older_version_with_both_wavefronts(
     ported: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = on_the_cpu_device(ported("0.10.2"), monkeypatch, waves=(32, 64))
-    # It is NaN, probably from padding that nobody wrote (docs/upstream/quantized-padding.md).
-    lost = {test.test.split()[-1] for test in found.tests if test.result not in GOOD}
-    assert lost <= {"qmm_b_rocm"}
+    assert found.verdict is Verdict.PASSED, "\n".join(found.evidence)
     assert found.figures["on the device"] >= 2 * LEAST["0.10.2"]

@@ -61,6 +61,28 @@ def test_a_bug_upstream_is_to_be_reviewed() -> None:
     ]
 
 
+def test_a_bug_in_several_items_is_told_of_each() -> None:
+    assert said_of("repair", "every_item_of_a_pattern") == [
+        ("review", "none", "trait PickOne::pick"),
+        ("review", "none", "trait PickAny::pick"),
+    ]
+
+
+def test_a_bug_that_is_no_longer_found_is_to_be_reviewed() -> None:
+    # Of two that are not found, one names an item that is not there at all.
+    run = Run(Case("repair", "upstream_says_it_in_other_words"), "dummy")
+    found = [f for f in run.scan(run.case.tree("before")).findings if f.code == NAMES["repair"]]
+    assert sorted((f.symbol, str(f.applicability), f.span.start) for f in found) == [
+        ("first", "review", 0),
+        ("second", "review", 0),
+    ]
+    assert all("nothing of that is found here" in f.message for f in found)
+
+
+def test_a_bug_that_is_known_to_be_mended_is_silent() -> None:
+    assert said_of("repair", "upstream_has_mended_it") == []
+
+
 def test_long_comments_behind_an_attribute_are_read_once() -> None:
     # A pattern that backtracks would try each way to part the lines: 2 to the power of 200.
     comment = b"#[allow(unused)]\n" + b"// one line of many\n" * 200

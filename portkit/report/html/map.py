@@ -67,7 +67,7 @@ def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
     """
     crates: dict[str, list[Site]] = {}
     for path, sites in report.by_crate().items():
-        shown = [s for s in sites if settled or s.state is not State.NOTHING]
+        shown = [s for s in sites if settled or s.state is not State.KEPT]
         if shown:
             crates[path] = shown
     order = sorted(crates, key=lambda path: (-len(crates[path]), path))
@@ -76,9 +76,12 @@ def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
 
 
 def _crate(path: str, sites: Sequence[Site], box: Box) -> Crate:
-    inner = box.inside(2, _TITLE if box.height > 2 * _TITLE and box.width > 60 else 2)
     name = "workspace root" if path == "." else path
     label = _fitting(f"{name} {len(sites)}", box.width) or _fitting(name, box.width)
+    if box.height <= 2 * _TITLE:
+        label = ""
+    # The label has a strip of its own: over the boxes it could not be read.
+    inner = box.inside(2, _TITLE if label else 2)
     return Crate(path, label, len(sites), box, tuple(_files(sites, inner)))
 
 

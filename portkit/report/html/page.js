@@ -33,14 +33,27 @@ function filter() {
   const rule = byId("rule").value, crate = byId("crate").value;
   const wanted = new Set(states.filter((box) => box.checked).map((box) => box.value));
   shown = [];
+  let others = 0;
   data.sites.forEach((site, index) => {
-    if (wanted.has(site.state) && (!rule || site.code === rule) && (!crate || site.crate === crate)
-      && words.every((word) => haystacks[index].includes(word))) shown.push(index);
+    if ((rule && site.code !== rule) || (crate && site.crate !== crate)
+      || !words.every((word) => haystacks[index].includes(word))) return;
+    if (wanted.has(site.state)) shown.push(index);
+    else others++;
   });
   byId("count").value = shown.length === data.sites.length
     ? `${shown.length} places` : `${shown.length} of ${data.sites.length} places`;
+  if (others) byId("count").value += `; ${others} more in states that are not ticked`;
   list.scrollTop = 0;
+  // What is described is one of those that are listed.
   draw();
+  if (shown.length && !shown.includes(chosen)) choose(first(), { link: false });
+}
+
+/** The most pressing place of those that are listed. */
+function first() {
+  const asked = ["manual", "review", "mechanical"].map((state) =>
+    shown.find((index) => data.sites[index].state === state)).find((index) => index !== undefined);
+  return asked === undefined ? shown[0] : asked;
 }
 
 function clear() {
@@ -55,7 +68,7 @@ function only(change) {
   change();
   filter();
   list.scrollIntoView();
-  if (shown.length) choose(shown[0]);
+  if (shown.length) choose(first());
   list.focus({ preventScroll: true });
 }
 
@@ -86,7 +99,7 @@ function item(index, at) {
     "aria-setsize": String(shown.length), title: `${site.path}:${site.line}`,
   },
   element("span", {}, element("b", {}, `${name}:${site.line}`), `  ${site.path.slice(0, -name.length - 1)}`),
-  element("span", {}, `${site.code} · ${data.labels[site.state]} · ${site.construct}`),
+  element("span", {}, `${site.code} · ${site.state} · ${site.construct}`),
   element("span", {}, site.symbol));
   node.style.top = `${at * ROW}px`;
   return node;
@@ -122,7 +135,7 @@ function described(index) {
     steps,
     element("h3", {}, element("a", { href: `#${site.id}` }, `${site.code} ${site.construct}`)),
     element("p", { class: "facts" },
-      element("span", { class: `badge ${site.state}` }, data.labels[site.state]),
+      element("span", { class: `badge ${site.state}` }, site.state),
       element("code", {}, `${site.path}:${lines}`),
       element("code", {}, site.symbol),
       element("span", {}, site.id)),
@@ -235,9 +248,14 @@ addEventListener("beforeprint", () => {
   const whole = shown.length <= PRINTED_WHOLE;
   byId("printed").replaceChildren(...shown.map((index) => {
     const site = data.sites[index];
-    if (whole) return element("div", { class: "printed-place" }, ...described(index));
+    if (whole) {
+      const place = element("div", { class: "printed-place" }, ...described(index));
+      // What is longer than a third of a page may be broken over two.
+      place.classList.toggle("long", place.querySelectorAll("tr").length > 20);
+      return place;
+    }
     return element("p", {}, element("code", {}, `${site.path}:${site.line}`),
-      ` ${site.code} ${data.labels[site.state]}: ${site.construct}, ${site.message}`);
+      ` ${site.code} ${site.state}: ${site.construct}, ${site.message}`);
   }));
   byId("printed").hidden = false;
 });
@@ -253,9 +271,9 @@ for (const box of document.querySelectorAll("[data-task]")) {
 }
 
 if (["light", "dark"].includes(recalled("theme"))) document.documentElement.dataset.theme = recalled("theme");
-filter();
-if (!follow() && shown.length) {
-  const urgent = ["manual", "review", "mechanical"].map((state) =>
-    shown.find((index) => data.sites[index].state === state)).find((index) => index !== undefined);
-  choose(urgent === undefined ? shown[0] : urgent, { link: false });
+// What is kept asks for nothing and is much: it is listed when somebody asks for it.
+if (data.sites.some((site) => site.state !== "kept")) {
+  for (const box of states) box.checked = box.value !== "kept";
 }
+filter();
+follow();

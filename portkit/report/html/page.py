@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit import __version__
 from portkit.explain import every_page
+from portkit.finding import Status
 from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
 from portkit.report.html.matrix import matrix, plain_figures
-from portkit.report.model import State
+from portkit.report.model import MEANINGS, by_state, what_apply_writes
 from portkit.report.scan_json import document, summary
 from portkit.report.verified import duration
 from portkit.report.workplan import work_plan
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
 _FOLDER: Final = Path(__file__).parent
 _SCRIPTS: Final = ("highlight.js", "page.js")
 
-LABELS: Final[Mapping[State, tuple[str, str]]] = {
-    State.MANUAL: ("to write", "a person must write these"),
-    State.REVIEW: ("to look at", "a person should look at these, before or after"),
-    State.MECHANICAL: ("mechanical", "portkit apply writes these"),
-    State.PORTED: ("ported", "the counterpart stands in the tree"),
-    State.NOTHING: ("stay as they are", "nothing to write, each with its reason"),
-}
-"""What a state is called, and what it means."""
-
 
 def html(
     report: Report,
@@ -47,7 +38,7 @@ def html(
     *,
     source: bool = True,
     verified: Mapping[str, Any] | None = None,
-    written: bool = False,
+    written: str = "",
 ) -> str:
     """Return the page.
 
@@ -56,7 +47,7 @@ def html(
         snippets: the text at each place, by its identity; shown only with ``source``.
         source: whether lines of the tree's own text are part of it.
         verified: the document of ``portkit verify``, to be shown beside it.
-        written: whether the report is of what ``portkit apply`` has just written.
+        written: what ``portkit apply`` has just written, as a sentence without its full stop.
     """
     import jinja2
 
@@ -74,13 +65,12 @@ def html(
     environment.filters["matrix"] = matrix
     environment.filters["plain_figures"] = plain_figures
     template = environment.get_template("page.html.j2")
-    counts = Counter(site.state for site in report.sites)
     by_crate = report.by_crate()
     return template.render(
         report=report,
         summary=summary(report),
-        states=[(state, *LABELS[state], counts[state]) for state in State],
-        crates={path: Counter(s.state for s in sites) for path, sites in by_crate.items()},
+        states=[(state, MEANINGS[state], count) for state, count in by_state(report.sites).items()],
+        crates={path: by_state(sites) for path, sites in by_crate.items()},
         largest=max(map(len, by_crate.values()), default=1),
         maps=[
             ("every place", workspace_map(report)),
@@ -88,6 +78,7 @@ def html(
         ],
         map_width=WIDTH,
         map_height=HEIGHT,
+        todo=what_apply_writes(report) if report.count(status=Status.TODO) else "",
         stages=work_plan(report),
         left=effort(report.sites),
         saved=saved(report.sites),
@@ -126,7 +117,6 @@ def _data(
             for page in every_page()
             if page.code in codes
         },
-        "labels": {state: label for state, (label, _) in LABELS.items()},
     }
 
 

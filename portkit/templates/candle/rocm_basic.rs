@@ -58,6 +58,30 @@ fn multiplies_matrices() -> Result<()> {
 }
 
 #[test]
+fn waits_until_work_is_done() -> Result<()> {
+    let device = Device::new_rocm(0)?;
+    Tensor::ones((256, 256), DType::F32, &device)?.sum_all()?;
+    let stream = device.as_rocm_device()?.rocm_stream();
+    let done = stream
+        .record_event(None)
+        .map_err(candle_core::Error::wrap)?;
+    device.synchronize()?;
+    assert!(done.is_complete());
+    Ok(())
+}
+
+#[test]
+fn streams_wait_for_each_other() -> Result<()> {
+    let first = Device::new_rocm_with_stream(0)?;
+    let second = Device::new_rocm_with_stream(0)?;
+    let there = Tensor::arange(0f32, 1000., &first)?.affine(2., 1.)?;
+    let moved = there.to_device(&second)?;
+    let odd: Vec<f32> = (0..1000).map(|i| (2 * i + 1) as f32).collect();
+    assert_eq!(moved.to_vec1::<f32>()?, odd);
+    Ok(())
+}
+
+#[test]
 fn a_missing_device_is_an_error() {
     assert!(Device::new_rocm(1_000).is_err());
 }

@@ -71,6 +71,28 @@ static void test_rounding() {
   CHECK(__half_as_ushort(__double2half(1.0 + 0x1p-11 + 0x1p-40)) == 0x3c01);
 }
 
+// Of functions that make much of a small error of the argument, within two units in the last place
+// of the value in a wider type.
+static void test_functions() {
+  const long double pi = 3.14159265358979323846264338327950288L, root = sqrtl(2);
+  const auto near = [](auto found, long double exact) {
+    const auto value = static_cast<decltype(found)>(exact);
+    const auto step = nextafter(fabs(value), decltype(found)(INFINITY)) - fabs(value);
+    return fabsl(found - exact) <= 2 * static_cast<long double>(step);
+  };
+  bool single = true, both = true;
+  for (int i = -4000; i <= 4000; ++i) {
+    const float x = i * 1.25e-3f + 1e-5f;
+    const double y = i * 1.25e-3 + 1e-5;
+    single &= near(normcdff(x), 0.5L * erfcl(-x / root)) && near(sinpif(x), sinl(pi * remainderl(x, 2))) &&
+              near(cospif(x), cosl(pi * remainderl(x, 2)));
+    both &= near(normcdf(y), 0.5L * erfcl(-y / root)) && near(sinpi(y), sinl(pi * remainderl(y, 2))) &&
+            near(cospi(y), cosl(pi * remainderl(y, 2)));
+  }
+  check("functions of a float", single);
+  check("functions of a double", both);
+}
+
 static void test_arithmetic() {
   CHECK(__half_as_ushort(__half(1.0f) + __half(0x1p-11f)) == 0x3c00);
   CHECK(__half_as_ushort(__hfma(__half(3.0f), __half(5.0f), __half(0.5f))) ==
@@ -116,6 +138,7 @@ static void test_integers() {
 int main() {
   test_codes();
   test_rounding();
+  test_functions();
   test_arithmetic();
   test_conversions();
   test_integers();

@@ -41,12 +41,21 @@ inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float rsqrt(float x) { return rsqrtf(x); }
 inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
 inline double rcbrt(double x) { return 1.0 / cbrt(x); }
-inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.707106781186547524400844f); }
-inline double normcdf(double x) { return 0.5 * erfc(-x * 0.707106781186547524400844); }
-inline float sinpif(float x) { return sinf(3.14159265358979323846f * (x - 2 * roundf(x / 2))); }
-inline float cospif(float x) { return cosf(3.14159265358979323846f * (x - 2 * roundf(x / 2))); }
-inline double sinpi(double x) { return sin(3.14159265358979323846 * (x - 2 * round(x / 2))); }
-inline double cospi(double x) { return cos(3.14159265358979323846 * (x - 2 * round(x / 2))); }
+// In a wider type, since these functions make much of a small error of the argument: HIP's are within
+// a few units in the last place (HIP documentation, "HIP math API").
+inline float normcdff(float x) { return (float)(0.5 * erfc(-x * 0.707106781186547524400844)); }
+inline double normcdf(double x) {
+  return (double)(0.5L * erfcl(-x * 0.707106781186547524400844362104849L));
+}
+inline double hipcpu_half_turns(double x) { return x - 2 * round(x / 2); }
+inline float sinpif(float x) { return (float)sin(3.14159265358979323846 * hipcpu_half_turns(x)); }
+inline float cospif(float x) { return (float)cos(3.14159265358979323846 * hipcpu_half_turns(x)); }
+inline double sinpi(double x) {
+  return (double)sinl(3.14159265358979323846264338327950288L * hipcpu_half_turns(x));
+}
+inline double cospi(double x) {
+  return (double)cosl(3.14159265358979323846264338327950288L * hipcpu_half_turns(x));
+}
 
 inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 inline float __fdividef(float a, float b) { return a / b; }

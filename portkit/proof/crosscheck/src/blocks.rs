@@ -26,6 +26,22 @@ pub fn values(dtype: GgmlDType, bytes: &[u8]) -> Vec<f64> {
         .collect()
 }
 
+/// Rows of 8 bits, as kernels multiply them: for each 32 elements a scale and their sum, both f16,
+/// then the elements (llama.cpp, `block_q8_1`).
+#[cfg(feature = "rocm")]
+pub fn q8_1(values: &[f64]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for block in values.chunks(32) {
+        let largest = block.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let scale = largest / 127.0;
+        let ends = [scale, block.iter().sum()].map(|x| Element::F16.round(x));
+        bytes.extend(Element::F16.encode(&ends));
+        let steps = block.iter().map(|x| (x / scale).round());
+        bytes.extend(steps.map(|q| if largest == 0.0 { 0 } else { q as i8 as u8 }));
+    }
+    bytes
+}
+
 fn half(block: &[u8], at: usize) -> f64 {
     Element::F16.decode(&block[at..at + 2])[0]
 }

@@ -7,6 +7,8 @@ mod blocks;
 mod case;
 mod element;
 mod judge;
+#[cfg(feature = "rocm")]
+mod launch;
 mod ops;
 mod rng;
 mod verdict;

@@ -132,7 +132,7 @@ fn comparison(
     )
 }
 
-fn choice(maker: &mut Maker, condition: Element, element: Element) -> Case {
+pub fn choice(maker: &mut Maker, condition: Element, element: Element) -> Case {
     let shape = maker.shape(0, 4);
     let edges = std::mem::replace(&mut maker.edges, false);
     let which = maker.input(condition, &shape, (0.0, 1.0));

@@ -14,8 +14,14 @@ pub fn operations() -> Vec<Operation> {
                 make(m, element)
             }));
         };
-        add("conv1d", conv1d);
-        add("conv2d", conv2d);
+        add("conv1d", |maker, element| {
+            let moves = Moves::new(maker);
+            conv1d(maker, element, moves)
+        });
+        add("conv2d", |maker, element| {
+            let moves = Moves::new(maker);
+            conv2d(maker, element, moves)
+        });
         add("conv_transpose1d", conv_transpose1d);
         add("conv_transpose2d", conv_transpose2d);
         add("avg_pool2d", |m, e| pool(m, e, false));
@@ -32,21 +38,27 @@ pub fn operations() -> Vec<Operation> {
 
 /// How a window moves.
 #[derive(Clone, Copy, Debug)]
-struct Moves {
-    padding: usize,
-    stride: usize,
-    dilation: usize,
+pub struct Moves {
+    pub padding: usize,
+    pub stride: usize,
+    pub dilation: usize,
     groups: usize,
 }
 
 impl Moves {
-    fn new(maker: &mut Maker) -> Self {
+    pub fn new(maker: &mut Maker) -> Self {
         Self {
             padding: maker.rng.below(3),
             stride: maker.rng.within(1, 3),
             dilation: maker.rng.within(1, 2),
             groups: maker.rng.within(1, 2),
         }
+    }
+
+    /// Without groups.
+    #[cfg(feature = "rocm")]
+    pub fn alone(self) -> Self {
+        Self { groups: 1, ..self }
     }
 
     /// How many positions a window has.
@@ -130,8 +142,7 @@ fn totals(element: Element, shape: &[usize], total: impl Fn(&[usize]) -> Total) 
     .slack(slack)
 }
 
-fn conv1d(maker: &mut Maker, element: Element) -> Case {
-    let m = Moves::new(maker);
+pub fn conv1d(maker: &mut Maker, element: Element, m: Moves) -> Case {
     let (b, window) = (maker.some(3), maker.some(4));
     let (c_in, c_out) = (maker.some(3) * m.groups, maker.some(3) * m.groups);
     let size = m.least(window) + maker.large(9, 900);
@@ -158,8 +169,7 @@ fn conv1d(maker: &mut Maker, element: Element) -> Case {
     Case::new(vec![input, kernel], run, expected).with(format!("{m:?}"))
 }
 
-fn conv2d(maker: &mut Maker, element: Element) -> Case {
-    let m = Moves::new(maker);
+pub fn conv2d(maker: &mut Maker, element: Element, m: Moves) -> Case {
     let (b, kh, kw) = (maker.some(2), maker.some(3), maker.some(3));
     let (c_in, c_out) = (maker.some(3) * m.groups, maker.some(3) * m.groups);
     let (h, w) = (

@@ -164,7 +164,7 @@ fn full(maker: &mut Maker, element: Element, value: f64) -> Case {
 
 /// Converts. Where a real number becomes an integer, it is cut; what lies outside is not a value of
 /// C++, and Rust's rule, the nearest limit, is what is asked for.
-fn cast(maker: &mut Maker, from: Element, to: Element, inside: bool) -> Case {
+pub fn cast(maker: &mut Maker, from: Element, to: Element, inside: bool) -> Case {
     let shape = maker.shape(0, 4);
     let (low, high) = to.limits();
     let (least, most) = from.limits();

@@ -39,7 +39,7 @@ fn whole(maker: &mut Maker) -> (Vec<usize>, usize) {
     (shape, maker.rng.below(rank))
 }
 
-fn places(maker: &mut Maker, element: Element, shape: &[usize], below: usize) -> Input {
+pub fn places(maker: &mut Maker, element: Element, shape: &[usize], below: usize) -> Input {
     let edges = std::mem::replace(&mut maker.edges, false);
     let mut input = maker.plain(element, shape, (0.0, 1.0));
     maker.edges = edges;

@@ -3,6 +3,10 @@
 mod binary;
 mod conv;
 mod copy;
+#[cfg(feature = "rocm")]
+mod direct;
+#[cfg(feature = "rocm")]
+mod direct_quantized;
 mod index;
 mod matmul;
 mod model;
@@ -25,5 +29,9 @@ pub fn all() -> Vec<Operation> {
     all.extend(nn::operations());
     all.extend(quantized::operations());
     all.extend(model::operations());
+    #[cfg(feature = "rocm")]
+    all.extend(direct::operations());
+    #[cfg(feature = "rocm")]
+    all.extend(direct_quantized::operations());
     all
 }

@@ -112,7 +112,7 @@ pub fn operations() -> Vec<Operation> {
 }
 
 /// Weights before they are quantized, and the values that they then have.
-fn weights(maker: &mut Maker, dtype: GgmlDType, shape: &[usize]) -> (Input, Array) {
+pub fn weights(maker: &mut Maker, dtype: GgmlDType, shape: &[usize]) -> (Input, Array) {
     maker.edges = false;
     let input = maker.plain(F32, shape, (-1.0, 1.0));
     let quantized = input
@@ -162,7 +162,7 @@ fn dequantize(maker: &mut Maker, dtype: GgmlDType, element: Element) -> Case {
 /// The product of rows with each row of the weights. The rows are quantized to 8 bits first, block
 /// by block: each value is off by up to half a step, evenly spread, so that eight standard
 /// deviations of the sum are allowed for.
-fn rows_product(
+pub fn rows_product(
     element: Element,
     dtype: GgmlDType,
     rows: &[&[f64]],

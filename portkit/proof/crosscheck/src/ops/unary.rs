@@ -7,7 +7,7 @@ use crate::element::{Element, ALL};
 
 /// A function of one number.
 #[derive(Clone, Copy)]
-struct Unary {
+pub struct Unary {
     name: &'static str,
     run: fn(&Tensor) -> Result<Tensor>,
     exact: fn(f64) -> f64,
@@ -34,7 +34,7 @@ const fn exactly(
 }
 
 /// A function of the C library. CUDA and HIP promise 1 to 2 units in the last place for most.
-const fn library(
+pub const fn library(
     name: &'static str,
     run: fn(&Tensor) -> Result<Tensor>,
     exact: fn(f64) -> f64,
@@ -150,7 +150,7 @@ pub fn operations() -> Vec<Operation> {
     operations
 }
 
-fn unary(maker: &mut Maker, element: Element, function: Unary) -> Case {
+pub fn unary(maker: &mut Maker, element: Element, function: Unary) -> Case {
     let shape = maker.shape(0, 4);
     let input = maker.input(element, &shape, function.range);
     let array = input.array();

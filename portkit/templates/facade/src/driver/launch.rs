@@ -17,11 +17,14 @@ pub struct LaunchConfig {
 }
 
 impl LaunchConfig {
-    /// As many blocks of 1024 threads as it takes to have a thread for each of `n` elements.
+    /// As many blocks of 1024 threads as it takes to have a thread for each of `n` elements, and at
+    /// least one, since HIP refuses to launch none.
+    ///
+    /// A kernel that is launched so has to look whether there is an element for a thread in any case.
     pub fn for_num_elems(n: u32) -> Self {
         const NUM_THREADS: u32 = 1024;
         Self {
-            grid_dim: (n.div_ceil(NUM_THREADS), 1, 1),
+            grid_dim: (n.div_ceil(NUM_THREADS).max(1), 1, 1),
             block_dim: (NUM_THREADS, 1, 1),
             shared_mem_bytes: 0,
         }
@@ -201,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_thread_for_each_element() {
-        for (elements, blocks) in [(0, 0), (1, 1), (1024, 1), (1025, 2), (u32::MAX, 1 << 22)] {
+        for (elements, blocks) in [(0, 1), (1, 1), (1024, 1), (1025, 2), (u32::MAX, 1 << 22)] {
             let config = LaunchConfig::for_num_elems(elements);
             assert_eq!(config.grid_dim, (blocks, 1, 1));
             assert_eq!(config.block_dim, (1024, 1, 1));
