@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "portkit.toml"
 GATINGS: Final = ("dummy", "cfg")
-ARCH: Final = r"gfx([0-9]{1,2}[0-9a-f]{2}|[0-9]{1,2}(-[0-9])?-generic)"
+ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-generic)"
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
 VERDICTS: Final = ("widen", "keep", "peer")
 

@@ -17,10 +17,14 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from portkit.cache import cache_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+TOOLS = cache_folder() / "browser-tools" / "node_modules"
+"""Where ci/browser-tools installs what checks pages."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 60.0
 """How long an answer may take, in seconds."""
@@ -208,3 +212,14 @@ class Browser:
             for event in self.events
             if event["method"] == "Network.requestWillBeSent"
         ]
+
+
+def violations(browser: Browser) -> list[Any]:
+    """Return what axe objects to on the page that is open, of any impact."""
+    browser.run((TOOLS / "axe-core" / "axe.min.js").read_text() + "; 0")
+    passed, found = browser.run(
+        "axe.run({preload: false}).then(result => [result.passes.length, result.violations.map("
+        "v => [v.id, v.impact, v.nodes.map(node => node.html)])])"
+    )
+    assert passed > 15
+    return list(found)

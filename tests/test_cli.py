@@ -379,8 +379,35 @@ def test_a_pipe_gets_whole_lines_of_rules() -> None:
     assert all(line.endswith(titles[line.split()[0]]) for line in lines)
 
 
-def test_explain_takes_the_identity_of_a_place() -> None:
-    assert invoke("explain", "PK301-1f0c9a2b").out == invoke("explain", "PK301").out
+def test_explain_takes_the_identity_of_a_place(candle: Path) -> None:
+    page = invoke("explain", "PK301").out
+    elsewhere = invoke("explain", "PK301-1f0c9a2b", "--tree", candle.parent)
+    assert elsewhere.out == page
+    assert "--tree DIR" in elsewhere.err
+    sites = json.loads(invoke("scan", candle, "--format", "json").out)["sites"]
+    (arm,) = (site for site in sites if site["code"] == "PK301")
+    done = invoke("explain", arm["id"], "--tree", candle)
+    assert done.code == 0, done.err
+    place, rule = done.out.split("\n\nPK301 ", 1)
+    assert f"PK301 {rule}" == page
+    assert place.startswith(f"{LIB}:{arm['line']}  {arm['symbol']}\n{arm['id']}  mechanical: ")
+    assert arm["message"] in " ".join(place.split())
+    assert '\n+            Self::Rocm(_) => "rocm",\n' in place
+    lost = invoke("explain", "PK301-00000000", "--tree", candle)
+    assert lost.code == 2
+    assert "has no place PK301-00000000" in " ".join(lost.err.split())
+
+
+def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
+    sites = json.loads(invoke("scan", candle, "--format", "json").out)["sites"]
+    (check,) = (site for site in sites if site["path"] == MATMUL)
+    for where in (f"{MATMUL}:{check['line']}", f"{candle / MATMUL}:{check['line']}:7"):
+        done = invoke("explain", where, "--tree", candle)
+        assert done.out == invoke("explain", check["id"], "--tree", candle).out != ""
+    beside = invoke("explain", f"{MATMUL}:{check['end_line'] + 1}", "--tree", candle)
+    assert beside.code == 2
+    assert f"nearest begin in lines {check['line']}" in " ".join(beside.err.split())
+    assert "the file has none" in invoke("explain", "nothing.rs:1", "--tree", candle).err
 
 
 def test_explain_prints_the_rule_s_docstring() -> None:

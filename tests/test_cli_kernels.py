@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -57,7 +58,10 @@ def check_refused(done: Done, code: int, *parts: str) -> None:
 
 def test_one_file_goes_to_standard_output(cuda: Path) -> None:
     done = invoke("hipify", cuda / "a.cu")
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
+    assert re.fullmatch(
+        r"a\.hip needs hipx\.h and \d headers more: -o FOLDER writes it with them\.\n", done.err
+    )
     assert done.out == '#include "hipx.h"\nhipStream_t stream;\n'
 
 
@@ -97,6 +101,10 @@ def test_a_folder_is_written(cuda: Path, tmp_path: Path) -> None:
     assert (out / "a.hip").read_text() == '#include "hipx.h"\nhipStream_t stream;\n'
     assert (out / "b.hip").exists()
     assert (out / "hipx.h").exists()
+    said = " ".join(done.out.split())
+    headers = ", ".join(sorted(path.name for path in out.glob("hipx*.h")))
+    count = len(headers.split(", "))
+    assert said.endswith(f" a.hip, b.hip and {count} headers ({headers}) written to {out}.")
     again = invoke("hipify", cuda, "-o", out)
     assert f"0 files written to {out}, " in again.out.replace("\n", " ")
 
@@ -218,7 +226,7 @@ def test_an_output_that_is_a_file_is_refused(cuda: Path, tmp_path: Path) -> None
 
 def test_a_profile_that_knows_none_of_the_files_is_refused(cuda: Path) -> None:
     check_refused(invoke("hipify", cuda, "--profile", "candle"), 33, "candle-kernels/src")
-    check_refused(invoke("hipify", cuda, "--profile", "none"), 31, "choose one of candle")
+    check_refused(invoke("hipify", cuda, "--profile", "none"), 31, "choose one of candle\n")
 
 
 def test_an_engine_that_is_missing_is_one_sentence(

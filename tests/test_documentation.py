@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apply_support import git
-from cli_support import invoke, make_candle
+from apply_support import git, picture
+from cli_support import add_file, commit, invoke, make_candle
 
 from portkit.config import NAME, settings
 from portkit.profile import parse_codebase
@@ -49,6 +49,14 @@ NOT_RUN = {
 """What is shown but not tried here, by how it begins, and why."""
 QUICK = {"format", "coverage", "parity", "names"}
 """The steps of verify that compile nothing."""
+
+
+AUTHOR = {
+    "GIT_AUTHOR_NAME": "a person",
+    "GIT_AUTHOR_EMAIL": "person@localhost",
+    "GIT_COMMITTER_NAME": "a person",
+    "GIT_COMMITTER_EMAIL": "person@localhost",
+}
 
 
 def commands(page: Path) -> Iterator[tuple[str, int]]:
@@ -104,10 +112,7 @@ def run(page: Path, place: Path, wanted: list[tuple[str, int]]) -> None:
         "PATH": f"{program.parent}:{os.environ['PATH']}",
         "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
-        "GIT_AUTHOR_NAME": "a person",
-        "GIT_AUTHOR_EMAIL": "person@localhost",
-        "GIT_COMMITTER_NAME": "a person",
-        "GIT_COMMITTER_EMAIL": "person@localhost",
+        **AUTHOR,
     }
     for command, code in wanted:
         done = subprocess.run(
@@ -129,6 +134,41 @@ def named(page: Path) -> str:
 @pytest.mark.parametrize("page", [p for p in SHOWING if tried(p)], ids=named)
 def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, tried(page))
+
+
+def test_a_merge_of_upstream_as_the_guide_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch then holds what a port of the new version is, without its history."""
+    text = (DOCS / "guide-update.md").read_text()
+    (block,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    fork, fresh = tmp_path / "fork", tmp_path / "fresh"
+    backend = "candle-core/src/cuda_backend/mod.rs"
+    make_candle(fork)
+    add_file(fork, backend, b"pub fn cuda_one() -> u8 {\n    1\n}\n")
+    commit(fork)
+    git(fork, "branch", "upstream/main")
+    assert invoke("apply", fork).code == 0
+    commit(fork)
+    git(fork, "switch", "--quiet", "upstream/main")
+    add_file(fork, backend, b"pub fn cuda_one() -> u8 {\n    2\n}\n")
+    manifest = fork / "Cargo.toml"  # a line beside one that the port writes
+    manifest.write_text(manifest.read_text().replace("members = [", "# All.\nmembers = ["))
+    commit(fork)
+    shutil.copytree(fork, fresh)
+    assert invoke("apply", fresh).code == 0
+    git(fork, "switch", "--quiet", "main")
+    monkeypatch.chdir(fork)
+    for command in block.splitlines():
+        program, *arguments = command.split()
+        if program == "portkit":
+            assert invoke(*arguments).code == 0
+            continue
+        done = subprocess.run(
+            [program, *arguments], cwd=fork, env=os.environ | AUTHOR, check=False, text=True
+        )
+        assert done.returncode == (1 if "merge" in arguments else 0), command
+    assert picture(fork) == picture(fresh)
 
 
 @pytest.mark.parametrize("page", [p for p in SHOWING if list(commands(p))], ids=named)

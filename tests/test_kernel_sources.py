@@ -197,3 +197,51 @@ def test_each_source_is_translated_once_whichever_process_does_it(
         path for path in found.port.workspace.sources if path.endswith((".cu", ".cuh"))
     }
     assert len(names) == len(found.port.translated)
+
+
+def test_what_to_do_about_copies_of_an_older_version(candle: Path) -> None:
+    """Upstream's code moved on: a part of the copies is of before, and no person's work."""
+    add_file(
+        candle, "candle-core/src/cuda_backend/mod.rs", b"pub fn cuda_one() -> u8 {\n    1\n}\n"
+    )
+    commit(candle)
+    apply(candle)
+    commit(candle)
+    whole = invoke("scan", candle).out
+    assert "--regenerate" not in whole
+    add_file(
+        candle, "candle-core/src/cuda_backend/mod.rs", b"pub fn cuda_one() -> u8 {\n    2\n}\n"
+    )
+    with (candle / CUDA / "fill.cu").open("a") as file:
+        file.write("// upstream has changed\n")
+    commit(candle)
+    copy = "candle-core/src/rocm_backend/mod.rs"
+
+    def unwrapped(text: str) -> str:
+        return " ".join(text.split())
+
+    one = f"{copy} is not what portkit would write now"
+    both = f"{copy} and 1 other file are not what portkit would write now"
+    remedy = f"`portkit apply {candle} --regenerate` writes"
+    for options, said in (((), one), (("--kernels",), both)):
+        out = unwrapped(invoke("scan", candle, *options).out)
+        assert f"Next: {said}" in out
+        assert remedy in out
+    for said in (apply(candle), apply(candle, "--check")):
+        assert f"Next: {both}" in unwrapped(said)
+        assert remedy in unwrapped(said)
+    assert "Next: `git" in unwrapped(apply(candle, "--regenerate"))
+    assert "2\n" in (candle / copy).read_text()
+    assert "--regenerate" not in invoke("scan", candle, "--kernels").out
+
+
+def test_a_copy_that_a_person_decided_on_is_not_named(candle: Path) -> None:
+    apply(candle)
+    with (candle / HIP / "fill.hip").open("a") as file:
+        file.write("// mine\n")
+    config = f'[[skip]]\ncodes = ["PK103"]\npaths = ["{HIP}/fill.hip"]\nreason = "tuned by hand"\n'
+    add_file(candle, "portkit.toml", config.encode())
+    before = picture(candle)
+    assert "--regenerate" not in invoke("scan", candle, "--kernels").out
+    apply(candle, "--regenerate")
+    assert picture(candle) == before

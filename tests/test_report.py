@@ -18,7 +18,7 @@ from portkit.report.markdown import markdown
 from portkit.report.model import State, by_state
 from portkit.report.scan_json import scan_json
 from portkit.report.table import table
-from portkit.report.terminal import Terminal, columns, terminal, wrapped
+from portkit.report.terminal import Terminal, columns, reflowed, terminal, wrapped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -247,6 +247,30 @@ def test_the_table_fits_the_width(width: int) -> None:
         "\n".join(wrapped("a sentence of several words " * 9, width, "    ")),
     ):
         assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_place_is_never_cut() -> None:
+    path = "candle-examples/examples/voxtral/model.rs"
+    sites = [replace(EVERY_KIND[2], symbol="load_model_weights"), replace(EVERY_KIND[2], path=path)]
+    sites[1] = replace(sites[1], symbol="a_function_with_a_long_name", line=225)
+    for width, expected in (
+        (100, ["      a/x.rs:3" + " " * 39 + "load_model_weights"]),
+        (60, ["      a/x.rs:3  load_model_weights", f"      {path}:225"]),
+    ):
+        lines = table(made(*sites), Terminal(width)).splitlines()
+        for line in expected:
+            assert line in lines
+        assert any("a_function_with_a_long_name" in line for line in lines)
+        assert max(map(len, lines)) <= width
+
+
+def test_paragraphs_are_as_wide_as_the_window_and_code_is_left_alone() -> None:
+    text = "one two three\nfour five\n\n    code that stays as it is\n\n- a list of some things"
+    assert reflowed(text, 20).split("\n\n") == [
+        "one two three four\nfive",
+        "    code that stays as it is",
+        "- a list of some things",
+    ]
 
 
 def test_wide_columns_give_way() -> None:

@@ -170,6 +170,21 @@ def test_scan_shows_what_verify_has_written(tmp_path: Path) -> None:
     assert "portkit verify --json" in done.err
 
 
+@pytest.mark.parametrize("ported", [True, False])
+def test_verify_reports_what_it_has_proven(tmp_path: Path, ported: bool) -> None:
+    candle = make_candle(tmp_path / "candle")
+    assert invoke("apply", candle, "--no-format", *([] if ported else ["--skip", "PK4"])).code == 0
+    file, document = tmp_path / "proof.html", tmp_path / "proof.json"
+    done = invoke("verify", candle, "--only", "coverage", "--report", file, "--json", document)
+    assert (done.code == 0) is ported
+    page = file.read_text()
+    section = page[page.index('<section id="proof"') : page.index('<section id="places"')]
+    (step,) = json.loads(document.read_text())["steps"]
+    assert f'<span class="badge verdict-{step["verdict"]}">' in section
+    assert all(f"<b>{number}</b> {name}" in section for name, number in step["figures"].items())
+    assert carried(page)["summary"]["status"].get("todo", 0) == step["figures"]["todo"]
+
+
 def test_apply_reports_what_it_has_written(tmp_path: Path) -> None:
     candle = make_candle(tmp_path / "candle")
     before = json.loads(invoke("scan", candle, "--format", "json").out)["summary"]

@@ -40,6 +40,7 @@ from portkit.verify import (
     climb,
     parse_shard,
     part_of,
+    verify_tree,
 )
 from portkit.verify.ladder import LEFT_OUT, Outcome, Summary, failed, passed, skipped
 from portkit.verify.options import parse_archs
@@ -100,6 +101,36 @@ def raising(error: BaseException) -> Step:
         raise error
 
     return Step("one", "x", 60, take)
+
+
+def test_a_failure_names_copies_of_an_older_version(tmp_path: Path) -> None:
+    """What is wrong with them is seldom worth looking for."""
+    candle = make_candle(tmp_path / "candle")
+    upstream = "candle-core/src/cuda_backend/mod.rs"
+    add_file(candle, upstream, b"pub fn cuda_one() -> u8 {\n    1\n}\n")
+    assert invoke("apply", candle, "--no-format", "--allow-dirty").code == 0
+    place = str(candle)
+
+    def said(*verdicts: Verdict) -> str:
+        return verify_tree(candle, Options(), Silent(), steps_that(*verdicts)).sentence(place)
+
+    assert said(Verdict.FAILED).endswith(": mend what the evidence names and verify again")
+    add_file(candle, upstream, b"pub fn cuda_one() -> u8 {\n    2\n}\n")
+    remedy = f"`portkit apply {place} --regenerate`"
+    copy = "candle-core/src/rocm_backend/mod.rs"
+    assert f"does not pass step0, and {copy} is not what" in said(Verdict.FAILED)
+    assert remedy in said(Verdict.FAILED)
+    assert said(Verdict.PASSED) == ""
+
+
+def test_a_tree_that_cannot_be_ported_is_not_sent_to_apply(tmp_path: Path) -> None:
+    crate = make_candle(tmp_path / "candle") / "candle-core"
+    manifest = crate / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("candle-core", "other"))
+    done = invoke("verify", crate.parent, "--only", "parity")
+    assert done.code == 16
+    assert "no profile for the codebase" in done.err
+    assert "first" not in done.err
 
 
 def test_the_ladder_ends_at_the_first_failure(tree: Tree) -> None:
@@ -204,7 +235,7 @@ def test_an_architecture_is_read(name: str) -> None:
     assert parse_archs([name]) == (name,)
 
 
-@pytest.mark.parametrize("name", ["gfx1", "gfx99999", "foo", "gfx1100x", "sm_80"])
+@pytest.mark.parametrize("name", ["gfx1", "gfx9999", "foo", "gfx1100x", "sm_80"])
 def test_what_is_no_architecture(name: str) -> None:
     with pytest.raises(BadOptionError, match="is no architecture: write one such as gfx1100"):
         parse_archs([name])

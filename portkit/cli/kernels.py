@@ -93,8 +93,8 @@ def hipify(
     """Translate CUDA sources to HIP.
 
     Without -o nothing is written: one FILE is translated to standard output, for several there is
-    the report alone. What no rule can do is named with its place and what to do about it, and the
-    exit code is 1.
+    the report alone. A translation includes headers (hipx*.h), which -o writes with it. What no
+    rule can do is named with its place and what to do about it, and the exit code is 1.
     """
     from portkit.hipify.engines import Engine
     from portkit.hipify.stage import hipify as translate
@@ -127,11 +127,12 @@ def _is_one_file(paths: list[Path]) -> bool:
 
 def _pipe(done: HipifyReport) -> None:
     """Send a translation to standard output, and what a person should read to standard error."""
-    from portkit.report.hipified import listing
+    from portkit.report.hipified import listing, needed
 
     notice(listing(done, errors()))
     for translation in done.translations:
         show_bytes(translation.content)
+    notice(needed(done))
 
 
 @command("portkit map cudaMallocAsync", "portkit map '<cuda_fp16.h>' __shfl_sync", name="map")

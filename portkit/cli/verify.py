@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -13,6 +13,10 @@ from typer.core import TyperCommand
 from portkit.cli.command import command
 from portkit.cli.options import Directory, GatingOption, words
 from portkit.cli.output import errors, screen, show
+
+if TYPE_CHECKING:
+    from portkit.verify.ladder import Summary
+    from portkit.verify.options import Options
 
 
 class Device(StrEnum):
@@ -40,6 +44,7 @@ class _WithSteps(TyperCommand):
     "portkit verify candle --kernels --arch gfx1100,gfx90a",
     "portkit verify candle --only coverage --only parity --json verify.json",
     "portkit verify candle --only device --device cpu --wave 32,64",
+    "portkit verify candle --report proof.html",
     kind=_WithSteps,
 )
 def verify(
@@ -133,6 +138,14 @@ def verify(
             show_default=False,
         ),
     ] = "",
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write an HTML report of the tree and of what is proven to this file.",
+        ),
+    ] = None,
 ) -> int:
     """Prove what a port claims, step by step.
 
@@ -182,8 +195,31 @@ def verify(
     except BadOptionError as error:
         raise typer.BadParameter(str(error)) from None
     code = reporter.sum_up(summary)
+    if page is not None:
+        _write_page(page, directory, options, summary)
     if sentence := summary.sentence(str(directory)):
         lost = VerificationError(sentence)
         lost.exit_code = code
         raise lost
     return code
+
+
+def _write_page(page: Path, directory: Path, options: Options, summary: Summary) -> None:
+    """Write the report of the tree as it is, with how the run went.
+
+    Raises:
+        PortkitError: the tree cannot be scanned, or the report cannot be written.
+    """
+    import json
+
+    from portkit.cli.output import deliver
+    from portkit.job import scan_tree
+    from portkit.report.html import html
+    from portkit.report.model import report
+    from portkit.report.snippets import snippets
+    from portkit.report.verified import verify_json
+
+    scanned = scan_tree(directory, gating=options.gating)
+    shown = report(scanned, directory.as_posix())
+    verified = json.loads(verify_json(directory.as_posix(), options, summary))
+    deliver(html(shown, snippets(scanned), verified=verified), page)

@@ -57,6 +57,7 @@ class HipifyReport:
         refusals: every file that could not be translated, by path.
         findings: of all translations.
         left_out: files that were not written, because a person has to finish them first.
+        headers: the headers that the translations include and that come with them.
         written: files written below the output folder, relative to it.
         unchanged: files there that already held what would be written.
     """
@@ -68,6 +69,7 @@ class HipifyReport:
     refusals: tuple[Refusal, ...] = ()
     findings: tuple[Finding, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
 
@@ -147,13 +149,15 @@ def hipify(
         refusals=tuple(refusals),
         findings=tuple(finding for each in translations for finding in each.findings),
     )
-    if out is None:
-        return report
-    if skip_unfinished:
+    if skip_unfinished and out is not None:
         unfinished = {finding.path for finding in report.remaining}
         report = replace(report, left_out=tuple(sorted(unfinished)))
         translations = [each for each in translations if each.path not in unfinished]
-    return _write(report, _files(translations, known), out, overwrite=overwrite)
+    headers = _headers(translations, known)
+    report = replace(report, headers=tuple(sorted(headers)))
+    if out is None:
+        return report
+    return _write(report, _files(translations) | headers, out, overwrite=overwrite)
 
 
 def _check_known(profile: KernelProfile, contents: Iterable[str]) -> None:
@@ -235,7 +239,7 @@ def _read(path: Path) -> bytes:
     return content
 
 
-def _files(translations: Sequence[Translation], profile: KernelProfile) -> dict[str, bytes]:
+def _files(translations: Sequence[Translation]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for translation in translations:
         if translation.target in files:
@@ -243,10 +247,15 @@ def _files(translations: Sequence[Translation], profile: KernelProfile) -> dict[
                 f"{translation.target}: two sources would become this file; rename one of them"
             )
         files[translation.target] = translation.content
-    cuda = [translation.content for translation in translations]
-    headers = {**profile_headers(profile, files), **needed_headers(cuda)}
-    files |= {target: text.encode() for target, text in headers.items()}
     return files
+
+
+def _headers(translations: Sequence[Translation], profile: KernelProfile) -> dict[str, bytes]:
+    """Return the headers that translations include, the profile's and the prelude's."""
+    made = [translation.content for translation in translations]
+    own = profile_headers(profile, [translation.target for translation in translations])
+    headers = {**own, **needed_headers(made)} if made else own
+    return {target: text.encode() for target, text in headers.items()}
 
 
 def _write(
@@ -269,9 +278,11 @@ def _write(
             if present is not None and record.get(target) != _digest(present):
                 foreign.append(target)
         if foreign and not overwrite:
+            more = len(foreign) - 1
+            others = f", as {more} more file{'s' * (more > 1)}" if more else ""
             raise KernelOutputError(
-                f"{out / foreign[0]} was not written by portkit or was changed since "
-                f"({len(foreign)} such files): choose another folder or allow overwriting"
+                f"{out / foreign[0]} was not written by portkit or was changed since{others}:"
+                " choose another folder, or pass --overwrite"
             )
         for target in written:
             _replace(out / target, files[target])

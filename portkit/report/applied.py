@@ -92,7 +92,7 @@ def _next(report: Report, *, written: bool) -> str:
     if not written:
         return f"`portkit apply{where}`{' with the same codes' if report.partial else ''}."
     if report.outdated:
-        return f"{regenerating(report.outdated, report.root)}."
+        return f"commit what is written; {regenerating(report.outdated, report.root)}."
     git = "git" if report.root == "." else f"git -C {report.root}"
     return (
         # Without the first, the second would not show the files that are new.
@@ -106,7 +106,8 @@ def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterato
     asking = (Applicability.MANUAL, Applicability.REVIEW)
     for title, sites in sections(s for s in report.sites if s.applicability in asking):
         moved = [replace(site, line=line_after(site.path, site.line)) for site in sites]
-        yield from ("", terminal.notable(f"{title} ({places(sites)})"))
+        heading = wrapped(f"{title} ({places(sites)})", terminal.width)
+        yield from ("", *map(terminal.notable, heading))
         yield from grouped_places(moved, terminal)
 
 

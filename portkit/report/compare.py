@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.finding import Applicability, Status
 from portkit.report.model import State, counted_noun, reason, state_of
 from portkit.report.scan_json import SCHEMA
-from portkit.report.terminal import columns, wrapped
+from portkit.report.terminal import located, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -185,11 +185,13 @@ def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
         if not differences:
             continue
         yield ""
-        yield terminal.notable(f"{title} ({_count(differences)})")
+        yield from map(
+            terminal.notable, wrapped(f"{title} ({_count(differences)})", terminal.width)
+        )
         for heading, group in _grouped(differences):
             yield from wrapped(f"  {heading}", terminal.width, "      ")
-            rows = [[_position(d), d.place["symbol"]] for d in group]
-            for line in columns(rows, width=terminal.width, indent="      "):
+            rows = [(_position(d), d.place["symbol"]) for d in group]
+            for line in located(rows, width=terminal.width, indent="      "):
                 yield terminal.dim(line)
     if found.todo:
         where = "" if found.root == "." else f" {found.root}"

@@ -45,6 +45,10 @@ _COLUMNS: Final = {
 """The states that a place of a translation can be in, in their order."""
 
 
+_NAMED: Final = 3
+"""How many files that were written are named."""
+
+
 def hipified(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
     """Return the table.
 
@@ -59,6 +63,19 @@ def hipified(report: HipifyReport, out: Path | None, terminal: Terminal) -> str:
 def listing(report: HipifyReport, terminal: Terminal) -> str:
     """Return what a person should read, and nothing else; empty where there is nothing."""
     return "".join(f"{line}\n" for line in _listing(report, sites(report), terminal))
+
+
+def needed(report: HipifyReport) -> str:
+    """Return what a translation on standard output lacks, as a line; empty where it lacks nothing.
+
+    The headers are written with it where it goes to a folder.
+    """
+    if not report.headers:
+        return ""
+    sources = ", ".join(each.target for each in report.translations)
+    first, *more = report.headers
+    others = f" and {counted_noun(len(more), 'header')} more" if more else ""
+    return f"{sources} needs {first}{others}: -o FOLDER writes it with them.\n"
 
 
 def hipify_json(report: HipifyReport, out: Path | None) -> str:
@@ -110,7 +127,8 @@ def _listing(report: HipifyReport, found: Sequence[Site], terminal: Terminal) ->
     asking = (Applicability.MANUAL, Applicability.REVIEW)
     for title, wanted in sections(site for site in found if site.applicability in asking):
         yield ""
-        yield terminal.notable(f"{title} ({counted_noun(len(wanted), 'place')})")
+        heading = f"{title} ({counted_noun(len(wanted), 'place')})"
+        yield from map(terminal.notable, wrapped(heading, terminal.width))
         yield from grouped_places(wanted, terminal)
     if report.refusals:
         yield ""
@@ -122,7 +140,13 @@ def _listing(report: HipifyReport, found: Sequence[Site], terminal: Terminal) ->
 def _outcome(report: HipifyReport, out: Path | None) -> str:
     if out is None:
         return "Nothing is written; `-o FOLDER` writes the translations and their headers."
-    done = f"{counted_noun(len(report.written), 'file')} written to {out}"
+    headers = [path for path in report.written if path in report.headers]
+    sources = [path for path in report.written if path not in report.headers]
+    many = len(sources) > _NAMED or not sources
+    done = counted_noun(len(sources), "file") if many else ", ".join(sources)
+    if headers:
+        done += f" and {counted_noun(len(headers), 'header')} ({', '.join(headers)})"
+    done += f" written to {out}"
     if report.unchanged:
         done += f", {len(report.unchanged)} unchanged"
     if report.left_out:

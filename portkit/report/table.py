@@ -14,7 +14,7 @@ from portkit.report.model import (
     places,
     what_apply_writes,
 )
-from portkit.report.terminal import columns, shortened, wrapped
+from portkit.report.terminal import columns, located, shortened, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,8 @@ def table(
     listed = [s for s in report.sites if everything or _wants_a_person(s)]
     for title, sites in sections(listed):
         heading = f"{title} ({places(sites)})"
-        lines += ["", terminal.notable(heading), *grouped_places(sites, terminal)]
+        lines += ["", *map(terminal.notable, wrapped(heading, terminal.width))]
+        lines += grouped_places(sites, terminal)
         if source:
             lines += _details(sites)
     lines += _unaccounted(report, terminal, source=source)
@@ -100,8 +101,8 @@ def grouped_places(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
     for (code, construct, message), found in sorted(grouped.items()):
         yield from wrapped(f"  {code} {construct}: {message}", terminal.width, "      ")
-        rows = [[site.position, site.symbol] for site in found]
-        for line in columns(rows, width=terminal.width, indent="      "):
+        rows = [(site.position, site.symbol) for site in found]
+        for line in located(rows, width=terminal.width, indent="      "):
             yield terminal.dim(line)
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
 _WIDTH: Final = 100
 _NARROWEST: Final = 60
+_LEAST: Final = 16
+"""How many columns what stands at a place needs at least, beside the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,38 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
         else:
             lines[-1] += f" {word}"
     return lines
+
+
+def reflowed(text: str, width: int) -> str:
+    """Return paragraphs with their lines as wide as may be; lists and code stay as they are."""
+    parts = text.split("\n\n")
+    plain = [not any(line[:1] in (" ", "-", "|") for line in part.split("\n")) for part in parts]
+    return "\n\n".join(
+        "\n".join(wrapped(part, width)) if is_plain else part
+        for part, is_plain in zip(parts, plain, strict=True)
+    )
+
+
+def located(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list[str]:
+    """Return places and what stands there as aligned lines.
+
+    A place is never cut, since editors and terminals link it: what stands at one that leaves no
+    room has a line of its own.
+
+    Args:
+        rows: a place, such as ``path:line``, and what stands there.
+        width: of the terminal, in columns.
+        indent: what each line begins with.
+    """
+    room = width - len(indent) - _LEAST
+    wide = max((len(place) for place, _ in rows if len(place) <= room), default=0)
+    lines = []
+    for place, what in rows:
+        if len(place) <= room:
+            lines.append(shortened(f"{indent}{place.ljust(wide)}  {what}", width))
+        else:
+            lines += [f"{indent}{place}", shortened(f"{indent}    {what}", width)]
+    return [line.rstrip() for line in lines]
 
 
 def columns(

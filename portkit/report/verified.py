@@ -70,7 +70,8 @@ def summary_lines(summary: Summary, terminal: Terminal) -> Iterator[str]:
     last = f"{_WORDS[summary.verdict]}: {counts} in {duration(summary.seconds)}{looked_at}"
     if len(rows) > 1:
         yield ""
-    yield _styled(summary.verdict, last, terminal)
+    for line in wrapped(last, terminal.width):
+        yield _styled(summary.verdict, line, terminal)
 
 
 def duration(seconds: float) -> str:

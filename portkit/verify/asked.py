@@ -74,7 +74,7 @@ class Loader:
 
     def spell(self, name: str) -> tuple[str, ...]:
         """Return the names that are really looked up, one after the other until there is one."""
-        names = (name,)
+        names: tuple[str, ...] = (name,)
         for old, spellings in self.spelled:
             names = tuple(each.replace(old, new) for new in spellings for each in names)
         return tuple(dict.fromkeys(names))

@@ -31,7 +31,7 @@ GENERIC_ARCHS = ("gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-ge
 BUDGETS = Path(__file__).parent.parent / "profiles" / "kernels" / "budgets"
 """Where the budgets lie: a folder for each version, a file for each architecture."""
 
-SPILLS = BUDGETS.parent / "spills.toml"
+SPILLS = BUDGETS / "spills.toml"
 """Why kernels keep registers elsewhere that do."""
 
 BUDGET_COLUMNS = ("source", "kernel", *(each.name for each in fields(KernelUse)[1:]))

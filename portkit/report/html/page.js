@@ -40,8 +40,8 @@ function filter() {
     if (wanted.has(site.state)) shown.push(index);
     else others++;
   });
-  byId("count").value = shown.length === data.sites.length
-    ? `${shown.length} places` : `${shown.length} of ${data.sites.length} places`;
+  const all = `${data.sites.length} place${data.sites.length === 1 ? "" : "s"}`;
+  byId("count").value = shown.length === data.sites.length ? all : `${shown.length} of ${all}`;
   if (others) byId("count").value += `; ${others} more in states that are not ticked`;
   list.scrollTop = 0;
   // What is described is one of those that are listed.
@@ -84,7 +84,11 @@ function draw() {
   // What is chosen stays in the page, for those who have it read out.
   if (selected >= last) items.push(item(chosen, selected));
   else if (selected >= 0 && selected < first) items.unshift(item(chosen, selected));
-  if (!shown.length) items.push(element("p", { class: "empty" }, "No place fits these filters."));
+  if (!shown.length) {
+    // A list box has options and nothing else.
+    const empty = { class: "empty", role: "option", "aria-disabled": "true", "aria-selected": "false" };
+    items.push(element("div", empty, data.sites.length ? "No place fits these filters." : "There is no place."));
+  }
   rows.replaceChildren(...items);
   if (selected >= 0) list.setAttribute("aria-activedescendant", `row-${chosen}`);
   else list.removeAttribute("aria-activedescendant");

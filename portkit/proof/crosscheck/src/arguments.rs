@@ -1,12 +1,14 @@
 //! The command line.
 
 const USAGE: &str = "\
-crosscheck [--device rocm|cuda|cpu] [--seed N] [--cases N] [--only TEXT] [--case NAME] [--list]
+crosscheck [--device rocm|cuda|cpu] [--seed N] [--cases N] [--only TEXT] [--part K/N]
+           [--case NAME] [--list]
 
   --device  the backend that is compared; rocm by default
   --seed    of everything that is random; 1 by default
   --cases   how many of each operation and type; 24 by default
   --only    operations and types whose name has this text, such as `matmul` or `cast/f32 u8`
+  --part    every Nth of these operations, from the Kth on; 1/1 by default
   --case    one case, by the name that a line of the output has
   --list    the operations";
 
@@ -16,6 +18,8 @@ pub struct Arguments {
     pub seed: u64,
     pub cases: usize,
     pub only: String,
+    /// Which of several parts, from 0, and how many there are.
+    pub part: (usize, usize),
     pub case: Option<String>,
     pub list: bool,
     /// The numbers of the operations that a worker takes: see `workers.rs`.
@@ -31,6 +35,7 @@ pub fn arguments() -> Result<Arguments, String> {
         seed: 1,
         cases: 24,
         only: String::new(),
+        part: (0, 1),
         case: None,
         list: false,
         worker: None,
@@ -55,6 +60,7 @@ pub fn arguments() -> Result<Arguments, String> {
             "--seed" => found.seed = number()?,
             "--cases" => found.cases = number()? as usize,
             "--only" => found.only = value,
+            "--part" => found.part = part(&value)?,
             "--case" => found.case = Some(value),
             "--worker" => found.worker = Some(numbers(&value)?),
             "--alone" => found.alone = numbers(&value)?,
@@ -62,6 +68,13 @@ pub fn arguments() -> Result<Arguments, String> {
         }
     }
     Ok(found)
+}
+
+fn part(text: &str) -> Result<(usize, usize), String> {
+    text.split_once('/')
+        .and_then(|(k, n)| Some((k.parse::<usize>().ok()?.checked_sub(1)?, n.parse().ok()?)))
+        .filter(|(k, n)| k < n)
+        .ok_or_else(|| format!("--part {text}: K/N with K from 1 to N"))
 }
 
 fn numbers(text: &str) -> Result<Vec<usize>, String> {

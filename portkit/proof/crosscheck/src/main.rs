@@ -41,6 +41,8 @@ fn work() -> Result<(), String> {
     let operations: Vec<Operation> = ops::all()
         .into_iter()
         .filter(|o| name(o).contains(&arguments.only))
+        .skip(arguments.part.0)
+        .step_by(arguments.part.1)
         .collect();
     if arguments.list {
         for operation in &operations {

@@ -74,11 +74,13 @@ fn worker(arguments: &Arguments, operations: &[usize], alone: &[usize]) -> Resul
         let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
         texts.join(",")
     };
+    let part = format!("{}/{}", arguments.part.0 + 1, arguments.part.1);
     let mut command = Command::new(&program);
     command
         .args(["--device", &arguments.device, "--only", &arguments.only])
         .args(["--seed", &arguments.seed.to_string()])
         .args(["--cases", &arguments.cases.to_string()])
+        .args(["--part", &part])
         .args(["--worker", &list(operations)]);
     if !alone.is_empty() {
         command.args(["--alone", &list(alone)]);
