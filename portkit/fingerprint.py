@@ -100,7 +100,7 @@ def _repair(
         code=REPAIR,
         path=source.path,
         span=span,
-        construct="bug upstream",
+        construct="upstream defect",
         symbol=symbol,
         applicability=Applicability.REVIEW,
         status=Status.PORTED if standing else Status.NONE,

@@ -231,6 +231,19 @@ def test_unaccounted_mentions_are_loud() -> None:
         (made(unaccounted=1), "Next: give each mention above a rule"),
         (made(EVERY_KIND[1]), "Nothing is left: every place has its counterpart. Next: "),
         (made(EVERY_KIND[3]), "Nothing is left for `portkit apply`; the 1 place above is for a"),
+        (
+            replace(made(EVERY_KIND[3]), unseen=3),
+            "Nothing is left for `portkit apply`; the 1 place above is for a person, and so may be "
+            "some in the\nsources of kernels, which --kernels lists.",
+        ),
+        (
+            replace(made(EVERY_KIND[0]), untranslated=3),
+            "Next: `portkit apply tree` writes 1 place and translates 3 sources of kernels;",
+        ),
+        (
+            replace(made(EVERY_KIND[0]), obstacle="it is too old"),
+            "`portkit apply` refuses: it is too old.",
+        ),
         (replace(made(EVERY_KIND[0]), partial=True), "Next: `portkit apply tree` with the same"),
         (replace(made(EVERY_KIND[1]), partial=True), "Nothing is left: every place has its"),
         (replace(made(), partial=True), "No place here has one of the chosen codes."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,6 +133,11 @@ def test_estimates_are_what_they_assume() -> None:
     text = work_plan_markdown(made(*EVERY_KIND))
     assert "4 places for a person (1 manual, 3 for review), about 2 h 30 min." in text
     assert "`portkit apply` writes 2 places (1 mechanical, 1 for review)." in text
+
+
+def test_what_is_translated_is_no_part_of_the_estimate() -> None:
+    kernel = replace(EVERY_KIND[0], code="PH101", id="PH101-00000001")
+    assert saved((*EVERY_KIND, kernel)) == saved(EVERY_KIND)
 
 
 def test_the_plan_is_a_checklist(tmp_path: Path) -> None:

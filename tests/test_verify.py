@@ -28,6 +28,8 @@ from verify_support import (
 )
 
 from portkit.errors import ToolError, VerificationError
+from portkit.report.terminal import Terminal
+from portkit.report.verified import step_lines
 from portkit.verify import (
     STEPS,
     BadOptionError,
@@ -223,6 +225,20 @@ def test_a_part_of_the_ladder(options: Options, wanted: list[str]) -> None:
 def test_a_shard_without_a_step_is_refused() -> None:
     with pytest.raises(BadOptionError, match=r"shard 2/3 has no part in format and check"):
         part_of(STEPS, Options(only=("format", "check"), shard=Shard(2, 3)))
+
+
+def test_of_what_passed_only_the_beginning_is_shown() -> None:
+    lines = [f"line {number}" for number in range(9)]
+    for outcome, shown in (
+        (passed(*lines[:7], left_out=["nvcc"]), [*lines[:7], "left out: nvcc"]),
+        (
+            passed(*lines, left_out=["nvcc"]),
+            [*lines[:6], "and 3 lines more, which --json and --junit write", "left out: nvcc"],
+        ),
+        (failed(*lines), lines),
+    ):
+        result = Result("names", "there", outcome, 1.0)
+        assert [line.strip() for line in step_lines(result, Terminal())][1:] == shown
 
 
 def test_a_step_that_comes_too_late_is_refused() -> None:

@@ -217,7 +217,8 @@ def of_bench(seen: Seen) -> Iterator[str]:
         yield ""
         yield prose(
             f"Items that CUDA's backend does in less than {SHORT:.0f} µs are the host's for the",
-            f"most part. They, and those below {GOAL}, took {MORE_ROUNDS} more rounds:",
+            f"most part, and scatter by as much as its processes do. They, and those below {GOAL},",
+            f"took {MORE_ROUNDS} more rounds:",
         )
         yield ""
         yield from short(seen.bench, seen.again)
