@@ -69,6 +69,7 @@ class Settings:
         archs: the architectures that kernels are compiled for, such as ``gfx1100``.
         skips: places that are not ported.
         decisions: about conditions on the device; they count before the profile's.
+        profile_line: the line that names the profile.
     """
 
     profile: str = ""
@@ -76,6 +77,7 @@ class Settings:
     archs: tuple[str, ...] = ()
     skips: tuple[Skip, ...] = ()
     decisions: tuple[Condition, ...] = ()
+    profile_line: int = 0
 
 
 def settings(source: Source | None) -> Settings:
@@ -122,6 +124,7 @@ class _Reader:
             archs=self._texts(data, (), "archs", ARCH, "an architecture as gfx1100"),
             skips=tuple(self._each(data, "skip", self._skip)),
             decisions=tuple(self._each(data, "decision", self._decision)),
+            profile_line=self._line(("profile",)) if "profile" in data else 0,
         )
 
     def _skip(self, entry: Mapping[str, Any], key: Key) -> Skip:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence, Set
     from pathlib import Path
 
+    from portkit.config import Settings
     from portkit.profile import CodebaseProfile
     from portkit.workspace import Workspace
 
@@ -59,7 +60,7 @@ def scan_tree(
     workspace = load(directory)
     said = settings(workspace.sources.get(NAME))
     workspace = _without(workspace, {NAME, said.profile})
-    codebase = _codebase(workspace, said.profile)
+    codebase = _codebase(workspace, said)
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
     found = scan(
@@ -116,8 +117,9 @@ def check_portable(found: Scan) -> None:
     if not codebase.name:
         raise ProfileError(
             f"portkit has no profile for the codebase in {root} (it knows"
-            f" {', '.join(codebase_names())}): `portkit scan` lists its places, which are to be"
-            " ported by hand"
+            f" {', '.join(codebase_names())}), and so writes nothing there: port by hand what"
+            " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
+            f" name it in {NAME} (docs/guide-rule.md)"
         )
     if _release(version) < _release(codebase.first_version):
         raise UnsupportedVersionError(
@@ -134,12 +136,13 @@ def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
     return replace(workspace, sources=kept)
 
 
-def _codebase(workspace: Workspace, named: str) -> CodebaseProfile:
+def _codebase(workspace: Workspace, said: Settings) -> CodebaseProfile:
+    named = said.profile
     if named and named not in codebase_names() and not (workspace.root / named).is_file():
         raise ProfileError(
-            f"{NAME} names the codebase profile {named!r}, but portkit knows"
-            f" {', '.join(codebase_names())} alone, and no such file is in {workspace.root}: name"
-            " one of them"
+            f"{NAME}:{said.profile_line}: there is no codebase profile {named!r}: name"
+            f" {' or '.join(map(repr, codebase_names()))}, or a file of your own below"
+            f" {workspace.root}"
         )
     if named:
         return load_codebase(named, workspace.root)

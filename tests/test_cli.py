@@ -398,6 +398,18 @@ def test_explain_takes_the_identity_of_a_place(candle: Path) -> None:
     assert "has no place PK301-00000000" in " ".join(lost.err.split())
 
 
+@pytest.mark.parametrize("added", [False, True])
+def test_a_port_is_taken_back_as_apply_says(candle: Path, added: bool) -> None:
+    before = picture(candle)
+    done = invoke("apply", candle, "--no-format")
+    said = " ".join(done.out.split())
+    (command,) = re.findall(rf"`git -C {candle} (stash [^`]*)` takes it away", said)
+    if added:
+        git(candle, "add", "--all")
+    git(candle, *command.split())
+    assert picture(candle) == before
+
+
 def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     sites = json.loads(invoke("scan", candle, "--format", "json").out)["sites"]
     (check,) = (site for site in sites if site["path"] == MATMUL)

@@ -329,6 +329,21 @@ def test_map_says_where_hip_has_nothing() -> None:
     assert "-> no counterpart in HIP\n" in done.out
 
 
+@pytest.mark.parametrize(
+    ("name", "around"),
+    [
+        ("nvcuda::wmma::fragment", "mma.h, which becomes hipx_wmma.h (a subset of nvcuda::wmma: "),
+        ("mma_sync", "mma.h, which becomes hipx_wmma.h (a subset of "),
+        ("cub::BlockReduce", "cub, which becomes hipcub\n"),
+        ("cuda::std::numeric_limits", "cuda::std, which becomes std\n"),
+    ],
+)
+def test_map_says_what_an_unknown_name_belongs_to(name: str, around: str) -> None:
+    done = invoke("map", name)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"{name} has no entry of its own; it belongs to {around}")
+
+
 def test_map_suggests_names_like_an_unknown_one() -> None:
     done = invoke("map", "cudaMalocAsync", "cudaFree")
     assert done.code == 1

@@ -79,6 +79,7 @@ def test_a_file_says_what_it_says() -> None:
             Skip((), ("a", "b"), "never", 11),
         ),
         decisions=(Condition("DType::(BF16|F16)", "candle-core/src/*", "widen", "as on CUDA"),),
+        profile_line=2,
     )
     assert read("") == settings(None) == Settings()
     SCHEMA.validate(tomllib.loads(WHOLE))
@@ -151,7 +152,8 @@ def test_a_profile_of_one_s_own(candle: Path) -> None:
     add_file(candle, NAME, b'profile = "port/other.toml"\n')
     done = invoke("scan", candle)
     assert done.code == 16
-    assert "port/other.toml" in done.err
+    assert "portkit.toml:1: there is no codebase profile 'port/other.toml'" in done.err
+    assert "name 'candle', or a file of your own" in done.err
 
 
 def test_a_decision_of_one_s_own(candle: Path) -> None:

@@ -133,6 +133,10 @@ def test_a_tree_that_cannot_be_ported_is_not_sent_to_apply(tmp_path: Path) -> No
     assert done.code == 16
     assert "no profile for the codebase" in done.err
     assert "first" not in done.err
+    scanned = " ".join(invoke("scan", crate.parent).out.split())
+    assert "`portkit apply` refuses: portkit has no profile" in scanned
+    assert "port by hand what `portkit scan` lists" in scanned
+    assert "Next: `portkit apply" not in scanned
 
 
 def test_the_ladder_ends_at_the_first_failure(tree: Tree) -> None:

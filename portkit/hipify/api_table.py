@@ -11,6 +11,7 @@ import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "api"
@@ -30,6 +31,7 @@ class Mapping:
         since: the ROCm release that first has it; empty when unknown.
         source: who says so.
         note: what to know, one sentence; empty mostly.
+        names: names without a row of their own that come with it.
     """
 
     cuda: str
@@ -38,6 +40,7 @@ class Mapping:
     since: str
     source: str
     note: str = ""
+    names: tuple[str, ...] = ()
 
 
 @cache
@@ -64,6 +67,7 @@ def corrections() -> dict[str, Mapping]:
             row.get("since", ""),
             row["source"],
             row.get("note", ""),
+            tuple(row.get("names", ())),
         )
         for kind, rows in tomllib.loads(text).items()
         for row in rows
@@ -90,11 +94,13 @@ class Lookup:
         name: what was asked.
         mapping: what it becomes; None when the table does not know it.
         similar: known names like it, best first; empty when it is known.
+        part_of: the namespace or the header that an unknown name belongs to.
     """
 
     name: str
     mapping: Mapping | None
     similar: tuple[str, ...] = ()
+    part_of: Mapping | None = None
 
     @property
     def exit_code(self) -> int:
@@ -113,7 +119,19 @@ def lookup(name: str) -> Lookup:
     """
     name = name.strip().strip('<>"')
     mapping = find(name)
-    return Lookup(name, mapping, () if mapping else tuple(similar(name)))
+    if mapping is not None:
+        return Lookup(name, mapping)
+    around = _part_of(name)
+    return Lookup(name, None, () if around else tuple(similar(name)), around)
+
+
+def _part_of(name: str) -> Mapping | None:
+    """Return the innermost namespace that is known, or the header that brings one of the parts."""
+    parts = name.split("::")
+    outer = ("::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+    spaces = (mapping for mapping in map(find, outer) if mapping is not None)
+    headers = (m for m in corrections().values() if not set(m.names).isdisjoint(parts))
+    return next(chain(spaces, headers), None)
 
 
 def similar(name: str, limit: int = 5) -> list[str]:

@@ -30,6 +30,7 @@ from portkit.hipify.engine import (
     translate,
 )
 from portkit.hipify.errors import HipToolError
+from portkit.hipify.hipcc import how_to_get_it
 from portkit.hipify.lexer import KernelSource
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
@@ -82,7 +83,7 @@ def find_engine(engine: Engine) -> ExternalEngine:
     """
     program = shutil.which(engine.value)
     if program is None:
-        raise HipToolError(f"{engine} is not on PATH: run ci/toolchain and use what it prints")
+        raise HipToolError(f"{engine} is not on PATH: {how_to_get_it()}")
     if engine is Engine.HIPIFY_PERL:
         return ExternalEngine(engine, Path(program))
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")

@@ -52,6 +52,9 @@ class Compiled:
     seconds: float
 
 
+_TOOLCHAIN = Path(__file__).parents[2] / "ci" / "toolchain"
+
+
 def find_hipcc() -> Path:
     """Return the compiler: ``HIPCC``, then ``ROCM_PATH``, then ``PATH``.
 
@@ -63,8 +66,24 @@ def find_hipcc() -> Path:
     found = named or (shutil.which("hipcc", path=f"{rocm}/bin") if rocm else None)
     found = shutil.which(found or "hipcc")
     if found is None:
-        raise HipToolError("hipcc is not found: run ci/toolchain, or set HIPCC or ROCM_PATH")
+        raise HipToolError(f"hipcc is not found: {how_to_get_it()}, or set HIPCC or ROCM_PATH")
     return Path(found)
+
+
+def how_to_get_it(script: Path = _TOOLCHAIN) -> str:
+    """Return how to come by AMD's programs, as a part of a sentence.
+
+    Args:
+        script: what installs them, which is there in a checkout of portkit alone.
+    """
+    if script.is_file():
+        here = script.is_relative_to(Path.cwd())
+        shown = script.relative_to(Path.cwd()) if here else script
+        return f"run {shown} and use what it prints"
+    return (
+        "install ROCm (https://rocm.docs.amd.com), or run ci/toolchain in a checkout of portkit's"
+        " sources"
+    )
 
 
 def compiler_version(hipcc: Path) -> str:

@@ -31,5 +31,12 @@ def mapped(mapping: Mapping, terminal: Terminal) -> str:
 
 def unknown(lookup: Lookup) -> str:
     """Return what to say of a name that the table does not know."""
+    around = lookup.part_of
+    if around is not None:
+        note = f" ({around.note})" if around.note else ""
+        return (
+            f"{lookup.name} has no entry of its own; it belongs to {around.cuda}, which becomes"
+            f" {around.hip}{note}\n"
+        )
     names = f"; like it: {', '.join(lookup.similar)}" if lookup.similar else ""
     return f"{lookup.name} is no name of CUDA's that portkit knows{names}\n"

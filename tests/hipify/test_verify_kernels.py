@@ -12,7 +12,7 @@ from test_code_object import elf, kernel, pack
 from portkit.errors import VerificationError
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
-from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc, is_compiled
+from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc, how_to_get_it, is_compiled
 from portkit.hipify.prelude import prelude_headers
 from portkit.verify.kernels import (
     ARCHS,
@@ -130,6 +130,18 @@ def test_no_compiler_is_an_error(crate: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(HipToolError, match="ci/toolchain"):
         verify_kernels(crate)
+
+
+def test_who_has_no_checkout_is_not_sent_to_its_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert how_to_get_it(tmp_path / "none").startswith("install ROCm (https://")
+    script = tmp_path / "ci" / "toolchain"
+    script.parent.mkdir()
+    script.touch()
+    assert how_to_get_it(script) == f"run {script} and use what it prints"
+    monkeypatch.chdir(tmp_path)
+    assert how_to_get_it(script) == "run ci/toolchain and use what it prints"
 
 
 def test_names_of_kernels_come_by_source(crate: Path) -> None:

@@ -14,7 +14,11 @@ pub fn get_or_load_func(&self, fn_name: &str, mdl: &kernels::Module) -> Result<R
         }
     };
     // The names of kernels spell this dtype with an underscore, in some modules with a p as well.
-    let kernel = fn_name.replace("f8e4m3", "f8_e4m3");
+    // Other names are not copied: this runs before each launch.
+    let kernel = match fn_name.contains("f8e4m3") {
+        true => std::borrow::Cow::from(fn_name.replace("f8e4m3", "f8_e4m3")),
+        false => std::borrow::Cow::from(fn_name),
+    };
     let func = match rocm_module.load_function(&kernel) {
         Err(HipError(hipError_t::hipErrorNotFound)) => {
             rocm_module.load_function(&fn_name.replace("f8e4m3", "fp8_e4m3"))

@@ -36,8 +36,7 @@ impl LaunchConfig {
 pub struct LaunchArgs<'a> {
     stream: &'a HipStream,
     function: &'a HipFunction,
-    waits: Vec<&'a HipEvent>,
-    records: Vec<&'a HipEvent>,
+    uses: Vec<&'a HipEvent>,
     args: Vec<*mut c_void>,
     flags: Option<sys::hipEventFlags>,
 }
@@ -48,8 +47,7 @@ impl HipStream {
         LaunchArgs {
             stream: self,
             function,
-            waits: Vec::new(),
-            records: Vec::new(),
+            uses: Vec::new(),
             args: Vec::new(),
             flags: None,
         }
@@ -77,28 +75,28 @@ unsafe impl<'a, 'b: 'a, T: DeviceRepr> PushKernelArg<&'b T> for LaunchArgs<'a> {
 // SAFETY: the argument is the address of the memory.
 unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b HipSlice<T>> for LaunchArgs<'a> {
     fn arg(&mut self, arg: &'b HipSlice<T>) -> &mut Self {
-        self.read(arg)
+        self.memory(arg)
     }
 }
 
 // SAFETY: the argument is the address of the memory.
 unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b mut HipSlice<T>> for LaunchArgs<'a> {
     fn arg(&mut self, arg: &'b mut HipSlice<T>) -> &mut Self {
-        self.write(arg)
+        self.memory(arg)
     }
 }
 
 // SAFETY: the argument is the address of the memory.
 unsafe impl<'a, 'b: 'a, 'c: 'b, T> PushKernelArg<&'b HipView<'c, T>> for LaunchArgs<'a> {
     fn arg(&mut self, arg: &'b HipView<'c, T>) -> &mut Self {
-        self.read(arg)
+        self.memory(arg)
     }
 }
 
 // SAFETY: the argument is the address of the memory.
 unsafe impl<'a, 'b: 'a, 'c: 'b, T> PushKernelArg<&'b mut HipViewMut<'c, T>> for LaunchArgs<'a> {
     fn arg(&mut self, arg: &'b mut HipViewMut<'c, T>) -> &mut Self {
-        self.write(arg)
+        self.memory(arg)
     }
 }
 
@@ -141,7 +139,7 @@ impl<'a> LaunchArgs<'a> {
     ) -> Result<Option<(HipEvent, HipEvent)>, HipError> {
         let stream = self.stream;
         stream.context().bind_to_thread()?;
-        for event in &self.waits {
+        for event in &self.uses {
             stream.wait(event)?;
         }
         let event = || {
@@ -159,30 +157,16 @@ impl<'a> LaunchArgs<'a> {
             &mut self.args,
         )?;
         let after = event()?;
-        for event in &self.records {
+        for event in &self.uses {
             event.record(stream)?;
         }
         Ok(before.zip(after))
     }
 
-    fn read<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
-        self.track(memory.uses().before_read(), memory.uses().after_read());
-        self.push(memory)
-    }
-
-    fn write<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
-        self.track(memory.uses().before_write(), memory.uses().after_write());
-        self.push(memory)
-    }
-
-    fn track(&mut self, waits: impl Iterator<Item = &'a HipEvent>, record: Option<&'a HipEvent>) {
+    fn memory<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
         if self.stream.context().is_managing_stream_synchronization() {
-            self.waits.extend(waits);
-            self.records.extend(record);
+            self.uses.extend(memory.uses().last());
         }
-    }
-
-    fn push<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
         self.args
             .push(memory.pointer() as *const sys::hipDeviceptr_t as *mut c_void);
         self

@@ -60,7 +60,7 @@ macro_rules! readable {
                     &'a self,
                     stream: &'a HipStream,
                 ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-                    self.read_on(stream)
+                    self.used_on(stream)
                 }
             }
         )*
@@ -75,7 +75,7 @@ macro_rules! writable {
                     &'a mut self,
                     stream: &'a HipStream,
                 ) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-                    self.write_on(stream)
+                    self.used_on(stream)
                 }
             }
         )*

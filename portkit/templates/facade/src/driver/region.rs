@@ -9,11 +9,7 @@ pub(super) trait Region {
     fn uses(&self) -> &Uses;
     fn stream(&self) -> &Arc<HipStream>;
 
-    fn read_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-        (*self.pointer(), self.uses().read_on(self.stream(), stream))
-    }
-
-    fn write_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-        (*self.pointer(), self.uses().write_on(self.stream(), stream))
+    fn used_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
+        (*self.pointer(), self.uses().on(self.stream(), stream))
     }
 }

@@ -1,5 +1,5 @@
 use super::region::Region;
-use super::uses::{wait, Uses};
+use super::uses::Uses;
 use super::{result, sys, DeviceRepr, HipContext, HipError, HipStream, HipView, HipViewMut};
 use std::marker::PhantomData;
 use std::mem::{size_of, ManuallyDrop};
@@ -28,7 +28,7 @@ impl<T> Drop for HipSlice<T> {
     fn drop(&mut self) {
         let context = self.stream.context();
         context.record_err(context.bind_to_thread());
-        wait(&self.stream, &self.stream, self.uses.before_write());
+        self.uses.wait(&self.stream, &self.stream);
         // SAFETY: the memory was allocated in the same way and is not used again.
         unsafe {
             if context.has_async_alloc() {
@@ -223,7 +223,7 @@ impl<T> HipSlice<T> {
 
     /// Gives up the memory, which is not freed. The stream first waits for its uses on others.
     pub fn leak(self) -> sys::hipDeviceptr_t {
-        wait(&self.stream, &self.stream, self.uses.before_write());
+        self.uses.wait(&self.stream, &self.stream);
         let mut slice = ManuallyDrop::new(self);
         // SAFETY: the slice is not used or dropped after its fields.
         unsafe {

@@ -1,85 +1,42 @@
-//! What memory was last read and written by, so that streams can wait for each other.
+//! What memory was last used by, so that streams can wait for each other.
 
 use super::{HipContext, HipError, HipEvent, HipStream, SyncOnDrop};
 use std::sync::Arc;
 
-/// The last uses of memory, for other streams to wait for.
+/// The last use of memory, for other streams to wait for.
+///
+/// Reads and writes are not told apart: a kernel may write to what it is handed by a shared
+/// reference, as most outputs are. Each use waits for the one before it, so that whoever waits for
+/// the last has waited for all.
 #[derive(Debug)]
-pub(super) struct Uses {
-    read: Option<HipEvent>,
-    write: Option<HipEvent>,
-}
+pub(super) struct Uses(Option<HipEvent>);
 
 /// The uses of memory that nothing waits for.
-pub(super) static UNTRACKED: Uses = Uses {
-    read: None,
-    write: None,
-};
+pub(super) static UNTRACKED: Uses = Uses(None);
 
 impl Uses {
     pub(super) fn new(context: &Arc<HipContext>) -> Result<Self, HipError> {
-        let event = || {
-            context
-                .is_event_tracking()
-                .then(|| context.new_event(None))
-                .transpose()
-        };
-        Ok(Self {
-            read: event()?,
-            write: event()?,
-        })
+        let tracked = context.is_event_tracking();
+        Ok(Self(tracked.then(|| context.new_event(None)).transpose()?))
     }
 
-    /// What a read has to wait for.
-    pub(super) fn before_read(&self) -> impl Iterator<Item = &HipEvent> {
-        self.write.iter()
+    /// What a use waits for before it, and records after it.
+    pub(super) fn last(&self) -> Option<&HipEvent> {
+        self.0.as_ref()
     }
 
-    /// What a write has to wait for.
-    pub(super) fn before_write(&self) -> impl Iterator<Item = &HipEvent> {
-        self.read.iter().chain(&self.write)
-    }
-
-    /// What a read records.
-    pub(super) fn after_read(&self) -> Option<&HipEvent> {
-        self.read.as_ref()
-    }
-
-    /// What a write records.
-    pub(super) fn after_write(&self) -> Option<&HipEvent> {
-        self.write.as_ref()
-    }
-
-    /// Lets `stream` wait where it has to, and gives the guard that ends a read on it.
-    pub(super) fn read_on<'a>(
-        &'a self,
-        owner: &HipStream,
-        stream: &'a HipStream,
-    ) -> SyncOnDrop<'a> {
-        wait(owner, stream, self.before_read());
-        SyncOnDrop::Record(self.after_read().map(|event| (event, stream)))
-    }
-
-    /// Lets `stream` wait where it has to, and gives the guard that ends a write on it.
-    pub(super) fn write_on<'a>(
-        &'a self,
-        owner: &HipStream,
-        stream: &'a HipStream,
-    ) -> SyncOnDrop<'a> {
-        wait(owner, stream, self.before_write());
-        SyncOnDrop::Record(self.after_write().map(|event| (event, stream)))
-    }
-}
-
-/// Lets `stream` wait for events, if streams of the device of `owner` are kept in order.
-pub(super) fn wait<'a>(
-    owner: &HipStream,
-    stream: &HipStream,
-    events: impl Iterator<Item = &'a HipEvent>,
-) {
-    if owner.context().is_managing_stream_synchronization() {
-        for event in events {
-            stream.context().record_err(stream.wait(event));
+    /// Lets `stream` wait for the last use, if streams of the device of `owner` are kept in order.
+    pub(super) fn wait(&self, owner: &HipStream, stream: &HipStream) {
+        if owner.context().is_managing_stream_synchronization() {
+            if let Some(event) = self.last() {
+                stream.context().record_err(stream.wait(event));
+            }
         }
+    }
+
+    /// Lets `stream` wait where it has to, and gives the guard that ends a use on it.
+    pub(super) fn on<'a>(&'a self, owner: &HipStream, stream: &'a HipStream) -> SyncOnDrop<'a> {
+        self.wait(owner, stream);
+        SyncOnDrop::Record(self.last().map(|event| (event, stream)))
     }
 }
