@@ -70,7 +70,7 @@ def test_the_figures_of_every_form_are_the_document_s(version: str) -> None:
     summary = document["summary"]
     assert summary["sites"] == len(document["sites"])
     markdown = (REPORTS / f"candle-{version}.md").read_text()
-    assert f"{summary['sites']} places in {summary['files']} files" in markdown
+    assert f"{summary['files']} files looked at, {summary['sites']} places" in markdown
     page = (REPORTS / f"candle-{version}.html").read_text()
     assert f'"summary":{json.dumps(summary, separators=(",", ":"))}' in page
     plan = (REPORTS / f"candle-{version}.plan.md").read_text()
