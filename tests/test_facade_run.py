@@ -189,6 +189,14 @@ def test_streams_wait_for_each_other(call: Call) -> None:
     assert f"wait 1 for event {seen}" in log[read:again]
 
 
+def test_a_stream_waits_for_a_kernel_that_may_write(call: Call) -> None:
+    log = call("order")
+    launched = next(number for number, line in enumerate(log) if line.startswith("launch "))
+    read = log.index("dtoh 4 on 2")
+    written = recorded(log[launched:read], on=1)
+    assert f"wait 2 for event {written}" in log[launched:read]
+
+
 def recorded(log: list[str], *, on: int) -> str:
     """The event that was recorded on a stream."""
     (event,) = [
@@ -206,6 +214,8 @@ def test_without_tracking_there_are_no_events(call: Call) -> None:
         "htod 1 on 1",
         "dtoh 1 on 2",
         "htod 1 on 1",
+        "htod 4 on 1",
+        "dtoh 4 on 2",
     ]
 
 
