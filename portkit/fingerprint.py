@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from portkit.source import Source
 
 OVERRIDE, REPAIR = "PK104", "PK107"
+_RIGHT = "the copy is right, the original is untouched"
+_NOT_FOUND = (
+    "nothing of that is found here{now}: see whether upstream has mended it or says it in other "
+    "words"
+)
 
 
 def fingerprint(text: str) -> str:
@@ -83,13 +88,6 @@ def repairs(port: Port, source: Source) -> Iterator[Finding]:
             span = concerned[0].span if concerned else Span(0, 0)
             now = f" (now {hashes[0]})" if hashes else ""
             yield _repair(port, source, repair, repair.symbol, span, _NOT_FOUND.format(now=now))
-
-
-_RIGHT = "the copy is right, the original is untouched"
-_NOT_FOUND = (
-    "nothing of that is found here{now}: see whether upstream has mended it or says it in other "
-    "words"
-)
 
 
 def _repair(

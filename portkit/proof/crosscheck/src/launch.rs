@@ -5,7 +5,7 @@ use candle::rocm_backend::{kernels::Module, RocmDevice, WrapErr};
 use candle::{Device, Result, Tensor};
 
 use crate::array::Array;
-use crate::case::{Case, Input};
+use crate::case::{Case, Expected, Input};
 use crate::element::Element;
 
 /// An argument of a kernel.
@@ -109,6 +109,11 @@ impl Launch {
             _ => candle::bail!("{} has no result", self.name),
         }
     }
+}
+
+/// A case by a kernel that is given what the caller says; the inputs are shown to a person.
+pub fn launched(inputs: Vec<Input>, expected: Expected, launch: Launch) -> Case {
+    Case::new(inputs, |tensors| Ok(tensors[0].clone()), expected).by(launch)
 }
 
 impl Case {

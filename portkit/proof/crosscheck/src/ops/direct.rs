@@ -6,7 +6,7 @@ use super::{binary, conv, copy, index, unary};
 use crate::array::{indices, Array};
 use crate::case::{Case, Expected, Input, Maker, Operation};
 use crate::element::Element::{self, BF16, F16, F32, F64, F8E4M3, I16, I32, I64, U32, U8};
-use crate::launch::{Arg, Launch};
+use crate::launch::{launched, Arg, Launch};
 
 type Make = fn(&mut Maker, Element) -> Case;
 
@@ -14,7 +14,7 @@ pub fn operations() -> Vec<Operation> {
     const STORED: &[Element] = &[U8, U32, I64, BF16, F16, F32, F64, F8E4M3];
     const CONVOLVED: &[Element] = &[U8, U32, BF16, F16, F32, F64];
     const PLACES: &[Element] = &[I16, I32];
-    let families: [(&str, Make, &[Element]); 13] = [
+    let families: [(&str, Make, &[Element]); 14] = [
         ("kernel cast", |m, e| cast(m, e, e), STORED),
         ("kernel cast to i32", |m, e| cast(m, e, I32), &[F8E4M3]),
         ("kernel fill", fill, STORED),
@@ -28,6 +28,7 @@ pub fn operations() -> Vec<Operation> {
         ("kernel index_select by", select, PLACES),
         ("kernel gather by", gather, PLACES),
         ("kernel index_add by", |m, e| add(m, e, false), PLACES),
+        ("kernel scatter_add by", |m, e| add(m, e, true), PLACES),
     ];
     let mut operations = Vec::new();
     for (name, make, elements) in families {
@@ -35,14 +36,6 @@ pub fn operations() -> Vec<Operation> {
             let make = move |m: &mut Maker| make(m, element);
             operations.push(Operation::new(name, element.name(), make));
         }
-    }
-    for element in [I16, I32] {
-        let make = move |m: &mut Maker| add(m, element, true);
-        operations.push(Operation::new(
-            "kernel scatter_add by",
-            element.name(),
-            make,
-        ));
     }
     operations
 }
@@ -85,11 +78,6 @@ fn normcdf(maker: &mut Maker, element: Element) -> Case {
     mapped(unary::unary(maker, element, function), &UNARY, name)
 }
 
-/// A case whose inputs are what a person is shown, and whose kernel is given what the caller says.
-fn told(inputs: Vec<Input>, expected: Expected, launch: Launch) -> Case {
-    Case::new(inputs, |t| Ok(t[0].clone()), expected).by(launch)
-}
-
 fn fill(maker: &mut Maker, element: Element) -> Case {
     let value = maker.plain(element, &[1], (-99.0, 99.0));
     let size = maker.large(99, 3000);
@@ -100,7 +88,7 @@ fn fill(maker: &mut Maker, element: Element) -> Case {
         Arg::Size(size),
     ];
     let launch = Launch::each(&FILL, format!("fill_{}", element.name()), size, args);
-    told(vec![value], Expected::exact(element, exact), launch)
+    launched(vec![value], Expected::exact(element, exact), launch)
 }
 
 fn copy2d(maker: &mut Maker, element: Element) -> Case {
@@ -125,7 +113,7 @@ fn copy2d(maker: &mut Maker, element: Element) -> Case {
     ];
     let name = format!("copy2d_{}", element.name());
     let launch = Launch::each(&FILL, name, rows * columns, args);
-    told(vec![source], Expected::exact(element, exact), launch)
+    launched(vec![source], Expected::exact(element, exact), launch)
 }
 
 /// The sums over the middle one of three dimensions, in any order.
@@ -152,7 +140,7 @@ fn sum(maker: &mut Maker, element: Element) -> Case {
     ];
     let name = format!("sum_{}", element.name());
     let launch = Launch::each(&REDUCE, name, array.data.len(), args);
-    told(
+    launched(
         vec![input],
         Expected::exact(element, exact).slack(slack),
         launch,
@@ -220,7 +208,7 @@ fn col2im1d(maker: &mut Maker, element: Element) -> Case {
     ]);
     let name = format!("col2im1d_{}", element.name());
     let launch = Launch::each(&CONV, name, exact.data.len(), args);
-    told(vec![columns], Expected::exact(element, exact), launch)
+    launched(vec![columns], Expected::exact(element, exact), launch)
 }
 
 /// The kernels below take indices and conditions of a type that candle's operations refuse. They
@@ -285,7 +273,7 @@ fn select(maker: &mut Maker, place: Element) -> Case {
     args.extend(along.args(along.size, along.named));
     let name = format!("is_{}_{}", place.name(), HELD.name());
     let launch = Launch::each(&INDEXING, name, exact.data.len(), args);
-    told(vec![source, ids], Expected::exact(HELD, exact), launch)
+    launched(vec![source, ids], Expected::exact(HELD, exact), launch)
 }
 
 fn gather(maker: &mut Maker, place: Element) -> Case {
@@ -310,7 +298,7 @@ fn gather(maker: &mut Maker, place: Element) -> Case {
     args.extend(along.args(along.size, along.named));
     let name = format!("gather_{}_{}", place.name(), HELD.name());
     let launch = Launch::each(&INDEXING, name, exact.data.len(), args);
-    told(vec![source, ids], Expected::exact(HELD, exact), launch)
+    launched(vec![source, ids], Expected::exact(HELD, exact), launch)
 }
 
 /// Adds rows one after the other and rounds each time, as the kernels do; to scatter, each element
@@ -350,7 +338,7 @@ fn add(maker: &mut Maker, place: Element, scatter: bool) -> Case {
     let operation = if scatter { "sa" } else { "ia" };
     let name = format!("{operation}_{}_{}", place.name(), HELD.name());
     let launch = Launch::each(&INDEXING, name, along.left * along.right, args);
-    told(
+    launched(
         vec![before, source, ids],
         Expected::exact(HELD, exact),
         launch,

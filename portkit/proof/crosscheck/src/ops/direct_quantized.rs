@@ -2,16 +2,14 @@
 //! the static library for that, and these only where it has no code for the GPU.
 
 use candle::quantized::GgmlDType::{self, *};
-use candle::quantized::QTensor;
 use candle::rocm_backend::candle_hip::driver::LaunchConfig;
 use candle::rocm_backend::kernels::QUANTIZED;
-use candle::{Device, Tensor};
 
-use super::quantized::{rows_product, weights};
+use super::quantized::{quantized, rows_product, weights};
 use crate::blocks;
 use crate::case::{Case, Maker, Operation};
 use crate::element::Element::F32;
-use crate::launch::{Arg, Launch};
+use crate::launch::{launched, Arg, Launch};
 
 /// The lanes that work together, whatever the wavefront.
 const WARP: u32 = 32;
@@ -101,10 +99,7 @@ fn product(maker: &mut Maker, dtype: GgmlDType, count: usize, shape: Shape) -> C
         row.resize(padded, 0.0);
         rows.extend(blocks::q8_1(&row));
     }
-    let bytes = weight
-        .tensor(&Device::Cpu)
-        .and_then(|t| QTensor::quantize(&t, dtype)?.data().map(|d| d.to_vec()));
-    let mut bytes = bytes.unwrap_or_else(|error| panic!("no weights: {error}"));
+    let mut bytes = quantized(&weight, dtype);
     let padding = PADDING / dtype.block_size() * dtype.type_size();
     bytes.resize(bytes.len() + padding, 0);
     let mut args = vec![
@@ -124,6 +119,5 @@ fn product(maker: &mut Maker, dtype: GgmlDType, count: usize, shape: Shape) -> C
         config: (shape.config)(n, count),
         args,
     };
-    let none = |t: &[Tensor]| Ok(t[0].clone());
-    Case::new(vec![weight, input], none, expected).by(launch)
+    launched(vec![weight, input], expected, launch)
 }

@@ -111,18 +111,19 @@ pub fn operations() -> Vec<Operation> {
     operations
 }
 
+/// The blocks that weights are quantized to.
+pub fn quantized(weights: &Input, dtype: GgmlDType) -> Vec<u8> {
+    let bytes = weights
+        .tensor(&Device::Cpu)
+        .and_then(|t| Ok(QTensor::quantize(&t, dtype)?.data()?.to_vec()));
+    bytes.unwrap_or_else(|error| panic!("the CPU cannot quantize to {dtype:?}: {error}"))
+}
+
 /// Weights before they are quantized, and the values that they then have.
 pub fn weights(maker: &mut Maker, dtype: GgmlDType, shape: &[usize]) -> (Input, Array) {
     maker.edges = false;
     let input = maker.plain(F32, shape, (-1.0, 1.0));
-    let quantized = input
-        .tensor(&Device::Cpu)
-        .and_then(|t| QTensor::quantize(&t, dtype));
-    let bytes = quantized.as_ref().map(|q| q.data().map(|d| d.to_vec()));
-    let data = match bytes {
-        Ok(Ok(bytes)) => blocks::values(dtype, &bytes),
-        _ => panic!("the CPU cannot quantize to {dtype:?}"),
-    };
+    let data = blocks::values(dtype, &quantized(&input, dtype));
     (
         input,
         Array {
