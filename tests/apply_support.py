@@ -7,8 +7,8 @@ import stat
 import subprocess
 from typing import TYPE_CHECKING, NoReturn
 
-from portkit.apply import Change
-from portkit.disk import Disk
+from portkit.write.disk import Disk
+from portkit.write.transaction import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -30,9 +30,9 @@ from apply_support import (
     picture,
 )
 
-from portkit import apply
-from portkit.apply import Change, recover, write
 from portkit.errors import DiskError, PortkitError, TreeChangedError
+from portkit.write import transaction as apply
+from portkit.write.transaction import Change, recover, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,17 +28,18 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from portkit import __version__, workspace
-from portkit.apply import Change, Recovery, recover, write
+from portkit import __version__
 from portkit.cli import COMMANDS, app
-from portkit.explain import every_page, pages
 from portkit.fetch import FetchedWorkspace
+from portkit.scan.codes import every_page, pages
+from portkit.tree import workspace
 from portkit.verify import STEPS
+from portkit.write.transaction import Change, Recovery, recover, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.workspace import Workspace
+    from portkit.tree.workspace import Workspace
 
 
 @pytest.fixture
@@ -305,8 +306,8 @@ def test_a_killed_run_is_ended_before_the_tree_is_read(
         events.append("load")
         return workspace.load(root)
 
-    monkeypatch.setattr("portkit.apply.recover", recover)
-    monkeypatch.setattr("portkit.job.load", load)
+    monkeypatch.setattr("portkit.write.transaction.recover", recover)
+    monkeypatch.setattr("portkit.scan.session.load", load)
     done = apply(candle, "--check")
     assert (done.code, events) == (1, ["recover", "load"])
     assert done.err == "a run of portkit had been killed and was finished now: it wrote 1 file\n"
@@ -527,7 +528,7 @@ def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch)
     def scan(*_: object, **__: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("portkit.job.scan", scan)
+    monkeypatch.setattr("portkit.scan.session.scan", scan)
     done = invoke("scan", candle)
     assert (done.code, done.out, done.err.count("\n")) == (70, "", 1)
     assert "defect of portkit, please report it (RuntimeError: two lines)" in done.err
@@ -540,7 +541,7 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
     def scan(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("portkit.job.scan", scan)
+    monkeypatch.setattr("portkit.scan.session.scan", scan)
     done = invoke("scan", candle)
     assert (done.code, done.err) == (130, "error: interrupted\n")
 

@@ -21,10 +21,10 @@ from apply_support import (
     picture,
 )
 
-from portkit.apply import Change, recover, write
-from portkit.disk import Disk
 from portkit.errors import BusyTreeError, DiskError, OutsideTreeError, PortkitError
-from portkit.journal import journals
+from portkit.write.disk import Disk
+from portkit.write.journal import journals
+from portkit.write.transaction import Change, recover, write
 
 
 @pytest.fixture(autouse=True)

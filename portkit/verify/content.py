@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.workspace import SKIPPED_DIRECTORIES
+from portkit.tree.workspace import SKIPPED_DIRECTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
