@@ -17,7 +17,7 @@ from portkit.errors import DocumentError
 from portkit.report.compare import Kind, compare, comparison_json, comparison_text
 from portkit.report.scan_json import document
 from portkit.report.terminal import Terminal
-from portkit.site.finding import Applicability, Status
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from portkit.report.model import ReportedSite

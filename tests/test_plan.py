@@ -14,7 +14,7 @@ from tree_support import Tree, crate, scan_of
 from portkit.errors import PlanError, ToolError
 from portkit.lang.span import Span
 from portkit.scan.plan import conflicts, plan
-from portkit.site.finding import Applicability, Edit, Finding, NewFile, Status
+from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from portkit.report.effort import effort, hours, saved
 from portkit.report.model import ReportedSite
 from portkit.report.phases import Phase, phase_of, phases
 from portkit.report.workplan import Priority, work_plan, work_plan_markdown
-from portkit.site.finding import Applicability, Status
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

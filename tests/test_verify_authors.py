@@ -9,7 +9,7 @@ from cli_support import LIB, add_file, commit, invoke, make_candle
 from verify_support import install_cargo, make_ported, make_tree, script, verify
 
 from portkit.lang.source import Source
-from portkit.site.finding import Edit
+from portkit.tree.finding import Edit
 from portkit.verify.authors import Author, Authors, aligned, attributed, expected, symbols
 from portkit.verify.diagnostics import Diagnostic, from_cargo, from_clang, readable
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from portkit.report.model import ReportedSite
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
     Found = Sequence[tuple[ReportedSite, Finding]]
 

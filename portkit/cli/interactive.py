@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import ToolError
 from portkit.lang.source import Source
 from portkit.report.snippets import hunks
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable

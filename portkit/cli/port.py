@@ -94,7 +94,7 @@ def scan(
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
     from portkit.scan.session import check_portable
-    from portkit.site.finding import Applicability, Status
+    from portkit.tree.finding import Applicability, Status
     from portkit.write.disk import Disk
     from portkit.write.journal import unfinished
 
@@ -187,7 +187,7 @@ def apply(
     from portkit.report.model import report
     from portkit.scan.plan import plan
     from portkit.scan.session import check_portable
-    from portkit.site.finding import Status
+    from portkit.tree.finding import Status
     from portkit.write.transaction import check_clean, recover, write
 
     # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from portkit.site.finding import Applicability, Finding, Status
 from portkit.templates import folder, render
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

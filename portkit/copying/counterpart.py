@@ -10,7 +10,7 @@ from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.site.context import Gating
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

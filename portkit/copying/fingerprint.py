@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.span import Span
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
-from portkit.site.finding import Applicability, Edit, Finding, Status
 from portkit.templates import render
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

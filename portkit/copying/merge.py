@@ -17,7 +17,7 @@ from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import without_comments
 from portkit.lang.source import Source, field_text, grouped, node_text
 from portkit.lang.span import Span
-from portkit.site.finding import Edit
+from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from portkit.lang.cfg import conditions_of, parse_cfg
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.span import Span
 from portkit.site.context import Gating
-from portkit.site.finding import Applicability, Edit, Finding, NewFile, Status
 from portkit.templates import render
+from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
 from portkit.tree.workspace import CUDA_CODE
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import NO_PROFILE, load_profile
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -19,12 +19,12 @@ from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES, hip_shim
 from portkit.lang.span import Span
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from portkit.site.finding import Edit
+    from portkit.tree.finding import Edit
 
 _OWN_DEFINITION = re.compile(
     rb"#[ \t]*define[ \t]+(cu\w+)|\b(cu(?:da|blas|rand|dnn)\w+)[ \t]*\([^;{}()]*\)\s*\{"

@@ -36,7 +36,7 @@ from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.side_by_side import side_by_side
 from portkit.lang.span import Span
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify.lexer import KernelSource, Token
 from portkit.lang.span import Span
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,14 +19,14 @@ from portkit.hipify.paths import is_cuda
 from portkit.hipify.profile import NO_PROFILE, load_profile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
-from portkit.site.finding import Applicability
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from portkit.hipify.profile import KernelProfile
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 LARGEST_SOURCE = 16 * 1024 * 1024
 """Bytes; a larger file is no source that a person or a generator wrote to be compiled."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from portkit.hipify.engine import Translation
     from portkit.hipify.profile import KernelProfile
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
 

@@ -11,7 +11,7 @@ from portkit.copying.whole_files import regenerating
 from portkit.report.model import counted_noun, places
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import wrapped
-from portkit.site.finding import Applicability, Status
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.report.model import State, counted_noun, reason, state_of
 from portkit.report.scan_json import SCHEMA
 from portkit.report.terminal import located, wrapped
-from portkit.site.finding import Applicability, Status
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

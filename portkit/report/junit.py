@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from portkit.report.model import State
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from portkit.report.model import (
     what_apply_writes,
 )
 from portkit.report.table import sections
-from portkit.site.finding import Applicability
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.whole_files import outdated
-from portkit.site.finding import Applicability, Status, finding_id
+from portkit.tree.finding import Applicability, Status, finding_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from portkit.lang.source import Source
     from portkit.lang.span import Span
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 
 class State(StrEnum):

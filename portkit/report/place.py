@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portkit.report.model import ReportedSite
     from portkit.report.terminal import Terminal
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 SHOWN: Final = 40
 """How many lines of one file of a place are shown."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.copying.analog import repairs_of
 from portkit.copying.fingerprint import REPAIR
 from portkit.report.model import identified
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from portkit.lang.source import Source
     from portkit.scan.scan import Scan
     from portkit.site.context import Job
-    from portkit.site.finding import Finding, NewFile
+    from portkit.tree.finding import Finding, NewFile
 
 CONTEXT: Final = 3
 """How many lines stand around a change."""

@@ -14,7 +14,7 @@ from portkit.report.model import (
     what_apply_writes,
 )
 from portkit.report.terminal import columns, located, shortened, wrapped
-from portkit.site.finding import Applicability, Status
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from portkit.site.context import Site
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 MODULES = (
     "feature",

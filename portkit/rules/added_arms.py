@@ -19,8 +19,8 @@ from portkit.lang.source import node_text
 from portkit.rules import Rule
 from portkit.rules.match_arm import pattern_key
 from portkit.site.context import Gating
-from portkit.site.finding import Edit, Finding, Status
 from portkit.templates import render
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from portkit.lang.source import field_text
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
 from portkit.site.context import Gating
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

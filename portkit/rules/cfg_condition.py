@@ -21,7 +21,7 @@ from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.rules import Rule
 from portkit.site.context import Gating
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

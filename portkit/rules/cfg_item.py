@@ -26,8 +26,8 @@ from portkit.rules.cfg_function import is_for_functions
 from portkit.rules.peer_arm import without_peer_arms
 from portkit.rules.statement import CALLS, callee
 from portkit.rules.use_list import imports_stand
-from portkit.site.finding import Applicability, Edit, Finding, Status
 from portkit.templates import render
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

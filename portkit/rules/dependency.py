@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import counterpart as emit
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, table_of, value_of, written_crate
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

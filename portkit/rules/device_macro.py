@@ -18,7 +18,7 @@ from portkit.copying import counterpart as emit
 from portkit.lang.source import field_text
 from portkit.rules import Rule
 from portkit.site.context import DeviceMacro
-from portkit.site.finding import Edit, Finding, Status
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import counterpart as emit
 from portkit.lang.source import node_text
 from portkit.rules import Rule
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

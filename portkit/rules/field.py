@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 CODE = "PK506"
 

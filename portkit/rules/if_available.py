@@ -15,7 +15,7 @@ from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, node_text
 from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.site.finding import Edit, Finding, Status
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from portkit.rules import Rule
 from portkit.rules.device_branch import chain_of
 from portkit.rules.match_arm import pattern_key
 from portkit.site.context import Gating, Site
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import counterpart as emit
 from portkit.rules import Rule
 from portkit.rules.comment import prose_change
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from portkit.copying import counterpart as emit
 from portkit.copying.analog import copy_site
 from portkit.rules import Rule
 from portkit.site.context import Gating
-from portkit.site.finding import Applicability, Finding
+from portkit.tree.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from portkit.lang.span import Span
 from portkit.rules import Rule
 from portkit.rules.match_arm import enum_of, mixed_lists, names_vendor, pattern_key
 from portkit.site.context import Gating, Site
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from portkit.copying import counterpart as emit
 from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
 from portkit.rules.device_check import decision_holder
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from portkit.lang.items import item_symbol
 from portkit.lang.source import field_text, grouped
 from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

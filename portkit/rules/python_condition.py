@@ -17,7 +17,7 @@ from portkit.copying import counterpart as emit
 from portkit.lang.python import renamed
 from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
-from portkit.site.finding import Edit, Finding, Status
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
 from portkit.rules import Rule
-from portkit.site.finding import Applicability, Finding
+from portkit.tree.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.site.context import Site
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 CODE = "PK510"
 

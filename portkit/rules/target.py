@@ -17,7 +17,7 @@ from portkit.copying import counterpart as emit
 from portkit.lang.source import node_text
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, strings, value_of
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
 from portkit.site.context import Gating
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import counterpart as emit
 from portkit.rules import Rule
 from portkit.rules.feature import key_of, strings, table_of, value_of
-from portkit.site.finding import Applicability, Edit, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

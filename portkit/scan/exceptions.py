@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.lang.span import Span
 from portkit.profile.settings import NAME
-from portkit.site.finding import Applicability, Finding, Status, no_files
+from portkit.tree.finding import Applicability, Finding, Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

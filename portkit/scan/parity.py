@@ -20,7 +20,7 @@ from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.rules.added_arms import arms_of
 from portkit.site.context import Gating
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

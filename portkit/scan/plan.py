@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError, ToolError
-from portkit.site.finding import Edit, Status
+from portkit.tree.finding import Edit, Status
 from portkit.write.transaction import Change
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from portkit.lang.source import Source
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from portkit.lang.span import Span
 from portkit.rules import rules
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Scope, Site
-from portkit.site.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

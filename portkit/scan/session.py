@@ -13,7 +13,7 @@ from portkit.profile.profile import codebase_names, load_codebase, load_vendor, 
 from portkit.profile.settings import NAME, settings
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
-from portkit.site.finding import Applicability
+from portkit.tree.finding import Applicability
 from portkit.tree.workspace import load
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from portkit.errors import PortkitError
 from portkit.fetch import fetch_crate
 from portkit.lang.items import items
 from portkit.lang.source import Source
-from portkit.site.finding import Applicability
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from portkit.profile.profile import Override
     from portkit.scan.scan import Scan
     from portkit.site.context import Job
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 
 def with_differences(scan: Scan) -> Scan:

@@ -1,1 +1,1 @@
-"""What a rule is given and what it says: the site, its surroundings, and findings."""
+"""What a rule is given: the site, its surroundings and the job."""

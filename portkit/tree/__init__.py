@@ -1,1 +1,1 @@
-"""The user's tree: crates, files, the repository, and the programs that work on it."""
+"""The user's tree: crates, files, its repository, the programs on it, what is said about it."""

@@ -18,13 +18,13 @@ from portkit.hipify.paths import hip_path, is_cuda
 from portkit.lang.items import item_symbol
 from portkit.lang.source import Source, grouped
 from portkit.scan.session import scan_tree
-from portkit.site.finding import Status, finding_id
+from portkit.tree.finding import Status, finding_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Edit, Finding
+    from portkit.tree.finding import Edit, Finding
     from portkit.verify.diagnostics import Diagnostic
     from portkit.verify.tree import Tree
 

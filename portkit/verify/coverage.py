@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 from portkit.verify.ladder import Step, failed, passed
 
 if TYPE_CHECKING:
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from portkit.copying.whole_files import outdated
 from portkit.errors import PortkitError, VerificationError
 from portkit.scan.session import check_portable, scan_tree
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
 from portkit.verify.process import interruptible
 from portkit.verify.steps import STEPS

@@ -8,7 +8,7 @@ from kernel_support import SOURCE
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import KernelProfile
-from portkit.site.finding import Applicability
+from portkit.tree.finding import Applicability
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from portkit.scan import session as job
 from portkit.scan.parity import unpaired
 from portkit.scan.plan import plan
 from portkit.scan.scan import scan
-from portkit.site.finding import Applicability, Status, no_files
+from portkit.tree.finding import Applicability, Status, no_files
 from portkit.tree.workspace import load
 from portkit.write.transaction import write
 

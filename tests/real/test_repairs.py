@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 pytestmark = pytest.mark.real
 

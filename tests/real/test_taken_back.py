@@ -13,7 +13,7 @@ from portkit.copying.whole_files import ADDED
 from portkit.lang.source import Source
 from portkit.scan.plan import plan
 from portkit.scan.scan import Scan, scan
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 from portkit.tree.workspace import Workspace
 
 if TYPE_CHECKING:

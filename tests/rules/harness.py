@@ -28,14 +28,14 @@ from tree_support import MANIFEST, Tree, scan_of, workspace_of
 
 from portkit.rules import rules
 from portkit.scan.plan import conflicts, plan
-from portkit.site.finding import Status, no_files
+from portkit.tree.finding import Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from portkit.rules import Rule
     from portkit.scan.scan import Scan
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "rules"
 

@@ -14,7 +14,7 @@ from harness import FIXTURES, Case, Run, cases, runs
 
 from portkit.rules import rules
 from portkit.scan.parity import unpaired
-from portkit.site.finding import Applicability
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from portkit.hipify.lexer import KernelSource
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.lexer import KernelSource
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 CODE = "PH107"
 

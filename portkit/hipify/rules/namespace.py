@@ -16,13 +16,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify.rules._common import renamed, rewritten
-from portkit.site.finding import Edit
+from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.lexer import KernelSource
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 CODE = "PH108"
 

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
 from portkit.hipify.rules._common import rewritten
-from portkit.site.finding import Edit
+from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.lexer import KernelSource
-    from portkit.site.finding import Finding
+    from portkit.tree.finding import Finding
 
 CODE = "PH105"
 

@@ -20,7 +20,7 @@ from portkit.report.scan_json import document, summary
 from portkit.report.verified import duration
 from portkit.report.workplan import work_plan
 from portkit.scan.codes import every_page
-from portkit.site.finding import Status
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
