@@ -119,13 +119,13 @@ def test_where_a_peer_is_turned_away_cuda_is_too(arm: str, wanted: str) -> None:
 def test_an_override_replaces_the_item_with_all_that_belongs_to_it() -> None:
     template = "../../tests/fixtures/rules/guard/a_function_that_can_be_reached/guard.rs"
     profile = {
-        "override": [
+        "patch": [
             {
+                "code": "PK104",
                 "path": "src/*",
                 "symbol": "CudaDevice::name",
                 "template": template,
                 "reason": "it differs",
-                "fingerprints": {},
             }
         ]
     }
@@ -138,8 +138,14 @@ def test_an_override_replaces_the_item_with_all_that_belongs_to_it() -> None:
 
 def test_an_override_of_another_file_does_not_count() -> None:
     profile = {
-        "override": [
-            {"path": "benches/*", "symbol": "f", "template": "", "reason": "", "fingerprints": {}}
+        "patch": [
+            {
+                "code": "PK104",
+                "path": "benches/*",
+                "symbol": "f",
+                "template": "none.rs",
+                "reason": "it differs",
+            }
         ]
     }
     assert copy("fn f() {}\n", profile) == "fn f() {}\n"

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from portkit.errors import ConfigError
 from portkit.lang.source import Source
-from portkit.profile.profile import Condition
+from portkit.profile.entries import Condition
 from portkit.profile.settings import NAME, Settings, Skip, settings
 
 SCHEMA = Draft202012Validator(
@@ -78,8 +78,16 @@ def test_a_file_says_what_it_says() -> None:
             Skip(("PK602", "PH2"), ("candle-examples/*",), "later", 6),
             Skip((), ("a", "b"), "never", 11),
         ),
-        decisions=(Condition("DType::(BF16|F16)", "candle-core/src/*", "widen", "as on CUDA"),),
+        decisions=(
+            Condition(
+                when="DType::(BF16|F16)",
+                path="candle-core/src/*",
+                verdict="widen",
+                reason="as on CUDA",
+            ),
+        ),
         profile_line=2,
+        decision_lines=(15,),
     )
     assert read("") == settings(None) == Settings()
     SCHEMA.validate(tomllib.loads(WHOLE))
@@ -90,12 +98,12 @@ def test_a_file_says_what_it_says() -> None:
     ("text", "line", "said"),
     [
         ("# a comment\ngate = 'cfg'\n", 2, "there is no key 'gate' here"),
-        ("\n\ngating = 'both'\n", 3, "write 'dummy' or 'cfg'"),
-        ("gating = ''\n", 1, "gating is not a text"),
+        ("\n\ngating = 'both'\n", 3, "write 'cfg' or 'dummy'"),
+        ("gating = ''\n", 1, "gating is '': write 'cfg' or 'dummy'"),
         ("profile = 7\n", 1, "profile is not a text"),
         ("archs = 'gfx90a'\n", 1, "archs is not a list"),
         ("archs = []\n", 1, "archs is not a list"),
-        ("profile = 'candle'\narchs = [\n  'gfx90a',\n  'sm_80',\n]\n", 2, "'sm_80' is not"),
+        ("profile = 'candle'\narchs = [\n  'gfx90a',\n  'sm_80',\n]\n", 4, "'sm_80' is not"),
         ("[skip]\nreason = 'x'\n", 1, "skip is not a list of tables"),
         ("[[skip]]\ncodes = ['PK3']\n", 1, "reason is missing"),
         ("[[skip]]\nreason = 'x'\n", 1, "names neither codes nor paths"),
@@ -110,7 +118,7 @@ def test_a_file_says_what_it_says() -> None:
             2,
             "not a regular",
         ),
-        ("[[decision]]\nwhen = 'a'\nverdict = 'maybe'\nreason = 'x'\n", 3, "'widen', 'keep' or"),
+        ("[[decision]]\nwhen = 'a'\nverdict = 'maybe'\nreason = 'x'\n", 3, "write 'keep', 'peer' or 'widen'"),
         ("[[decision]]\nwhen = 'a'\nverdict = 'keep'\n", 1, "reason is missing"),
     ],
 )
@@ -143,7 +151,7 @@ def test_a_profile_of_one_s_own(candle: Path) -> None:
     add_file(
         candle,
         "port/mine.toml",
-        b'kind = "codebase"\nname = "mine"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
+        b'name = "mine"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
         b'[names.words]\n[dependencies]\n[[keep]]\npath = "*matmul.rs"\nreason = "cuda will do"\n',
     )
     add_file(candle, NAME, b'profile = "port/mine.toml"\n')

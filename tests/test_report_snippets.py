@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli_support import LIB, MATMUL, add_file, make_candle
 
-from portkit.copying.fingerprint import repairs
+from portkit.copying.patches import repairs
 from portkit.profile.profile import Repair
 from portkit.report.model import report
 from portkit.report.snippets import LONGEST, snippets

@@ -8,22 +8,25 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from portkit.copying.patches import hits_in
 from portkit.lang.cfg import WITH_OWN, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
 from portkit.lang.source import grouped, node_text
+from portkit.lang.tokens import fill
+from portkit.profile.entries import Whole
+from portkit.templates import render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node
 
+    from portkit.copying.patches import Hit
     from portkit.lang.source import Source
-    from portkit.profile.profile import Override, Repair
     from portkit.site.context import Job, Site
 
 
@@ -34,6 +37,12 @@ class _Piece:
     start: int
     end: int
     text: str
+    hit: Hit | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, hit: Hit) -> _Piece:
+        """Return the place of a patch, whose text depends on the other pieces."""
+        return cls(hit.span.start, hit.span.end, "", hit)
 
 
 def copy_site(site: Site) -> str:
@@ -59,38 +68,51 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
         node: the node to copy.
         symbol: the symbol of the items around the node.
     """
-    pieces = sorted(_pieces(job, source, node, symbol))
+    hits = hits_in(job, source, start, end)
+    pieces = _pieces(job, source, node, symbol)
+    return _assembled(job, source, start, end, [*map(_Piece.of, hits), *pieces])
+
+
+def copy_with(job: Job, source: Source, start: int, end: int, hits: Iterable[Hit]) -> str:
+    """Return the bytes ``[start, end)`` under the name table, with some patches and nothing else."""
+    return _assembled(job, source, start, end, map(_Piece.of, hits))
+
+
+def _assembled(
+    job: Job, source: Source, start: int, end: int, pieces: Iterable[_Piece]
+) -> str:
+    """Return the copy of the bytes ``[start, end)``, of which pieces are given."""
+    # Of two that begin together a patch counts, which knows what it takes away.
+    ordered = sorted(pieces, key=lambda p: (p.start, p.hit is None, p))
     out, at = [], start
-    for piece in pieces:
-        if piece.start < at:
+    for piece in ordered:
+        if piece.start < at or piece.end > end:
             continue
-        out += [job.rename(source.text(at, piece.start)), piece.text]
+        text = piece.text
+        if piece.hit is not None:
+            text = _written(job, source, piece.hit, [p for p in ordered if p is not piece])
+        out += [job.rename(source.text(at, piece.start)), text]
         at = piece.end
-    copy = "".join([*out, job.rename(source.text(at, end))])
-    for prose in job.codebase.prose:
-        copy = copy.replace(prose.find, prose.replace)
-    for tidy in job.codebase.tidy:
-        if fnmatchcase(source.path, tidy.path):
-            copy = re.sub(tidy.find, tidy.replace, copy)
-    return copy
+    return "".join([*out, job.rename(source.text(at, end))])
 
 
-def overridden(job: Job, source: Source, symbol: str) -> Override | None:
-    """Return the override that replaces an item in a copy, if any."""
-    for override in job.codebase.overrides:
-        if override.symbol == symbol and fnmatchcase(source.path, override.path):
-            return override
-    return None
+def _written(job: Job, source: Source, hit: Hit, pieces: list[_Piece]) -> str:
+    """Return what the copy has in a place that a patch has found."""
+    captured = {
+        name: _assembled(job, source, span.start, span.end, pieces)
+        for name, span in hit.captured.items()
+    }
+    patch = hit.patch
+    text = patch.write or render(patch.template, job=job).strip("\n")
+    return fill(_indented(text, source.indent(hit.span.start)), captured)
 
 
-def repairs_of(job: Job, source: Source, symbol: str) -> tuple[Repair, ...]:
-    """Return the repairs that apply to the copy of an item."""
-    return tuple(r for r in job.codebase.repairs if r.applies(source.path, symbol))
+def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
+    """Return the template that an item of a copy comes from, if any."""
+    return next((p for p in job.patches(Whole, source.path) if p.symbol == symbol), None)
 
 
 def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
-    from portkit.templates import render
-
     pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
     while pending:
         current, attached, outer = pending.pop()
@@ -107,13 +129,6 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
         if dropped and dropped[0].end >= current.end_byte:
             continue
         is_item = current.type in ITEMS
-        repairs = repairs_of(job, source, inner) if is_item and current is not node else ()
-        if repairs:
-            copy = copy_range(job, source, current.start_byte, current.end_byte, current, outer)
-            for repair in repairs:
-                copy = re.sub(repair.find, repair.replace, copy)
-            yield _Piece(current.start_byte, current.end_byte, copy)
-            continue
         if current.type == "match_arm":
             yield from _peer_arm(job, source, current)
         text = source.data[current.start_byte : current.end_byte].decode()
@@ -124,8 +139,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             or job.names_peer(text)
             or job.names_vendor(text)
             or any(p in text for p in job.vendor.parameters)
-            or any(r.lies_below(inner) for r in job.codebase.repairs)
-            or any(o.symbol.startswith(inner) for o in job.codebase.overrides)
+            or any(p.symbol.startswith(inner) for p in job.patches(Whole, source.path))
         ):
             continue
         # The attributes of such a node are its own, not those of the child behind them.

@@ -210,6 +210,7 @@ def finding(
     edits: tuple[Edit, ...] = (),
     claims: tuple[Span, ...] | None = None,
     span: Span | None = None,
+    entry: str = "",
 ) -> Finding:
     """Return a finding about a place.
 
@@ -228,6 +229,7 @@ def finding(
         message=message,
         edits=edits if status is Status.TODO else (),
         claims=(site.span,) if claims is None else claims,
+        entry=entry,
     )
 
 

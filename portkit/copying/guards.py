@@ -14,6 +14,7 @@ from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
+from portkit.profile.entries import Guard
 from portkit.templates import render
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.lang.source import Source
-    from portkit.profile.profile import Guard
     from portkit.site.context import Job
 
 CODE = "PK106"
@@ -29,13 +29,13 @@ CODE = "PK106"
 
 def guarded(job: Job, source: Source) -> Iterator[Finding]:
     """Yield a finding for each function of a file that the profile has a guard for."""
-    for guard in job.codebase.guards:
+    for guard in job.patches(Guard, source.path):
         name = guard.symbol.rsplit("::", 1)[-1].encode()
-        if fnmatchcase(source.path, guard.path) and b"fn " + name + b"(" in source.data:
-            yield from _guarded(source, guard)
+        if b"fn " + name + b"(" in source.data:
+            yield from _guarded(job, source, guard)
 
 
-def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
+def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
     for item in items(source):
         node, body = item.node, item.node.child_by_field_name("body")
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
@@ -53,6 +53,7 @@ def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
             applicability=Applicability.REVIEW,
             status=Status.PORTED if standing else Status.TODO,
             message=guard.reason,
+            entry=job.codebase.key(guard),
             edits=()
             if standing
             else (Edit(at, at, "\n" + indent + text.replace("\n", f"\n{indent}")),),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.additions import additions
 from portkit.copying.analog import copy_file
-from portkit.copying.fingerprint import overrides, repairs
 from portkit.lang.cfg import conditions_of, parse_cfg
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.span import Span
+from portkit.profile.entries import Section
 from portkit.site.context import Gating
 from portkit.templates import render
 from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
@@ -303,8 +303,6 @@ def _analog(job: Job, source: Source, whole: Span) -> Iterator[Finding]:
     )
     if standing is not None:
         yield from _differences(job, ANALOG, target, lambda: copy_file(job, source))
-    yield from overrides(job, source)
-    yield from repairs(job, source)
 
 
 def _kernels(source: Source, whole: Span, mentions: int) -> Finding:
@@ -325,9 +323,7 @@ def _kernels(source: Source, whole: Span, mentions: int) -> Finding:
 
 def _page(job: Job, source: Source, whole: Span, mentions: int) -> Finding:
     """Return the finding about a page of documentation: it gains a section, or it is kept."""
-    for section in job.codebase.sections:
-        if section.path != source.path:
-            continue
+    for section in job.patches(Section, source.path):
         at = _heading(source, section.before)
         standing = _heading(source, section.heading) >= 0
         if at >= 0 or standing:
@@ -339,7 +335,8 @@ def _page(job: Job, source: Source, whole: Span, mentions: int) -> Finding:
                 symbol=section.heading.lstrip("# "),
                 applicability=Applicability.SAFE,
                 status=Status.PORTED if standing else Status.TODO,
-                message=f"the page gains a section {section.heading.lstrip('# ')!r}",
+                message=section.reason,
+                entry=job.codebase.key(section),
                 edits=() if standing else (Edit(at, at, render(section.template)),),
                 claims=(whole,),
             )

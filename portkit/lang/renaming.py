@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BLOCK = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/"
 for _level in range(2):
     _BLOCK = rf"/\*(?:[^*/]|\*(?!/)|/(?!\*)|{_BLOCK})*\*/"
-_TOKEN = re.compile(
+TOKEN = re.compile(
     rf"""
     (?P<comment> //[^\n]* | {_BLOCK} )
   | (?P<string> [bc]?r(?P<hashes>\#*)".*?"(?P=hashes) | [bc]?"(?:[^"\\]|\\.)*" )
@@ -73,7 +73,7 @@ class NameTable:
 
     def rust(self, text: str) -> str:
         """Rename a piece of Rust source, token by token."""
-        return _TOKEN.sub(self._token, text)
+        return TOKEN.sub(self._token, text)
 
     def _prose_word(self, match: re.Match[str]) -> str:
         word = match.group()
@@ -106,12 +106,12 @@ def code_only(text: str) -> str:
             return " "
         return '""' if match.group("string") else match.group()
 
-    return _TOKEN.sub(blank, text)
+    return TOKEN.sub(blank, text)
 
 
 def without_comments(text: str) -> str:
     """Return Rust source with a space for each comment."""
-    return _TOKEN.sub(lambda m: " " if m.group("comment") else m.group(), text)
+    return TOKEN.sub(lambda m: " " if m.group("comment") else m.group(), text)
 
 
 def normal(text: str) -> str:

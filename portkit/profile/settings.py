@@ -1,39 +1,89 @@
 """``portkit.toml``: what a codebase's maintainers have decided about its port.
 
 The file lies beside the workspace's root manifest and is not part of what is scanned.
-``config.schema.json`` beside this module describes it for editors. A key that is unknown, or a
-value that cannot be, is an error that names the line: a decision that is silently not taken is
+``config.schema.json``, made of the types here, describes it for editors. A key that is unknown, or
+a value that cannot be, is an error that names the line: a decision that is silently not taken is
 worse than none.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from msgspec import Meta, Struct
 
 from portkit.errors import ConfigError
-from portkit.profile.profile import Condition
+from portkit.lang.typed import Fault, decode, line_of
+from portkit.profile.entries import Condition, Reason, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
-
-    from tree_sitter import Node
 
     from portkit.lang.source import Source
 
 NAME: Final = "portkit.toml"
-GATINGS: Final = ("dummy", "cfg")
+Gating = Literal["dummy", "cfg"]
 ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-generic)"
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
-VERDICTS: Final = ("widen", "keep", "peer")
 
-T = TypeVar("T")
-Key = tuple[str | int, ...]
-"""Where a value stands: the names of tables and keys, and the numbers, from 0, in arrays."""
+Arch = Annotated[str, Meta(pattern=f"^{ARCH}$", title="an architecture as gfx1100")]
+Code = Annotated[
+    str, Meta(pattern="^P[KH][0-9]{0,3}$", title="a code, or how it begins: PK301")
+]
+
+
+class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Places that are not ported, on purpose."""
+
+    reason: Reason
+    codes: Annotated[
+        tuple[Code, ...] | None, Meta(description="Codes, or how they begin.")
+    ] = None
+    paths: Annotated[
+        tuple[Text, ...] | None,
+        Meta(
+            description="Patterns over paths relative to the root; * stands for any characters."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.codes == () or self.paths == ():
+            name = "codes" if self.codes == () else "paths"
+            raise Fault(f"{name} is an empty list: name something, or take it away", name)
+        if self.codes is None and self.paths is None:
+            raise Fault("a skip names neither codes nor paths: name what is skipped")
+
+
+class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a codebase's maintainers have decided about its port."""
+
+    profile: Annotated[
+        Text,
+        Meta(
+            description="The codebase profile: a name that portkit knows, or a file relative to"
+            " this one. By default the one whose crate is in the workspace."
+        ),
+    ] | None = None
+    gating: Annotated[
+        Gating,
+        Meta(description="What stands without the feature: a dummy backend, or nothing."),
+    ] | None = None
+    archs: Annotated[
+        tuple[Arch, ...],
+        Meta(min_length=1, description="The architectures that kernels are compiled for."),
+    ] | None = None
+    skip: Annotated[
+        tuple[SkipEntry, ...], Meta(description="Places that are not ported, on purpose.")
+    ] = ()
+    decision: Annotated[
+        tuple[Condition, ...],
+        Meta(
+            description="Decisions about conditions on the device; the first that applies counts,"
+            " before the profile's."
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +120,7 @@ class Settings:
         skips: places that are not ported.
         decisions: about conditions on the device; they count before the profile's.
         profile_line: the line that names the profile.
+        decision_lines: the lines of the decisions.
     """
 
     profile: str = ""
@@ -78,6 +129,7 @@ class Settings:
     skips: tuple[Skip, ...] = ()
     decisions: tuple[Condition, ...] = ()
     profile_line: int = 0
+    decision_lines: tuple[int, ...] = ()
 
 
 def settings(source: Source | None) -> Settings:
@@ -88,11 +140,21 @@ def settings(source: Source | None) -> Settings:
     """
     if source is None:
         return Settings()
-    try:
-        data = tomllib.loads(source.data.decode())
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{NAME} is not valid TOML ({error}): mend it") from None
-    return _Reader(source).settings(data)
+    said = decode(source.data, NAME, ConfigFile, ConfigError)
+    return Settings(
+        profile=said.profile or "",
+        gating=said.gating or "",
+        archs=said.archs or (),
+        skips=tuple(
+            Skip(s.codes or (), s.paths or (), s.reason, line_of(source.data, ("skip", number)))
+            for number, s in enumerate(said.skip)
+        ),
+        decisions=said.decision,
+        profile_line=line_of(source.data, ("profile",)) if said.profile else 0,
+        decision_lines=tuple(
+            line_of(source.data, ("decision", number)) for number in range(len(said.decision))
+        ),
+    )
 
 
 def read(directory: Path) -> Settings:
@@ -105,126 +167,3 @@ def read(directory: Path) -> Settings:
 
     file = directory / NAME
     return settings(Source(NAME, file.read_bytes()) if file.is_file() else None)
-
-
-class _Reader:
-    """Checks values, and knows the lines that they stand on."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def settings(self, data: Mapping[str, Any]) -> Settings:
-        self._only(data, (), ("profile", "gating", "archs", "skip", "decision"))
-        gating = self._text(data, (), "gating")
-        if gating and gating not in GATINGS:
-            self._fail(("gating",), f"gating is {gating!r}: write {_either(GATINGS)}")
-        return Settings(
-            profile=self._text(data, (), "profile"),
-            gating=gating,
-            archs=self._texts(data, (), "archs", ARCH, "an architecture as gfx1100"),
-            skips=tuple(self._each(data, "skip", self._skip)),
-            decisions=tuple(self._each(data, "decision", self._decision)),
-            profile_line=self._line(("profile",)) if "profile" in data else 0,
-        )
-
-    def _skip(self, entry: Mapping[str, Any], key: Key) -> Skip:
-        self._only(entry, key, ("codes", "paths", "reason"))
-        codes = self._texts(entry, key, "codes", r"P[KH]\d{0,3}", "a code, or how it begins: PK301")
-        paths = self._texts(entry, key, "paths")
-        if not codes and not paths:
-            self._fail(key, "a skip names neither codes nor paths: name what is skipped")
-        return Skip(codes, paths, self._needed(entry, key, "reason"), self._line(key))
-
-    def _decision(self, entry: Mapping[str, Any], key: Key) -> Condition:
-        self._only(entry, key, ("when", "path", "verdict", "reason"))
-        when = self._needed(entry, key, "when")
-        try:
-            re.compile(when)
-        except re.error as error:
-            self._fail((*key, "when"), f"{when!r} is not a regular expression ({error})")
-        verdict = self._needed(entry, key, "verdict")
-        if verdict not in VERDICTS:
-            self._fail((*key, "verdict"), f"verdict is {verdict!r}: write {_either(VERDICTS)}")
-        path = self._text(entry, key, "path")
-        return Condition(when, path, verdict, self._needed(entry, key, "reason"))
-
-    def _only(self, table: Mapping[str, Any], key: Key, known: Iterable[str]) -> None:
-        for name in table:
-            if name not in known:
-                self._fail((*key, name), f"there is no key {name!r} here: known are {_all(known)}")
-
-    def _each(
-        self, data: Mapping[str, Any], name: str, read: Callable[[Mapping[str, Any], Key], T]
-    ) -> Iterable[T]:
-        entries = data.get(name, [])
-        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            self._fail((name,), f"{name} is not a list of tables: write [[{name}]]")
-        return (read(entry, (name, number)) for number, entry in enumerate(entries))
-
-    def _text(self, table: Mapping[str, Any], key: Key, name: str) -> str:
-        value = table.get(name, "")
-        if not isinstance(value, str) or (name in table and not value.strip()):
-            self._fail((*key, name), f"{name} is not a text: write it between quotes")
-        return str(value)
-
-    def _needed(self, table: Mapping[str, Any], key: Key, name: str) -> str:
-        if name not in table:
-            self._fail(key, f"{name} is missing")
-        return self._text(table, key, name)
-
-    def _texts(
-        self, table: Mapping[str, Any], key: Key, name: str, form: str = ".+", what: str = "a text"
-    ) -> tuple[str, ...]:
-        values = table.get(name, [])
-        if not isinstance(values, list) or (name in table and not values):
-            self._fail((*key, name), f"{name} is not a list: write {name} = [...]")
-        for value in values:
-            if not isinstance(value, str) or not re.fullmatch(form, value):
-                self._fail((*key, name), f"{value!r} is not {what}")
-        return tuple(values)
-
-    def _fail(self, key: Key, sentence: str) -> NoReturn:
-        raise ConfigError(f"{NAME}:{self._line(key)}: {sentence}")
-
-    def _line(self, key: Key) -> int:
-        """Return the line, from 1, of the innermost part of a key that the file spells out."""
-        found, line = 0, 1
-        for names, node in _keys(self.source.tree.root_node):
-            if len(names) > found and names == key[: len(names)]:
-                found, line = len(names), node.start_point.row + 1
-        return line
-
-
-def _keys(root: Node) -> Iterable[tuple[Key, Node]]:
-    """Yield every key of a TOML file with the node that spells it."""
-    counts: dict[str, int] = {}
-    for node in root.named_children:
-        prefix: Key = ()
-        pairs = [node]
-        if node.type in ("table", "table_array_element"):
-            head, *pairs = [child for child in node.named_children if child.type != "comment"]
-            name = _spelled(head)
-            if node.type == "table_array_element":
-                prefix = (name, counts.setdefault(name, 0))
-                counts[name] += 1
-            else:
-                prefix = (name,)
-            yield prefix[:1], node
-            yield prefix, node
-        for pair in pairs:
-            if pair.type == "pair":
-                yield (*prefix, _spelled(pair.named_children[0])), pair
-
-
-def _spelled(node: Node) -> str:
-    text = node.text.decode() if node.text is not None else ""
-    return text.strip("\"'")
-
-
-def _all(words: Iterable[str]) -> str:
-    return ", ".join(words)
-
-
-def _either(words: Iterable[str]) -> str:
-    *most, last = (repr(word) for word in words)
-    return f"{', '.join(most)} or {last}"

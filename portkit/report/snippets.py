@@ -6,14 +6,13 @@ it, are left out.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.analog import repairs_of
-from portkit.copying.fingerprint import REPAIR
+from portkit.copying.analog import copy_with
+from portkit.copying.patches import ADJUST, REPAIR, hits_in
 from portkit.report.model import identified
 from portkit.tree.finding import Status
 
@@ -67,16 +66,15 @@ def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
 
 
 def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hunk]:
-    """Yield how a copy differs from the CUDA side's item where that has a bug, names apart."""
-    if finding.code != REPAIR or source is None:
+    """Yield how a copy differs from the CUDA side's item under other names alone."""
+    if finding.code not in (REPAIR, ADJUST) or source is None:
         return
-    copy = job.rename(source.text(finding.span.start, finding.span.end))
-    right = copy
-    for repair in repairs_of(job, source, finding.symbol):
-        if finding.message.startswith(repair.reason):
-            right = re.sub(repair.find, repair.replace, right)
+    start, end = finding.span.start, finding.span.end
+    hits = [h for h in hits_in(job, source, start, end) if job.codebase.key(h.patch) == finding.entry]
+    copy = job.rename(source.text(start, end))
+    right = copy_with(job, source, start, end, hits)
     if right != copy:
-        first, _ = source.position(finding.span.start)
+        first, _ = source.position(start)
         paths = f"{source.path}, renamed alone", job.analogs.get(source.path, source.path)
         yield from _compared(_lines(copy), _lines(right), first, paths, LONGEST)
 

@@ -10,12 +10,12 @@ Not handled: a ``match`` that does not end with a ``_`` arm.
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
+from portkit.profile.entries import Arms
 from portkit.rules import Rule
 from portkit.rules.match_arm import pattern_key
 from portkit.site.context import Gating
@@ -25,7 +25,6 @@ from portkit.tree.finding import Edit, Finding, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.profile.profile import Arms
     from portkit.site.context import Job, Site
 
 CODE = "PK304"
@@ -37,8 +36,8 @@ def check(site: Site) -> Iterator[Finding]:
     wanted = next(
         (
             a
-            for a in job.codebase.arms
-            if a.symbol == site.scope.symbol and fnmatchcase(site.source.path, a.path)
+            for a in job.patches(Arms, site.source.path)
+            if a.symbol == site.scope.symbol
         ),
         None,
     )
@@ -57,6 +56,7 @@ def check(site: Site) -> Iterator[Finding]:
         status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(last.start_byte, last.start_byte, text),),
         claims=(),
+        entry=job.codebase.key(wanted),
     )
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
 from portkit.copying.analog import copy_site, overridden
-from portkit.copying.fingerprint import fingerprint
+from portkit.copying.patches import fingerprint
 from portkit.lang.cfg import conditions_of, widen
 from portkit.lang.source import field_text, node_text
 from portkit.lang.span import Span
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.profile.profile import Override
+    from portkit.profile.entries import Whole
     from portkit.site.context import Site
 
 CODE = "PK501"
@@ -117,7 +117,7 @@ def _key(node: Node) -> str:
     return " ".join(field_text(node, f) for f in fields.get(node.type, ("field",)))
 
 
-def _overridden(site: Site, override: Override) -> Iterator[Finding]:
+def _overridden(site: Site, override: Whole) -> Iterator[Finding]:
     text = render(override.template, job=site.job).strip().replace("\n", f"\n{site.indent}")
     status, claims = emit.ported(site, _block_of(site))
     known = fingerprint(site.code) in override.fingerprints.values()

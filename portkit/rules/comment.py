@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
 from portkit.lang.span import Span
+from portkit.profile.entries import Prose
 from portkit.rules import Rule
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
@@ -35,21 +36,27 @@ def check(site: Site) -> Iterator[Finding]:
         applicability=Applicability.SAFE if change else Applicability.KEEP,
         status=Status.PORTED if change and change[0] is None else Status.TODO,
         edits=(change[0],) if change and change[0] else (),
+        entry=change[2] if change else "",
         claims=(Span(site.node.start_byte, site.node.end_byte),),
     )
 
 
-def prose_change(site: Site) -> tuple[Edit | None, str] | None:
-    """Return the change that the profile holds for a text: the edit, none if done; the reason."""
+def prose_change(site: Site) -> tuple[Edit | None, str, str] | None:
+    """Return the change that the profile holds for a text.
+
+    Returns:
+        The edit, none if it is done; the reason; the entry.
+    """
     text = site.code
-    for prose in site.job.codebase.prose:
-        if prose.replace in text:
-            return None, prose.reason
+    for prose in site.job.patches(Prose, site.source.path):
+        key = site.job.codebase.key(prose)
+        if prose.write in text:
+            return None, prose.reason, key
         at = text.find(prose.find)
         if at >= 0:
             start = site.node.start_byte + len(text[:at].encode())
             end = start + len(prose.find.encode())
-            return Edit(start, end, prose.replace), prose.reason
+            return Edit(start, end, prose.write), prose.reason, key
     return None
 
 

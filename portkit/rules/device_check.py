@@ -69,6 +69,7 @@ def widened(site: Site, code: str, holder: Node) -> Iterator[Finding]:
             decision.reason,
             applicability=Applicability.REVIEW,
             status=Status.NONE,
+            entry=job.codebase.key(decision),
         )
         return
     renamed = job.rename(text)
@@ -90,6 +91,7 @@ def widened(site: Site, code: str, holder: Node) -> Iterator[Finding]:
         "speaks of it, so see whether the same holds on AMD",
         applicability=Applicability.SAFE if decision else Applicability.REVIEW,
         status=Status.PORTED if stands else Status.TODO,
+        entry=job.codebase.key(decision) if decision else "",
         edits=(Edit(site.node.start_byte, site.node.end_byte, new),),
         claims=(Span(site.node.start_byte, site.node.end_byte),),
     )

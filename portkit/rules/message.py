@@ -43,6 +43,7 @@ def check(site: Site) -> Iterator[Finding]:
         applicability=applicability,
         status=Status.PORTED if change and change[0] is None else Status.TODO,
         edits=(change[0],) if change and change[0] else (),
+        entry=change[2] if change else "",
     )
 
 

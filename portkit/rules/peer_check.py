@@ -62,6 +62,7 @@ def check(site: Site) -> Iterator[Finding]:
         "something that AMD lacks too",
         applicability=Applicability.REVIEW,
         status=Status.NONE,
+        entry=job.codebase.key(decision) if decision else "",
     )
 
 

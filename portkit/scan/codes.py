@@ -83,9 +83,18 @@ _FILES: Final = {
         """A bug of the CUDA side that its copy does not carry on.
 
         The codebase's profile holds the change and the evidence. The CUDA side is left as it is,
-        and the finding is a `review`: upstream should hear of it. Where the CUDA side is neither
-        what the change was written for nor what is known to be mended, the copy is unchanged, and
-        the finding says that a person must look.""",
+        and the finding is a `review`: upstream should hear of it. Where the tokens that the change
+        is about do not stand there as often as the profile says, the copy is left as the name table
+        gives it, and the finding says that a person must look.""",
+    ),
+    "PK108": (
+        "adjusted_copy",
+        """What a copy has that the name table does not give.
+
+        The codebase's profile names the item, the tokens of the CUDA side and what stands there in
+        the copy: a form that lints object to and that upstream's own do not see, or what the vendor's
+        side can do beyond CUDA's. Where the tokens do not stand there as often as the profile says,
+        the copy is left as the name table gives it, and the finding is `review`.""",
     ),
     "PK901": (
         "syntax_error",
@@ -102,6 +111,15 @@ _FILES: Final = {
         the comment begins with ``#``. Where nothing of that code begins there, where the comment
         names no code, or where it gives no reason, it would only hide what comes there later: mend
         it or take it away.""",
+    ),
+    "PK904": (
+        "idle_entry",
+        """An entry of the codebase's profile, or a decision in ``portkit.toml``, that does nothing.
+
+        It names a file, an item or a text that the tree does not have, so that it would decide about
+        what comes there later. Take it away, or say with ``since`` and ``until`` in which versions it
+        has something to do. An entry that finds something in a version in which it says that it has
+        nothing to do is reported as well.""",
     ),
     "PK902": (
         "unread_file",

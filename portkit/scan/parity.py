@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.copying.guards import guarded
@@ -18,6 +17,7 @@ from portkit.lang.cfg import conditions_of
 from portkit.lang.items import item_symbol, items
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, node_text
+from portkit.profile.entries import Arms
 from portkit.rules.added_arms import arms_of
 from portkit.site.context import Gating
 from portkit.tree.finding import Status
@@ -105,12 +105,12 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
 
 def _without_arms(job: Job) -> Iterator[Unpaired]:
     """Yield the functions that lack the arms that the profile has for them."""
-    for arms in job.codebase.arms:
+    for arms in job.codebase.of(Arms):
         wanted = normal(arms_of(job, arms))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
         for path in job.mentions:
             source = job.workspace.sources[path]
-            if not fnmatchcase(path, arms.path) or name not in source.data:
+            if arms not in job.patches(Arms, path) or name not in source.data:
                 continue
             for item in items(source):
                 if item.symbol == arms.symbol and wanted not in normal(node_text(item.node)):

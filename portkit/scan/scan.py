@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
 from portkit.copying.guards import guarded
+from portkit.copying.patches import patched
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text
 from portkit.lang.span import Span
@@ -149,6 +150,8 @@ def _looked_at(
     source = job.workspace.sources[path]
     mentions = job.mentions.get(path, [])
     found = list(guarded(job, source))
+    if not job.codebase.kept(path):
+        found += patched(job, source)
     places = sorted({*mentions, *_seeds(job, source)})
     if not places:
         return found, []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.fingerprint import OVERRIDE
+from portkit.copying.patches import OVERRIDE
 from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
-from portkit.profile.profile import codebase_names, load_codebase, load_vendor, parse_codebase
+from portkit.profile.entries import CodebaseFile, release
+from portkit.profile.profile import codebase_names, codebase_of, load_codebase, load_vendor
 from portkit.profile.settings import NAME, settings
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
@@ -30,13 +30,7 @@ VENDOR: Final = "rocm"
 DEFAULT_GATING: Final = "dummy"
 """What stands without the feature, where nobody says."""
 
-_ANY: Final = {
-    "name": "",
-    "crate": "",
-    "first_version": "0.0.0",
-    "names": {"words": {}},
-    "dependencies": {},
-}
+_ANY: Final = CodebaseFile(name="", crate="", first_version="0.0.0")
 """Stands for a codebase that portkit has no profile for: it can be scanned."""
 
 
@@ -121,7 +115,7 @@ def check_portable(found: Scan) -> None:
             " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
             f" name it in {NAME} (docs/guide-rule.md)"
         )
-    if _release(version) < _release(codebase.first_version):
+    if release(version) < release(codebase.first_version):
         raise UnsupportedVersionError(
             f"{root} is {codebase.name} {version or 'without a version'}, and the port begins at"
             f" {codebase.first_version}: update the tree; `portkit scan` works on any version"
@@ -148,14 +142,4 @@ def _codebase(workspace: Workspace, said: Settings) -> CodebaseProfile:
         return load_codebase(named, workspace.root)
     names = {crate.name for crate in workspace.crates}
     profiles = (load_codebase(name) for name in codebase_names())
-    return next((p for p in profiles if p.crate in names), None) or parse_codebase(_ANY)
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version; a pre-release counts as its release.
-
-    A pre-release has the code of what it leads to: candle 0.9.0-alpha.1 is already written against
-    the cudarc of 0.9.0.
-    """
-    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    return tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)
+    return next((p for p in profiles if p.crate in names), None) or codebase_of(_ANY)

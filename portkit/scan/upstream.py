@@ -12,17 +12,17 @@ import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from portkit.copying.fingerprint import OVERRIDE
+from portkit.copying.patches import OVERRIDE
 from portkit.errors import PortkitError
 from portkit.fetch import fetch_crate
 from portkit.lang.items import items
 from portkit.lang.source import Source
+from portkit.profile.entries import Whole
 from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.profile.profile import Override
     from portkit.scan.scan import Scan
     from portkit.site.context import Job
     from portkit.tree.finding import Finding
@@ -36,7 +36,8 @@ def with_differences(scan: Scan) -> Scan:
 def _with_difference(job: Job, finding: Finding) -> Finding:
     if finding.code != OVERRIDE or finding.applicability is not Applicability.REVIEW:
         return finding
-    override = next((o for o in job.codebase.overrides if o.symbol == finding.symbol), None)
+    wholes = job.patches(Whole, finding.path)
+    override = next((o for o in wholes if o.symbol == finding.symbol), None)
     if override is None:
         return finding
     now = job.workspace.sources[finding.path].slice(finding.span)
@@ -48,7 +49,7 @@ def _with_difference(job: Job, finding: Finding) -> Finding:
     return finding
 
 
-def _known_texts(job: Job, override: Override, path: str) -> Iterator[tuple[str, str]]:
+def _known_texts(job: Job, override: Whole, path: str) -> Iterator[tuple[str, str]]:
     """Yield the item as each known version has it, the newest version first."""
     crate = job.workspace.crate_of(path)
     if crate is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
 from portkit.lang.renaming import code_only
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
     from portkit.hipify.engine import Translation
     from portkit.lang.source import Source
+    from portkit.profile.entries import Patch
     from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.tree.workspace import Crate, Workspace
+
+Kind = TypeVar("Kind", bound="Patch")
 
 
 class Gating(StrEnum):
@@ -75,6 +79,19 @@ class Job:
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
     translated: Mapping[str, Translation] = field(default_factory=dict)
+
+    def patches(self, kind: type[Kind], path: str) -> tuple[Kind, ...]:
+        """Return the patches of a kind that may be about a file and are for the tree's version."""
+        known = self._patches.get(kind)
+        if known is None:
+            version = self.workspace.version
+            known = tuple(p for p in self.codebase.of(kind) if p.is_for(version))
+            self._patches[kind] = known
+        return tuple(p for p in known if fnmatchcase(path, p.path))
+
+    @cached_property
+    def _patches(self) -> dict[type, tuple[Any, ...]]:
+        return {}
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:

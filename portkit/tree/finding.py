@@ -89,6 +89,7 @@ class Finding:
         claims: the spans whose backend mentions the finding accounts for.
         detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
             text.
+        entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
     """
 
     code: str
@@ -103,6 +104,7 @@ class Finding:
     files: Callable[[], tuple[NewFile, ...]] = no_files
     claims: tuple[Span, ...] = field(default=(), repr=False)
     detail: str = ""
+    entry: str = ""
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:

@@ -1,0 +1,181 @@
+"""What a codebase's profile holds about single items of the CUDA side, and what copies have there.
+
+A `Whole` item comes from a template, since the two platforms' libraries differ there. It was
+written against a certain text of the CUDA item; the profile holds a hash of that text for each
+upstream version that was looked at, and no upstream text is stored. A patch `Within` an item looks
+for tokens of it, as often as the profile says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.lang.items import items
+from portkit.lang.renaming import normal
+from portkit.lang.span import Span
+from portkit.profile.entries import Adjust, Repair, Whole, Within
+from portkit.tree.finding import Applicability, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+
+OVERRIDE, REPAIR, ADJUST = "PK104", "PK107", "PK108"
+_CODES = {Repair: REPAIR, Adjust: ADJUST}
+_RIGHT = "the copy is right, the original is untouched"
+_NOT_FOUND = (
+    "nothing of that is found here: see whether upstream has mended it or says it in other words"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place of the CUDA side for which the copy has something else.
+
+    Attributes:
+        patch: what says so.
+        span: the place.
+        captured: what the patch has captured there.
+    """
+
+    patch: Within
+    span: Span
+    captured: Mapping[str, Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An item that a patch is about.
+
+    Attributes:
+        patch: the patch.
+        symbol: the item.
+        span: the item, with its attributes.
+        hits: the places in it.
+    """
+
+    patch: Within
+    symbol: str
+    span: Span
+    hits: tuple[Hit, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether there are as many places as the patch says."""
+        return len(self.hits) == self.patch.count
+
+
+def fingerprint(text: str) -> str:
+    """Return the hash of an item: of its code, without layout and comments."""
+    return hashlib.sha256(normal(text).encode()).hexdigest()[:16]
+
+
+def looked_into(source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
+    """Yield the items of a file that patches are about, with the places in them.
+
+    Of those that a patch is about the ones with places count; without any, the first.
+    """
+    # A file of which nothing is wanted is not parsed.
+    every = [(item.symbol, item.span) for item in items(source)] if patches else []
+    for patch in patches:
+        if patch.symbol == "*":
+            concerned = [("", Span(0, len(source.data)))]
+        else:
+            concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
+        found = [Looked(patch, *each, tuple(_hits(source, patch, each[1]))) for each in concerned]
+        # An item may stand twice, under conditions that exclude each other.
+        yield from [looked for looked in found if looked.hits] or found[:1]
+
+
+def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
+    """Return the places in a part of a file for which its copy has something else."""
+    patches = tuple(p for p in job.patches(Within, source.path) if _may_stand(source, p))
+    return tuple(
+        hit
+        for looked in looked_into(source, patches)
+        if looked.fits
+        for hit in looked.hits
+        if start <= hit.span.start and hit.span.end <= end
+    )
+
+
+def patched(job: Job, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each item of a file that the profile holds a patch for."""
+    yield from _wholes(job, source)
+    for looked in looked_into(source, job.patches(Within, source.path)):
+        yield _within(job, source, looked)
+
+
+def _wholes(job: Job, source: Source) -> Iterator[Finding]:
+    wanted = {patch.symbol: patch for patch in job.patches(Whole, source.path)}
+    for item in items(source) if wanted else ():
+        patch = wanted.pop(item.symbol, None)
+        if patch is None:
+            continue
+        current = fingerprint(source.slice(item.span))
+        known = current in patch.fingerprints.values()
+        versions = ", ".join(sorted(patch.fingerprints)) or "none"
+        yield Finding(
+            code=OVERRIDE,
+            path=source.path,
+            span=item.span,
+            construct="override",
+            symbol=item.symbol,
+            applicability=Applicability.SAFE if known else Applicability.REVIEW,
+            status=_status(job, source),
+            message=patch.reason
+            if known
+            else f"{patch.reason}; the CUDA item has changed since the template was written "
+            f"(against {versions}; now {current}): see whether the template must follow",
+            entry=job.codebase.key(patch),
+        )
+
+
+def _within(job: Job, source: Source, looked: Looked) -> Finding:
+    patch, found = looked.patch, len(looked.hits)
+    repair = isinstance(patch, Repair)
+    message = f"{patch.reason}; {_RIGHT}" if repair else patch.reason
+    if not found:
+        message = f"{patch.reason}; {_NOT_FOUND}"
+    elif not looked.fits:
+        message = (
+            f"{patch.reason}; it stands here {found} times, the profile says {patch.count}, and the"
+            " copy is left as it is: see which are meant"
+        )
+    return Finding(
+        code=_CODES[type(patch)],
+        path=source.path,
+        span=looked.span,
+        construct="upstream defect" if repair else "what the copy has",
+        symbol=looked.symbol or source.path.rpartition("/")[2],
+        applicability=Applicability.REVIEW if repair or not looked.fits else Applicability.SAFE,
+        status=_status(job, source),
+        message=message,
+        entry=job.codebase.key(patch),
+    )
+
+
+def _status(job: Job, source: Source) -> Status:
+    standing = job.analogs.get(source.path) in job.workspace.sources
+    return Status.PORTED if standing else Status.NONE
+
+
+def _hits(source: Source, patch: Within, span: Span) -> Iterator[Hit]:
+    if not _may_stand(source, patch):
+        return
+    for match, tokens in patch.pattern.places(source.data, span):
+        place = Span(tokens[match.first].start, tokens[match.end - 1].end)
+        captured = {"$all": place}
+        for name, (first, end) in match.captured.items():
+            start = tokens[first].start
+            captured[name] = Span(start, tokens[end - 1].end if end > first else start)
+        yield Hit(patch, place, captured)
+
+
+def _may_stand(source: Source, patch: Within) -> bool:
+    return all(word in source.data for word in patch.pattern.words)

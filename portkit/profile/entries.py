@@ -1,0 +1,393 @@
+"""What a codebase's profile may hold, entry by entry, as types.
+
+A type is at once what is read (`portkit.lang.typed`), what the schema for editors is made of
+(`portkit.pages.schemas`) and what the rules are given. An entry that does nothing in a tree is
+reported, unless its ``since`` and ``until`` say that it has nothing to do in the tree's version.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from portkit.hipify.paths import hip_path
+from portkit.lang.tokens import Pattern
+from portkit.lang.typed import Fault
+
+Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+Version = Annotated[str, Meta(pattern=r"^(\d+\.\d+\.\d+)?$", title="a version as 0.11.1")]
+Reason = Annotated[
+    str,
+    Meta(
+        pattern=r"\S",
+        title="a text with something in it",
+        description="Why, for the reader of the report.",
+    ),
+]
+Paths = Annotated[
+    str,
+    Meta(
+        pattern=r"\S",
+        title="a text with something in it",
+        description="A pattern over paths relative to the root; * stands for any characters.",
+    ),
+]
+Symbol = Annotated[
+    str,
+    Meta(
+        pattern=r"\S",
+        title="a text with something in it",
+        description="A pattern over items, such as CudaDevice::compile.",
+    ),
+]
+Template = Annotated[
+    str,
+    Meta(
+        pattern=r"\S",
+        title="a text with something in it",
+        description="A file among the templates.",
+    ),
+]
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version; a pre-release counts as its release.
+
+    A pre-release has the code of what it leads to: candle 0.9.0-alpha.1 is already written against
+    the cudarc of 0.9.0.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    return tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)
+
+
+class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+    """One entry of a profile.
+
+    Attributes:
+        since: the first version of the codebase in which it has something to do; empty for any.
+        until: the first version in which it has nothing to do any more; empty for none.
+    """
+
+    since: Annotated[
+        Version, Meta(description="The first version in which the entry has something to do.")
+    ] = ""
+    until: Annotated[
+        Version, Meta(description="The first version in which it has nothing to do any more.")
+    ] = ""
+
+    def is_for(self, version: str) -> bool:
+        """Whether the entry has something to do in a version; one that is not known has all."""
+        return not version or (
+            (not self.since or release(version) >= release(self.since))
+            and (not self.until or release(version) < release(self.until))
+        )
+
+    def __post_init__(self) -> None:
+        if self.since and self.until and release(self.since) >= release(self.until):
+            raise Fault(f"until {self.until} is not after since {self.since}", "until")
+
+
+class Keep(Entry, frozen=True, kw_only=True):
+    """Files that are left alone on purpose.
+
+    Attributes:
+        path: a pattern over paths relative to the root.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    reason: Reason
+
+
+class Condition(Entry, frozen=True, kw_only=True):
+    """A decision about conditions on the device.
+
+    Attributes:
+        when: a regular expression, as RE2 has them, that is looked for in the whole construct.
+        path: a pattern over paths; empty for any.
+        verdict: ``widen`` or ``keep``; ``peer`` for a condition on a peer, which is always kept.
+        reason: why, for the reader of the report.
+    """
+
+    when: Annotated[
+        str,
+        Meta(
+            pattern=r"\S",
+            title="a text with something in it",
+            description="A regular expression (RE2) that is looked for in the whole condition's"
+            " text.",
+            extra_json_schema={"format": "regex"},
+        ),
+    ]
+    verdict: Annotated[
+        Literal["widen", "keep", "peer"],
+        Meta(
+            description="widen: it holds for ROCm too; keep: it is left alone; peer: a condition"
+            " on a peer, which is left alone."
+        ),
+    ]
+    reason: Reason
+    path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self._when
+
+    @cached_property
+    def _when(self) -> Any:
+        import re2
+
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            return re2.compile(self.when, options)
+        except re2.error as error:
+            said = error.args[0] if error.args else error
+            said = said.decode() if isinstance(said, bytes) else said
+            raise Fault(
+                f"{self.when!r} is not a regular expression without look-around and"
+                f" back-references ({said})",
+                "when",
+            ) from None
+
+    def applies(self, path: str, text: str) -> bool:
+        """Whether the decision is about a construct with this text in this file."""
+        return fnmatchcase(path, self.path) and self._when.search(text) is not None
+
+
+class Whole(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
+    """An item whose copy is a template, since the two platforms' libraries differ.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        symbol: the item, such as ``CudaDevice::compile``.
+        template: what stands there in the copy.
+        reason: what differs between the two platforms.
+        fingerprints: for each upstream version that the template was written against, the hash of
+            the CUDA item.
+    """
+
+    path: Paths
+    symbol: Symbol
+    template: Template
+    reason: Reason
+    fingerprints: Annotated[
+        dict[str, Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="a fingerprint")]],
+        Meta(
+            description="The hash of the CUDA item in each version that the template was written"
+            " against."
+        ),
+    ] = {}
+
+
+class Within(Entry, frozen=True, kw_only=True, tag_field="code"):
+    """Tokens of the CUDA side for which the copy has something else.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        symbol: a pattern over its items; empty for the file as a whole.
+        match: the tokens as they stand on the CUDA side (`portkit.lang.tokens`).
+        write: what stands there in the copy, at most a line; ``$name`` for what was captured,
+            ``$all`` for all of the place.
+        template: the same as a file, for what is longer.
+        count: how often the tokens stand in each item.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    match: Annotated[
+        str,
+        Meta(
+            pattern=r"\S",
+            title="a text with something in it",
+            description="Tokens of the CUDA side; $name stands for those up to the next one.",
+        ),
+    ]
+    reason: Reason
+    symbol: Symbol = "*"
+    write: Annotated[str, Meta(description="What stands there in the copy, at most a line.")] = ""
+    template: Annotated[
+        str, Meta(description="A file among the templates, for what is longer than a line.")
+    ] = ""
+    count: Annotated[int, Meta(ge=1, description="How often they stand in each item.")] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.write) == bool(self.template):
+            raise Fault("there is write and template, or neither: give one of them")
+        if sum(line.strip() not in ("", "$all") for line in self.write.split("\n")) > 1:
+            raise Fault("write has more than a line: make it a template", "write")
+        _ = self.pattern
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The tokens that are looked for."""
+        return Pattern.of(self.match)
+
+
+class Repair(Within, frozen=True, kw_only=True, tag="PK107"):
+    """A bug of the CUDA side that the copy does not carry on."""
+
+
+class Adjust(Within, frozen=True, kw_only=True, tag="PK108"):
+    """What the copy has that the name table does not give.
+
+    That is a form that lints object to and that upstream's own do not see where they run without
+    the source vendor's feature, or what the vendor's side can do beyond the source's.
+    """
+
+
+class Section(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
+    """A section of a page of documentation.
+
+    Attributes:
+        path: the page, relative to the root.
+        before: the heading that it is set before.
+        heading: its own heading.
+        template: the section.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    before: Text
+    heading: Text
+    template: Template
+    reason: Reason
+
+
+class Guard(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
+    """A statement at the beginning of a function that is not ported.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: the function.
+        template: the statement.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    symbol: Symbol
+    template: Template
+    reason: Reason
+
+
+class Arms(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
+    """Arms of a ``match`` that no arm of the source vendor gives.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: the function that holds the match.
+        template: the arms.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    symbol: Symbol
+    template: Template
+    reason: Reason
+
+
+class Prose(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
+    """A change to a comment or a message of the tree.
+
+    Attributes:
+        find: the exact text.
+        write: what stands there afterwards.
+        path: a pattern over paths; any by default.
+        reason: why, for the reader of the report.
+    """
+
+    find: Text
+    write: Text
+    reason: Reason
+    path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
+
+
+Patch = Whole | Section | Guard | Repair | Adjust | Arms | Prose
+"""A change to one place: what stands there, what is written, under which code, and why."""
+
+
+class KernelsCrate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The crate of kernels.
+
+    Attributes:
+        name: the crate that the port writes.
+        source: the crate with the CUDA kernels.
+    """
+
+    name: Text
+    source: Text
+
+
+class HipSources(Entry, frozen=True, kw_only=True):
+    """A folder of CUDA sources whose translations lie beside them.
+
+    Attributes:
+        source: the CUDA source that says that the folder is there.
+        reason: what the translations are for.
+    """
+
+    source: Text
+    reason: Reason
+
+    @property
+    def folder(self) -> str:
+        """The folder that holds it."""
+        return self.source.rpartition("/")[0]
+
+    @property
+    def target(self) -> str:
+        """The HIP source that it becomes."""
+        return hip_path(self.source)
+
+
+class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names of the codebase's own.
+
+    Attributes:
+        words: identifiers, and what they become.
+    """
+
+    words: Annotated[
+        dict[str, Text], Meta(description="Identifiers of its own, and what they become.")
+    ] = {}
+
+
+class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is particular to one codebase."""
+
+    name: Annotated[Text, Meta(description="The codebase.")]
+    crate: Annotated[
+        Text, Meta(description="The crate whose presence says that a workspace is this codebase.")
+    ]
+    first_version: Annotated[
+        Version, Meta(description="The first version that can be ported.")
+    ]
+    error_without_feature: Annotated[
+        str,
+        Meta(description="The variant of its error that says that the vendor's feature is off."),
+    ] = ""
+    names: Words = Words()
+    dependencies: Annotated[
+        dict[str, str],
+        Meta(
+            description="Its own crates and their counterparts: facade and kernels are the crates"
+            " that the port writes, an empty text drops the entry."
+        ),
+    ] = {}
+    unported: Annotated[
+        dict[str, Reason],
+        Meta(description="Its own features without a counterpart, with the reason."),
+    ] = {}
+    kernels: KernelsCrate | None = None
+    hip_sources: tuple[HipSources, ...] = ()
+    keep: tuple[Keep, ...] = ()
+    condition: tuple[Condition, ...] = ()
+    patch: tuple[Patch, ...] = ()
+    templates: Annotated[
+        dict[str, Template], Meta(description="Files to add: path in the tree to template.")
+    ] = {}

@@ -1,0 +1,90 @@
+"""What a vendor's profile may hold, as types."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from portkit.lang.typed import Fault
+from portkit.profile.entries import Reason, Text
+
+
+class Facade(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The crate that has cudarc's shape under HIP's names.
+
+    Attributes:
+        name: the crate's name.
+    """
+
+    name: Text
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return self.name.replace("-", "_")
+
+
+class Vocabulary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words by which a mention of a backend is known, in lower case."""
+
+    source: Annotated[tuple[Text, ...], Meta(description="Of the source's platform.")]
+    peers: Annotated[tuple[Text, ...], Meta(description="Of the peers' platforms.")]
+    own: Annotated[tuple[Text, ...], Meta(description="Of the vendor's own platform.")]
+
+
+class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to rename."""
+
+    kept_strings: Annotated[
+        Text,
+        Meta(
+            description="A regular expression; a string that it fits wholly keeps its name.",
+            extra_json_schema={"format": "regex"},
+        ),
+    ]
+    parts: Annotated[
+        tuple[tuple[Text, str], ...],
+        Meta(description="Pieces of identifiers and what they become, tried in this order."),
+    ]
+    words: Annotated[dict[str, Text], Meta(description="Whole identifiers, the exceptions.")]
+    parameters: Annotated[
+        dict[str, Text], Meta(description="Parameters of functions whose type differs.")
+    ]
+    prose: Annotated[dict[str, Text], Meta(description="Whole words of comments and messages.")]
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.kept_strings)
+        except re.error as error:
+            raise Fault(
+                f"{self.kept_strings!r} is not a regular expression ({error})", "kept_strings"
+            ) from None
+
+
+class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What CUDA's names become on one vendor's platform."""
+
+    name: Annotated[
+        Text, Meta(description="The vendor backend that is written; also its Cargo feature.")
+    ]
+    source: Annotated[Text, Meta(description="The vendor backend that is read.")]
+    variant: Annotated[Text, Meta(description="The name of its enum variants.")]
+    peers: Annotated[
+        tuple[Text, ...], Meta(description="Other vendor backends that codebases hold.")
+    ]
+    bindings: Annotated[Text, Meta(description="The crate whose place the facade takes.")]
+    vocabulary: Vocabulary
+    names: Names
+    unported: Annotated[
+        dict[str, Reason], Meta(description="Features without a counterpart, with the reason.")
+    ]
+    dependencies: Annotated[
+        dict[str, str],
+        Meta(
+            description="Crates and their counterparts: facade and kernels are the crates that the"
+            " port writes, an empty text drops the entry."
+        ),
+    ]
+    facade: Facade
