@@ -74,13 +74,11 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
 
 
 def copy_with(job: Job, source: Source, start: int, end: int, hits: Iterable[Hit]) -> str:
-    """Return the bytes ``[start, end)`` under the name table, with some patches and nothing else."""
+    """Return the bytes ``[start, end)`` under the name table, with some patches alone."""
     return _assembled(job, source, start, end, map(_Piece.of, hits))
 
 
-def _assembled(
-    job: Job, source: Source, start: int, end: int, pieces: Iterable[_Piece]
-) -> str:
+def _assembled(job: Job, source: Source, start: int, end: int, pieces: Iterable[_Piece]) -> str:
     """Return the copy of the bytes ``[start, end)``, of which pieces are given."""
     # Of two that begin together a patch counts, which knows what it takes away.
     ordered = sorted(pieces, key=lambda p: (p.start, p.hit is None, p))
@@ -103,7 +101,7 @@ def _written(job: Job, source: Source, hit: Hit, pieces: list[_Piece]) -> str:
         for name, span in hit.captured.items()
     }
     patch = hit.patch
-    text = patch.write or render(patch.template, job=job).strip("\n")
+    text = patch.write or render(patch.template, job.codebase.directory, job=job).strip("\n")
     return fill(_indented(text, source.indent(hit.span.start)), captured)
 
 
@@ -121,7 +119,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             override = overridden(job, source, inner)
             if override is not None:
                 start = attached[0].start_byte if attached else current.start_byte
-                text = render(override.template, job=job).strip("\n")
+                text = render(override.template, job.codebase.directory, job=job).strip("\n")
                 yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
                 continue
         dropped = _evaluated(job, source, current, attached)

@@ -7,7 +7,6 @@ once what is missing.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.lang.items import items
@@ -41,7 +40,7 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue
         indent = source.indent(node.start_byte) + "    "
-        text = render(guard.template).strip()
+        text = render(guard.template, job.codebase.directory).strip()
         at = body.start_byte + 1
         standing = normal(text) in normal(node_text(body))
         yield Finding(

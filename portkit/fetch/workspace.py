@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta, Struct
 
 from portkit.cache import read_cached, write_cached
+from portkit.codebases.known import announced, brought
 from portkit.errors import DiskError, FetchError
 from portkit.fetch import registry
 from portkit.fetch.crate import File, read_crate, write_files
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # A name and a full version, with a pre-release and build metadata or without (semver.org).
 _SPEC: Final = re.compile(r"([a-z0-9_-]+)@(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)", re.ASCII)
+
+_FILE: Final = "fetch.toml"
 
 # The folder of the cache with the hashes of the archives of each fetched version.
 _NOTES: Final = "fetched"
@@ -54,9 +57,22 @@ class FetchedWorkspace:
     upstream_commits: tuple[str, ...]
 
 
+class FetchFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a codebase's published workspace is rebuilt."""
+
+    crates: Annotated[
+        tuple[str, ...],
+        Meta(min_length=1, description="Every crate that was ever published from its repository."),
+    ]
+    main: Annotated[str, Meta(description="The crate without which a version does not exist.")]
+    root: Annotated[
+        str, Meta(description="Tables of the root manifest that are published with no crate.")
+    ] = ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Codebase:
-    """A file of ``profiles/fetch``; its comments say what the keys mean."""
+    """A codebase whose workspace is rebuilt; see ``FetchFile``."""
 
     name: str
     crates: tuple[str, ...]
@@ -101,17 +117,17 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
 
 def _parse(spec: str) -> tuple[_Codebase, str]:
     """Return the codebase and the version that a spec names."""
-    profiles = resources.files("portkit") / "profiles" / "fetch"
-    known = sorted(file.name.removesuffix(".toml") for file in profiles.iterdir())
     match = _SPEC.fullmatch(spec)
+    codebases = {**brought(), **announced()}
+    known = [name for name, directory in sorted(codebases.items()) if directory.has(_FILE)]
     if match is None or match[1] not in known:
         raise FetchError(
             f"`{spec}` names no published workspace: write NAME@VERSION, with a full version as in"
             f" candle@0.11.1 and one of these names: {', '.join(known)}"
         )
     name, version = match.groups()
-    profile = tomllib.loads((profiles / f"{name}.toml").read_text(encoding="utf-8"))
-    return _Codebase(name, tuple(profile["crates"]), profile["main"], profile["root"]), version
+    said = codebases[name].typed(_FILE, FetchFile)
+    return _Codebase(name, said.crates, said.main, said.root), version
 
 
 def _check_free(destination: Path) -> None:

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify.lexer import KernelSource, Token
 from portkit.lang.span import Span
+from portkit.lang.tokens import fill, matches
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-_OPEN = "([{"
-_CLOSE = ")]}"
 
 
 @dataclass(frozen=True)
@@ -65,16 +63,13 @@ class Patch:
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
-        end = 0
-        for position in self._beginnings(source):
-            if position < end:
-                continue
-            found = self._match_at(source, position)
-            if found is None:
-                continue
-            end, captured = found
+        texts = [token.text for token in source.tokens]
+        wanted = [token.text for token in self.pattern]
+        for match in matches(wanted, texts, self._beginnings(source)):
+            position, end = match.first, match.end
+            captured = {name: _text(source, *ends) for name, ends in match.captured.items()}
             start = source.tokens[position].start
-            captured["$all"] = source.text[start : source.tokens[end - 1].end]
+            captured["$all"] = _text(source, position, end)
             if self.with_comments:
                 start = _before_comments(source, position)
             span = Span(start, source.tokens[end - 1].end)
@@ -87,7 +82,7 @@ class Patch:
                 applicability=Applicability.REVIEW if self.upstream_bug else Applicability.SAFE,
                 status=Status.TODO,
                 message=self.reason,
-                edits=(Edit(span.start, span.end, _fill(self.replace, captured)),),
+                edits=(Edit(span.start, span.end, fill(self.replace, captured)),),
                 claims=(span,),
             )
 
@@ -98,24 +93,11 @@ class Patch:
             return source.names.get(first.text, ())
         return (i for i, token in enumerate(source.tokens) if token.text == first.text)
 
-    def _match_at(self, source: KernelSource, start: int) -> tuple[int, dict[str, str]] | None:
-        """Match the pattern at a token; return the index after it and what was captured."""
-        captured: dict[str, str] = {}
-        position = start
-        for index, wanted in enumerate(self.pattern):
-            if not wanted.text.startswith("$"):
-                if not source.is_token(position, wanted.text):
-                    return None
-                position += 1
-                continue
-            stop = self.pattern[index + 1].text
-            end = _find_balanced(source, position, stop)
-            if end is None:
-                return None
-            text = source.text[source.tokens[position].start : source.tokens[end - 1].end]
-            captured[wanted.text] = text if end > position else ""
-            position = end
-        return position, captured
+
+def _text(source: KernelSource, first: int, end: int) -> str:
+    """Return the text of the tokens ``[first, end)``."""
+    tokens = source.tokens
+    return source.text[tokens[first].start : tokens[end - 1].end] if end > first else ""
 
 
 def _before_comments(source: KernelSource, index: int) -> int:
@@ -129,26 +111,3 @@ def _before_comments(source: KernelSource, index: int) -> int:
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the release numbers of a version; a pre-release counts as its release."""
     return tuple(int(number) for number in version.partition("-")[0].split("."))
-
-
-def _find_balanced(source: KernelSource, start: int, stop: str) -> int | None:
-    """Return the index of the next ``stop`` outside brackets opened after ``start``."""
-    depth = 0
-    for position in range(start, len(source.tokens)):
-        text = source.tokens[position].text
-        if depth == 0 and text == stop:
-            return position
-        if text in _OPEN:
-            depth += 1
-        elif text in _CLOSE:
-            depth -= 1
-            if depth < 0:
-                return None
-    return None
-
-
-def _fill(template: str, captured: dict[str, str]) -> str:
-    # Longest names first, so that $ab is not taken for $a.
-    for name in sorted(captured, key=len, reverse=True):
-        template = template.replace(name, captured[name])
-    return template

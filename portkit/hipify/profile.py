@@ -2,19 +2,89 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta, Struct
 
 from portkit.hipify.errors import KernelProfileError
+from portkit.hipify.lexer import KernelSource
 from portkit.hipify.patch import Patch
+from portkit.lang.tokens import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOLDER = Path(__file__).parent.parent / "profiles" / "kernels"
+    from portkit.codebases.directory import Directory
+
+FILE: Final = "kernels.toml"
+"""In the directory of a codebase: what its CUDA sources need beyond the rules."""
+
+
+_Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+
+
+class PatchRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A change to the CUDA sources, or one for each word of ``each`` (`portkit.hipify.patch`)."""
+
+    code: Annotated[
+        str, Meta(pattern="^PH3[0-9]{2}$", title="a code as PH301", description="PH3nn.")
+    ]
+    files: Annotated[
+        tuple[_Text, ...], Meta(min_length=1, description="Patterns over paths below the crate.")
+    ]
+    match: Annotated[_Text, Meta(description="Tokens; $name stands for those up to the next one.")]
+    replace: Annotated[str, Meta(description="What is written; $all for the whole place.")]
+    hits: Annotated[
+        int, Meta(ge=1, description="How often the tokens stand in each matching file.")
+    ]
+    reason: _Text
+    upstream_bug: Annotated[
+        bool, Meta(description="Whether it mends a defect of the CUDA source.")
+    ] = False
+    with_comments: Annotated[
+        bool, Meta(description="Whether the comments right before the place go with it.")
+    ] = False
+    since: Annotated[
+        str,
+        Meta(
+            pattern=r"^(\d+\.\d+\.\d+)?$",
+            title="a version as 0.11.1",
+            description="The first version that has what the patch changes.",
+        ),
+    ] = ""
+    each: Annotated[
+        tuple[_Text, ...], Meta(description="Words for which % stands, one after the other.")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        for word in self.each or ("",):
+            text = self.match.replace("%", word) if word else self.match
+            check([token.text for token in KernelSource("", text).tokens])
+
+
+class KernelsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is particular to one codebase's CUDA sources."""
+
+    undefined: Annotated[
+        tuple[_Text, ...], Meta(description="Macros that are undefined on AMD after the patches.")
+    ] = ()
+    defined: Annotated[
+        tuple[_Text, ...], Meta(description="Macros that the build for AMD defines.")
+    ] = ()
+    expected: Annotated[
+        dict[str, dict[str, int]],
+        Meta(description="How many findings each code has, by version of the codebase."),
+    ] = {}
+    purpose: Annotated[
+        dict[str, _Text], Meta(description="What the patches of one code are for.")
+    ] = {}
+    headers: Annotated[
+        dict[str, _Text],
+        Meta(description="Headers to add: path in the translated tree to file beside this one."),
+    ] = {}
+    patch: tuple[PatchRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,61 +119,57 @@ NO_PROFILE = KernelProfile()
 """Nothing is known of the sources."""
 
 
-def profile_names() -> tuple[str, ...]:
-    """Return the names of the kernel profiles that portkit brings, sorted."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
-
-
 @cache
-def load_profile(name: str) -> KernelProfile:
-    """Return a profile by name.
+def load_profile(directory: Directory, name: str) -> KernelProfile:
+    """Return what is known of a codebase's CUDA sources; ``NO_PROFILE`` where nothing is.
 
     Args:
-        name: the stem of a file in ``profiles/kernels``.
-
-    Returns:
-        The profile.
+        directory: the codebase's.
+        name: of the codebase.
 
     Raises:
-        KernelProfileError: there is none of that name, or it is malformed.
+        KernelProfileError: it is malformed.
+        ProfileError: a header leads out of the directory.
     """
-    path = FOLDER / f"{name}.toml"
-    if not path.is_file():
-        known = ", ".join(profile_names())
-        raise KernelProfileError(f"there is no kernel profile {name!r}: choose one of {known}")
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-        patches = [patch for row in document.get("patch", []) for patch in _patches(row)]
-        purposes = {code: document["purpose"][code] for code in sorted({p.code for p in patches})}
-        headers = tuple(
-            (target, (FOLDER / file).read_text(encoding="utf-8"))
-            for target, file in sorted(document.get("headers", {}).items())
-        )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, OSError) as error:
-        raise KernelProfileError(f"{path.name} is malformed: {error!r}") from error
+    if not directory.has(FILE):
+        return NO_PROFILE
+    said = directory.typed(FILE, KernelsFile, KernelProfileError)
+    patches = [patch for row in said.patch for patch in _patches(row)]
+    for number, row in enumerate(said.patch):
+        if row.code not in said.purpose:
+            fault = directory.fault(
+                FILE, ("patch", number), f"[purpose] says nothing of {row.code}"
+            )
+            raise KernelProfileError(str(fault))
     return KernelProfile(
         name=name,
-        undefined=frozenset(document.get("undefined", ())),
+        undefined=frozenset(said.undefined),
         patches=tuple(sorted(patches, key=lambda patch: patch.code)),
-        headers=headers,
-        purposes=purposes,
-        expected=document.get("expected", {}),
-        defined=frozenset(document.get("defined", ())),
+        headers=tuple((to, directory.text(file)) for to, file in sorted(said.headers.items())),
+        purposes={code: said.purpose[code] for code in sorted({p.code for p in patches})},
+        expected=said.expected,
+        defined=frozenset(said.defined),
     )
 
 
-def _patches(row: dict[str, Any]) -> list[Patch]:
+def _patches(row: PatchRow) -> list[Patch]:
     """Return the patches of one row: one for each word of ``each``, which stands for ``%``."""
-    row = dict(row)
-    words = row.pop("each", [None])
-    row["files"] = tuple(row["files"])
-    # The place has its own indentation and line end.
-    row["replace"] = row["replace"].strip()
     patches = []
-    for word in words:
-        texts = {
-            key: row[key] if word is None else row[key].replace("%", word)
-            for key in ("match", "replace", "reason")
-        }
-        patches.append(Patch(**{**row, **texts}))
+    for word in row.each or (None,):
+        # The place has its own indentation and line end.
+        texts = (row.match, row.replace.strip(), row.reason)
+        match, replace, reason = (t if word is None else t.replace("%", word) for t in texts)
+        patches.append(
+            Patch(
+                code=row.code,
+                files=row.files,
+                match=match,
+                replace=replace,
+                reason=reason,
+                hits=row.hits,
+                upstream_bug=row.upstream_bug,
+                with_comments=row.with_comments,
+                since=row.since,
+            )
+        )
     return patches

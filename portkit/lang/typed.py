@@ -42,7 +42,7 @@ _WORDS: Final = {
 }
 
 
-class Fault(ValueError):
+class Fault(ValueError):  # noqa: N818 - it becomes the sentence of an error
     """What a type itself finds wrong with a value.
 
     Attributes:

@@ -70,6 +70,8 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     Attributes:
         since: the first version of the codebase in which it has something to do; empty for any.
         until: the first version in which it has nothing to do any more; empty for none.
+        published: whether the published crates have it; what the repository alone has may be
+            missing from a tree.
     """
 
     since: Annotated[
@@ -78,6 +80,14 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     until: Annotated[
         Version, Meta(description="The first version in which it has nothing to do any more.")
     ] = ""
+
+    published: Annotated[
+        bool,
+        Meta(
+            description="Whether the published crates have it; what the repository alone has may"
+            " be missing from a tree."
+        ),
+    ] = True
 
     def is_for(self, version: str) -> bool:
         """Whether the entry has something to do in a version; one that is not known has all."""
@@ -345,6 +355,26 @@ class HipSources(Entry, frozen=True, kw_only=True):
         return hip_path(self.source)
 
 
+class Renamed(Entry, frozen=True, kw_only=True):
+    """An identifier of the codebase's own that not every version has.
+
+    Attributes:
+        to: what it becomes.
+    """
+
+    to: Text
+
+
+class Unported(Entry, frozen=True, kw_only=True):
+    """A feature without a counterpart that not every version has.
+
+    Attributes:
+        reason: why, for the reader of the report.
+    """
+
+    reason: Reason
+
+
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of the codebase's own.
 
@@ -353,7 +383,8 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     words: Annotated[
-        dict[str, Text], Meta(description="Identifiers of its own, and what they become.")
+        dict[str, Text | Renamed],
+        Meta(description="Identifiers of its own, and what they become."),
     ] = {}
 
 
@@ -364,9 +395,7 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     crate: Annotated[
         Text, Meta(description="The crate whose presence says that a workspace is this codebase.")
     ]
-    first_version: Annotated[
-        Version, Meta(description="The first version that can be ported.")
-    ]
+    first_version: Annotated[Version, Meta(description="The first version that can be ported.")]
     error_without_feature: Annotated[
         str,
         Meta(description="The variant of its error that says that the vendor's feature is off."),
@@ -380,7 +409,7 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ),
     ] = {}
     unported: Annotated[
-        dict[str, Reason],
+        dict[str, Reason | Unported],
         Meta(description="Its own features without a counterpart, with the reason."),
     ] = {}
     kernels: KernelsCrate | None = None

@@ -1,28 +1,30 @@
 """Profiles: all that is particular to a vendor or to one codebase, as data.
 
 A *vendor* profile says what CUDA's names become on another vendor's platform, for any codebase. A
-*codebase* profile holds what is particular to one codebase. Both are TOML files below
-``portkit/profiles``.
+*codebase* profile holds what is particular to one codebase. Each is the main file of a directory
+(``portkit.codebases.directory``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import convert
 
-from portkit.errors import ProfileError
+from portkit.codebases.directory import TEMPLATES, vendor_directory
+from portkit.codebases.known import MAIN
 from portkit.lang.renaming import NameTable
-from portkit.lang.typed import decode
-from portkit.profile.entries import CodebaseFile
+from portkit.lang.typed import nearest
+from portkit.profile.entries import CodebaseFile, Prose
 from portkit.profile.vendor_file import VendorFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from portkit.codebases.directory import Directory
+    from portkit.lang.typed import Key
     from portkit.profile.entries import (
         Condition,
         Entry,
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 
-PROFILES = Path(__file__).parents[1] / "profiles"
+VENDOR: Final = "vendor.toml"
+"""The main file of a vendor's directory."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class CodebaseProfile:
         hip_sources: folders of other kernels.
         templates: files to add: path in the tree to template.
         unported: its own features without a counterpart, with the reason.
+        directory: where the rest of what is particular to it lies, if anywhere.
+        versions: its words and its unported features as the file has them.
     """
 
     name: str
@@ -109,6 +114,8 @@ class CodebaseProfile:
     templates: Mapping[str, str]
     unported: Mapping[str, str]
     hip_sources: tuple[HipSources, ...]
+    directory: Directory | None = None
+    versions: Mapping[Key, str | Entry] = field(default_factory=dict)
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -135,7 +142,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     Raises:
         ProfileError: there is no such profile, or it is malformed.
     """
-    said = decode(*_read(PROFILES / "vendors" / f"{name}.toml", "vendor"), VendorFile)
+    said = vendor_directory(name).typed(VENDOR, VendorFile)
     names = said.names
     return VendorProfile(
         name=said.name,
@@ -162,57 +169,77 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     )
 
 
-def load_codebase(name: str, root: Path | None = None) -> CodebaseProfile:
-    """Load a codebase profile.
-
-    Args:
-        name: of a profile that portkit brings, or a file, relative to ``root``.
-        root: where a file is looked for; none where only portkit's own are.
+def load_codebase(directory: Directory) -> CodebaseProfile:
+    """Load the profile in the directory of a codebase.
 
     Raises:
-        ProfileError: there is no such profile, or it is malformed.
+        ProfileError: there is none, or it is malformed.
     """
-    if root is not None and name not in codebase_names():
-        return codebase_of(decode(*_read(root / name, "codebase"), CodebaseFile))
-    path = PROFILES / "codebases" / f"{name}.toml"
-    return codebase_of(decode(*_read(path, "codebase"), CodebaseFile))
+    said = directory.typed(MAIN, CodebaseFile)
+    _check_templates(said, directory)
+    return codebase_of(said, directory)
 
 
-def codebase_of(said: CodebaseFile) -> CodebaseProfile:
-    """Return the codebase profile that a file holds."""
+def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> CodebaseProfile:
+    """Return the codebase profile that a file holds.
+
+    Args:
+        said: the file.
+        directory: where the rest of what is particular to the codebase lies.
+    """
     return CodebaseProfile(
         name=said.name,
         crate=said.crate,
         first_version=said.first_version,
         error_without_feature=said.error_without_feature,
-        words=said.names.words,
+        words={k: w if isinstance(w, str) else w.to for k, w in said.names.words.items()},
         dependencies=said.dependencies,
         keep=said.keep,
         conditions=said.condition,
         patches=said.patch,
         kernels=said.kernels,
         templates=said.templates,
-        unported=said.unported,
+        unported={k: u if isinstance(u, str) else u.reason for k, u in said.unported.items()},
         hip_sources=said.hip_sources,
+        directory=directory,
+        versions={
+            **{("names", "words", k): w for k, w in said.names.words.items()},
+            **{("unported", k): u for k, u in said.unported.items()},
+        },
     )
 
 
-def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
+def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) -> CodebaseProfile:
     """Return the codebase profile that a parsed TOML file holds.
+
+    Args:
+        data: the file.
+        directory: where the rest of what is particular to the codebase lies.
 
     Raises:
         msgspec.ValidationError: it is malformed.
     """
-    return codebase_of(convert(data, CodebaseFile))
+    return codebase_of(convert(data, CodebaseFile), directory)
 
 
-def codebase_names() -> tuple[str, ...]:
-    """Return the names of the codebase profiles that portkit brings, sorted."""
-    return tuple(sorted(p.stem for p in (PROFILES / "codebases").glob("*.toml")))
+def _check_templates(said: CodebaseFile, directory: Directory) -> None:
+    """Refuse a profile that names a template which is not there.
 
-
-def _read(path: Path, kind: str) -> tuple[bytes, str]:
-    try:
-        return path.read_bytes(), str(path)
-    except OSError:
-        raise ProfileError(f"there is no {kind} profile {path.stem!r} ({path})") from None
+    Raises:
+        ProfileError: with the line and the nearest name.
+    """
+    named: list[tuple[Key, str]] = [
+        (("patch", number, "template"), patch.template)
+        for number, patch in enumerate(said.patch)
+        if not isinstance(patch, Prose) and patch.template
+    ]
+    named += ((("templates", path), template) for path, template in said.templates.items())
+    known = directory.files(TEMPLATES)
+    for key, template in named:
+        if template not in known and not directory.has(f"{TEMPLATES}/{template}"):
+            raise directory.fault(
+                MAIN,
+                key,
+                f"there is no template {template!r} in {directory.root / TEMPLATES}"
+                f"{nearest(template, known)}",
+            )

@@ -29,23 +29,17 @@ ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-gener
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
 
 Arch = Annotated[str, Meta(pattern=f"^{ARCH}$", title="an architecture as gfx1100")]
-Code = Annotated[
-    str, Meta(pattern="^P[KH][0-9]{0,3}$", title="a code, or how it begins: PK301")
-]
+Code = Annotated[str, Meta(pattern="^P[KH][0-9]{0,3}$", title="a code, or how it begins: PK301")]
 
 
 class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Places that are not ported, on purpose."""
 
     reason: Reason
-    codes: Annotated[
-        tuple[Code, ...] | None, Meta(description="Codes, or how they begin.")
-    ] = None
+    codes: Annotated[tuple[Code, ...] | None, Meta(description="Codes, or how they begin.")] = None
     paths: Annotated[
         tuple[Text, ...] | None,
-        Meta(
-            description="Patterns over paths relative to the root; * stands for any characters."
-        ),
+        Meta(description="Patterns over paths relative to the root; * stands for any characters."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -59,21 +53,30 @@ class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a codebase's maintainers have decided about its port."""
 
-    profile: Annotated[
-        Text,
-        Meta(
-            description="The codebase profile: a name that portkit knows, or a file relative to"
-            " this one. By default the one whose crate is in the workspace."
-        ),
-    ] | None = None
-    gating: Annotated[
-        Gating,
-        Meta(description="What stands without the feature: a dummy backend, or nothing."),
-    ] | None = None
-    archs: Annotated[
-        tuple[Arch, ...],
-        Meta(min_length=1, description="The architectures that kernels are compiled for."),
-    ] | None = None
+    profile: (
+        Annotated[
+            Text,
+            Meta(
+                description="The codebase profile: a name that portkit knows, or a file relative to"
+                " this one. By default the one whose crate is in the workspace."
+            ),
+        ]
+        | None
+    ) = None
+    gating: (
+        Annotated[
+            Gating,
+            Meta(description="What stands without the feature: a dummy backend, or nothing."),
+        ]
+        | None
+    ) = None
+    archs: (
+        Annotated[
+            tuple[Arch, ...],
+            Meta(min_length=1, description="The architectures that kernels are compiled for."),
+        ]
+        | None
+    ) = None
     skip: Annotated[
         tuple[SkipEntry, ...], Meta(description="Places that are not ported, on purpose.")
     ] = ()

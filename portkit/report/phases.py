@@ -1,31 +1,31 @@
 """The phases of a port: in what order its places are looked at, as the codebase's profile has it.
 
-The phases of a codebase are a file below ``portkit/profiles/phases``; a codebase without one has
-those of ``any.toml``.
+The phases of a codebase are ``phases.toml`` in its directory; a codebase without has those that lie
+beside this module.
 """
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
-from portkit.errors import ProfileError
-from portkit.profile.profile import PROFILES
+from msgspec import Meta, Struct
+
+from portkit.codebases.directory import Directory
+from portkit.profile.entries import Text
+from portkit.profile.settings import Code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from portkit.report.model import ReportedSite
 
-_FOLDER: Final = PROFILES / "phases"
-_ANY: Final = "any"
+FILE: Final = "phases.toml"
+_SHARED: Final = Directory(Path(__file__).parent)
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of the work.
 
     Attributes:
@@ -35,23 +35,34 @@ class Phase:
         paths: patterns over paths relative to the root.
     """
 
-    title: str
-    verify: str
-    codes: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
+    title: Annotated[Text, Meta(description="For the reader of the plan.")]
+    verify: Annotated[Text, Meta(description="The command that shows that the phase is done.")]
+    codes: Annotated[
+        tuple[Code, ...],
+        Meta(description="Beginnings of the codes that belong to it wherever they stand."),
+    ] = ()
+    paths: Annotated[
+        tuple[Text, ...], Meta(description="Patterns over paths relative to the root.")
+    ] = ()
 
 
-def phases(codebase: str) -> tuple[Phase, ...]:
+class PhasesFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The phases in which a codebase is ported: what comes later needs what comes before."""
+
+    phase: Annotated[tuple[Phase, ...], Meta(min_length=1)]
+
+
+def phases(directory: Directory | None) -> tuple[Phase, ...]:
     """Return the phases of a codebase, in the order of the work.
 
     Args:
-        codebase: the codebase profile's name; empty for a codebase without one.
+        directory: the codebase's, if it has one.
 
     Raises:
         ProfileError: the file that holds them is malformed.
     """
-    own = _FOLDER / f"{codebase}.toml"
-    return _load(own if codebase and own.exists() else _FOLDER / f"{_ANY}.toml")
+    own = directory if directory is not None and directory.has(FILE) else _SHARED
+    return own.typed(FILE, PhasesFile).phase
 
 
 def phase_of(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
@@ -68,16 +79,3 @@ def phase_of(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
             if len(pattern) > longest and fnmatchcase(site.path, pattern):
                 longest, found = len(pattern), phase
     return found
-
-
-def _load(path: Path) -> tuple[Phase, ...]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        if data["kind"] != "phases":
-            raise ValueError('it does not say kind = "phases"')
-        return tuple(
-            Phase(**{**p, "codes": tuple(p.get("codes", ())), "paths": tuple(p.get("paths", ()))})
-            for p in data["phase"]
-        )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ProfileError(f"the phases in {path} are malformed: {error!r}") from None

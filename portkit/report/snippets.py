@@ -70,7 +70,9 @@ def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hun
     if finding.code not in (REPAIR, ADJUST) or source is None:
         return
     start, end = finding.span.start, finding.span.end
-    hits = [h for h in hits_in(job, source, start, end) if job.codebase.key(h.patch) == finding.entry]
+    hits = [
+        h for h in hits_in(job, source, start, end) if job.codebase.key(h.patch) == finding.entry
+    ]
     copy = job.rename(source.text(start, end))
     right = copy_with(job, source, start, end, hits)
     if right != copy:

@@ -34,11 +34,7 @@ def check(site: Site) -> Iterator[Finding]:
     """Find the ``match`` of a function that the profile has arms for."""
     job = site.job
     wanted = next(
-        (
-            a
-            for a in job.patches(Arms, site.source.path)
-            if a.symbol == site.scope.symbol
-        ),
+        (a for a in job.patches(Arms, site.source.path) if a.symbol == site.scope.symbol),
         None,
     )
     last = site.node.named_children[-1] if site.node.named_children else None
@@ -72,7 +68,7 @@ def _between_backends(site: Site) -> bool:
 
 def arms_of(job: Job, arms: Arms) -> str:
     """Return the arms of a template, each under the feature where the gating asks for it."""
-    text = render(arms.template).rstrip()
+    text = render(arms.template, job.codebase.directory).rstrip()
     if job.gating is Gating.CFG:
         attribute = f"{emit.feature_attribute(job)}\n"
         text = re.sub(r"^(?=[^\s/})])", lambda _: attribute, text, flags=re.MULTILINE)

@@ -118,7 +118,9 @@ def _key(node: Node) -> str:
 
 
 def _overridden(site: Site, override: Whole) -> Iterator[Finding]:
-    text = render(override.template, job=site.job).strip().replace("\n", f"\n{site.indent}")
+    own = site.job.codebase.directory
+    text = render(override.template, own, job=site.job).strip()
+    text = text.replace("\n", f"\n{site.indent}")
     status, claims = emit.ported(site, _block_of(site))
     known = fingerprint(site.code) in override.fingerprints.values()
     yield emit.finding(
@@ -134,6 +136,7 @@ def _overridden(site: Site, override: Whole) -> Iterator[Finding]:
         status=status,
         edits=(emit.insertion(site, text),),
         claims=claims,
+        entry=site.job.codebase.key(override),
     )
 
 

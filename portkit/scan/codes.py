@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.codebases.directory import Directory
     from portkit.hipify.profile import KernelProfile
 
 
@@ -92,9 +93,9 @@ _FILES: Final = {
         """What a copy has that the name table does not give.
 
         The codebase's profile names the item, the tokens of the CUDA side and what stands there in
-        the copy: a form that lints object to and that upstream's own do not see, or what the vendor's
-        side can do beyond CUDA's. Where the tokens do not stand there as often as the profile says,
-        the copy is left as the name table gives it, and the finding is `review`.""",
+        the copy: a form that lints object to and that upstream's own do not see, or what the
+        vendor's side can do beyond CUDA's. Where the tokens do not stand there as often as the
+        profile says, the copy is left as the name table gives it, and the finding is `review`.""",
     ),
     "PK901": (
         "syntax_error",
@@ -114,12 +115,12 @@ _FILES: Final = {
     ),
     "PK904": (
         "idle_entry",
-        """An entry of the codebase's profile, or a decision in ``portkit.toml``, that does nothing.
+        """An entry of a codebase's profile, or a decision in ``portkit.toml``, that does nothing.
 
-        It names a file, an item or a text that the tree does not have, so that it would decide about
-        what comes there later. Take it away, or say with ``since`` and ``until`` in which versions it
-        has something to do. An entry that finds something in a version in which it says that it has
-        nothing to do is reported as well.""",
+        It names a file, an item or a text that the tree does not have, so that it would decide
+        about what comes there later. Take it away, or say with ``since`` and ``until`` in which
+        versions it has something to do. An entry that finds something in a version in which it says
+        that it has nothing to do is reported as well.""",
     ),
     "PK902": (
         "unread_file",
@@ -138,21 +139,30 @@ every header that the file includes."""
 
 
 @cache
-def every_page() -> tuple[Page, ...]:
-    """Return the page of every code that a report can name, sorted by code."""
-    return tuple(sorted((*pages(), *kernel_pages()), key=lambda page: page.code))
+def every_page(own: Directory | None = None) -> tuple[Page, ...]:
+    """Return the page of every code that a report can name, sorted by code.
+
+    Args:
+        own: the directory of a codebase that portkit does not bring.
+    """
+    return tuple(sorted((*pages(), *kernel_pages(own)), key=lambda page: page.code))
 
 
 @cache
-def kernel_pages() -> tuple[Page, ...]:
-    """Return the page of every code of the kernels stage, sorted by code."""
+def kernel_pages(own: Directory | None = None) -> tuple[Page, ...]:
+    """Return the page of every code of the kernels stage, sorted by code; see ``every_page``."""
+    from portkit.codebases.known import brought
     from portkit.hipify.engines import FAILED
-    from portkit.hipify.profile import load_profile, profile_names
+    from portkit.hipify.profile import load_profile
     from portkit.hipify.rules import RULES
 
     found = [_page(rule.code, rule.name, rule.doc) for rule in RULES]
     found.append(_page(FAILED, "other_engine", _ENGINE))
-    found += [page for name in profile_names() for page in _patch_pages(load_profile(name))]
+    codebases = dict(brought())
+    if own is not None and own not in codebases.values():
+        codebases[own.root.resolve().name] = own
+    for name, directory in codebases.items():
+        found += _patch_pages(load_profile(directory, name))
     return tuple(sorted(found, key=lambda page: page.code))
 
 

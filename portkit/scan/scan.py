@@ -97,6 +97,11 @@ def scan(
     )
 
 
+def in_order(finding: Finding) -> tuple[str, Span, str, str]:
+    """Return what findings are sorted by."""
+    return finding.path, finding.span, finding.code, finding.symbol
+
+
 def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
     """Scan with a team; what the first process returns is whole."""
     job = replace(job, mentions=_mentions(team, job))
@@ -135,7 +140,7 @@ def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
     if team.first:
         job = replace(job, translated=translated)
         findings += [*files.unread(job), *files.added(job)]
-    findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
+    findings.sort(key=in_order)
     return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
 
 

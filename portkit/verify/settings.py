@@ -1,20 +1,24 @@
-"""What the ladder has to know of a codebase: ``profiles/verify``."""
+"""What the ladder has to know of a codebase: ``verify.toml`` in its directory."""
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final
 
-from portkit.errors import ProfileError
-from portkit.profile.profile import PROFILES
+from msgspec import Meta, Struct
+
+from portkit.lang.typed import Fault
+from portkit.profile.entries import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from portkit.codebases.directory import Directory
 
-@dataclass(frozen=True)
-class Names:
+FILE: Final = "verify.toml"
+
+
+class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How Rust code names the kernels that it loads.
 
     Attributes:
@@ -24,10 +28,37 @@ class Names:
         explained: what the error of a loader says where there is no kernel for a dtype.
     """
 
-    loaders: tuple[str, ...]
-    suffixed: str
-    dtypes: str
-    explained: str
+    loaders: tuple[Text, ...]
+    suffixed: Text
+    dtypes: Text
+    explained: Text
+
+
+class VerifyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a codebase is built and tested."""
+
+    tested: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="The crates whose CPU tests are compared with the baseline's; none for the"
+            " whole workspace."
+        ),
+    ] = ()
+    environment: Annotated[dict[str, str], Meta(description="Set for every cargo command.")] = {}
+    device: Annotated[
+        dict[str, str | dict[str, str]],
+        Meta(
+            description="Set where tests are built for a device; in the table cpu, beside that for"
+            " the CPU device: {archs} are its architectures, {cache} is a folder."
+        ),
+    ] = {}
+    names: Names | None = None
+
+    def __post_init__(self) -> None:
+        for key, value in self.device.items():
+            if isinstance(value, dict) != (key == "cpu"):
+                what = "a table: write [device.cpu]" if key == "cpu" else "a text"
+                raise Fault(f"{key} is not {what}", "device")
 
 
 @dataclass(frozen=True)
@@ -51,35 +82,23 @@ class Settings:
     names: Names | None = None
 
 
-def every_settings() -> tuple[Settings, ...]:
-    """Return the settings of every codebase that has some.
-
-    Raises:
-        ProfileError: a file is malformed.
-    """
-    return tuple(load_settings(p.stem) for p in sorted((PROFILES / "verify").glob("*.toml")))
-
-
-def load_settings(codebase: str) -> Settings:
-    """Return the settings of a codebase; one without a profile has none.
+def load_settings(directory: Directory | None) -> Settings:
+    """Return the settings in a codebase's directory; there may be none.
 
     Raises:
         ProfileError: the file is malformed.
     """
-    place = PROFILES / "verify" / f"{codebase}.toml"
-    if not codebase or not place.is_file():
+    if directory is None or not directory.has(FILE):
         return Settings()
-    try:
-        data = tomllib.loads(place.read_text(encoding="utf-8"))
-        names = data.get("names")
-        device = dict(data.get("device", {}))
-        cpu_device = device.pop("cpu", {})
-        return Settings(
-            tuple(data["tested"]),
-            dict(data["environment"]),
-            device,
-            cpu_device,
-            names and Names(**{**names, "loaders": tuple(names["loaders"])}),
-        )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ProfileError(f"{place} is malformed: {error!r}") from None
+    said = directory.typed(FILE, VerifyFile)
+    return Settings(
+        said.tested,
+        said.environment,
+        {key: value for key, value in said.device.items() if isinstance(value, str)},
+        _table(said.device.get("cpu", {})),
+        said.names,
+    )
+
+
+def _table(value: str | dict[str, str]) -> dict[str, str]:
+    return value if isinstance(value, dict) else {}

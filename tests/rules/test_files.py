@@ -72,7 +72,9 @@ def test_a_bug_that_is_no_longer_found_is_to_be_reviewed() -> None:
     # The other names an item that is not there at all, which is an entry that does nothing.
     run = Run(Case("repair", "upstream_says_it_in_other_words"), "dummy")
     found = [f for f in run.scan(run.case.tree("before")).findings if f.code == NAMES["repair"]]
-    assert [(f.symbol, str(f.applicability), f.span.start) for f in found] == [("first", "review", 0)]
+    assert [(f.symbol, str(f.applicability), f.span.start) for f in found] == [
+        ("first", "review", 0)
+    ]
     assert all("nothing of that is found here" in f.message for f in found)
 
 
