@@ -154,7 +154,10 @@ def test_the_plan_is_a_checklist(tmp_path: Path) -> None:
 
 
 def test_a_phase_that_names_the_code_counts_first() -> None:
-    order = (Phase("paths", "", paths=("a/x*",)), Phase("codes", "", codes=("PK3",)))
+    order = (
+        Phase(title="paths", verify="true", paths=("a/x*",)),
+        Phase(title="codes", verify="true", codes=("PK3",)),
+    )
     assert phase_of(EVERY_KIND[0], order) is order[1]
     assert phase_of(EVERY_KIND[2], order) is order[0]
     assert phase_of(EVERY_KIND[5], order) is None

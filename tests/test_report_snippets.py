@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cli_support import LIB, MATMUL, add_file, make_candle
 
-from portkit.copying.patches import repairs
-from portkit.profile.profile import Repair
+from portkit.copying.patches import patched
+from portkit.profile.entries import Repair
 from portkit.report.model import report
 from portkit.report.snippets import LONGEST, snippets
 from portkit.scan.session import scan_tree
@@ -62,10 +62,14 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
     add_file(candle, path, text.encode())
     scan = scan_tree(candle)
     mend = Repair(
-        path, "cuda_share", "10 / n", "10_usize.checked_div(n).unwrap_or(0)", "n may be 0"
+        path=path,
+        symbol="cuda_share",
+        match="10 / n",
+        write="10_usize.checked_div(n).unwrap_or(0)",
+        reason="n may be 0",
     )
-    job = replace(scan.job, codebase=replace(scan.job.codebase, repairs=(mend,)))
-    found = tuple(repairs(job, job.workspace.sources[path]))
+    job = replace(scan.job, codebase=replace(scan.job.codebase, patches=(mend,)))
+    found = tuple(patched(job, job.workspace.sources[path]))
     ((hunk,),) = snippets(replace(scan, job=job, findings=found)).values()
     assert (hunk.after, hunk.line) == ("candle-core/src/rocm_backend/mod.rs", 3)
     assert hunk.lines == (

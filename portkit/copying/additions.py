@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from portkit.hipify.crate import KernelsCrate
     from portkit.hipify.engine import Translation
     from portkit.hipify.translated import Translated
-    from portkit.profile.profile import HipSources
+    from portkit.profile.entries import HipSources
     from portkit.site.context import Job
 
 Kind = TypeVar("Kind")

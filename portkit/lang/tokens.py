@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from portkit.lang.renaming import TOKEN
@@ -105,7 +106,7 @@ def check(texts: Sequence[str]) -> None:
     captures = [text.startswith("$") for text in texts]
     if not texts or captures[0] or captures[-1]:
         raise Fault("match begins or ends with a capture: name the token beside it", "match")
-    for left, right in zip(texts, texts[1:], strict=False):
+    for left, right in pairwise(texts):
         if left.startswith("$") and right.startswith("$"):
             raise Fault(f"match has {left} beside {right}: name the token between them", "match")
 

@@ -70,8 +70,8 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     Attributes:
         since: the first version of the codebase in which it has something to do; empty for any.
         until: the first version in which it has nothing to do any more; empty for none.
-        published: whether the published crates have it; what the repository alone has may be
-            missing from a tree.
+        published: whether every published version has what it names; what the repository alone has
+            may be missing from a tree.
     """
 
     since: Annotated[
@@ -84,8 +84,8 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     published: Annotated[
         bool,
         Meta(
-            description="Whether the published crates have it; what the repository alone has may"
-            " be missing from a tree."
+            description="Whether every published version has what it names; what the repository"
+            " alone has may be missing from a tree."
         ),
     ] = True
 
@@ -169,7 +169,19 @@ class Condition(Entry, frozen=True, kw_only=True):
         return fnmatchcase(path, self.path) and self._when.search(text) is not None
 
 
-class Whole(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
+class About(Entry, frozen=True, kw_only=True):
+    """What every patch says.
+
+    Attributes:
+        path: a pattern over paths relative to the root.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    reason: Reason
+
+
+class Whole(About, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
     """An item whose copy is a template, since the two platforms' libraries differ.
 
     Attributes:
@@ -181,10 +193,8 @@ class Whole(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
             the CUDA item.
     """
 
-    path: Paths
     symbol: Symbol
     template: Template
-    reason: Reason
     fingerprints: Annotated[
         dict[str, Annotated[str, Meta(pattern="^[0-9a-f]{16}$", title="a fingerprint")]],
         Meta(
@@ -194,7 +204,7 @@ class Whole(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
     ] = {}
 
 
-class Within(Entry, frozen=True, kw_only=True, tag_field="code"):
+class Within(About, frozen=True, kw_only=True, tag_field="code"):
     """Tokens of the CUDA side for which the copy has something else.
 
     Attributes:
@@ -208,7 +218,6 @@ class Within(Entry, frozen=True, kw_only=True, tag_field="code"):
         reason: why, for the reader of the report.
     """
 
-    path: Paths
     match: Annotated[
         str,
         Meta(
@@ -217,7 +226,6 @@ class Within(Entry, frozen=True, kw_only=True, tag_field="code"):
             description="Tokens of the CUDA side; $name stands for those up to the next one.",
         ),
     ]
-    reason: Reason
     symbol: Symbol = "*"
     write: Annotated[str, Meta(description="What stands there in the copy, at most a line.")] = ""
     template: Annotated[
@@ -251,7 +259,7 @@ class Adjust(Within, frozen=True, kw_only=True, tag="PK108"):
     """
 
 
-class Section(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
+class Section(About, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
     """A section of a page of documentation.
 
     Attributes:
@@ -262,14 +270,12 @@ class Section(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
         reason: why, for the reader of the report.
     """
 
-    path: Paths
     before: Text
     heading: Text
     template: Template
-    reason: Reason
 
 
-class Guard(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
+class Guard(About, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
     """A statement at the beginning of a function that is not ported.
 
     Attributes:
@@ -279,13 +285,11 @@ class Guard(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
         reason: why, for the reader of the report.
     """
 
-    path: Paths
     symbol: Symbol
     template: Template
-    reason: Reason
 
 
-class Arms(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
+class Arms(About, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
     """Arms of a ``match`` that no arm of the source vendor gives.
 
     Attributes:
@@ -295,13 +299,11 @@ class Arms(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
         reason: why, for the reader of the report.
     """
 
-    path: Paths
     symbol: Symbol
     template: Template
-    reason: Reason
 
 
-class Prose(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
+class Prose(About, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
     """A change to a comment or a message of the tree.
 
     Attributes:
@@ -313,7 +315,6 @@ class Prose(Entry, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
 
     find: Text
     write: Text
-    reason: Reason
     path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
 
 

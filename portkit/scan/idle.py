@@ -74,11 +74,10 @@ def idle_entries(scan: Scan, settings: Settings) -> Iterator[Finding]:
     ):
         for name in names:
             yield _idle(job, (*key, name), name, _NOTHING)
-    for key, said in codebase.versions.items():
-        name = str(key[-1])
-        entry = said if isinstance(said, Entry) else Entry()
-        met = _is_renamed(job, name) if key[0] == "names" else _is_feature(job, manifests, name)
-        yield from _said(job, key, entry, name, met)
+    for place, said in codebase.versions.items():
+        word = str(place[-1])
+        met = _is_renamed(job, word) if place[0] == "names" else _is_feature(job, manifests, word)
+        yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:
         yield _idle(job, ("kernels",), kernels.source, _NOTHING)

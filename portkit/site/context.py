@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from portkit.hipify.engine import Translation
     from portkit.lang.source import Source
-    from portkit.profile.entries import Patch
+    from portkit.profile.entries import About
     from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.tree.workspace import Crate, Workspace
 
-Kind = TypeVar("Kind", bound="Patch")
+Kind = TypeVar("Kind", bound="About")
 
 
 class Gating(StrEnum):
