@@ -104,12 +104,16 @@ class Directory:
     def files(self, folder: str) -> tuple[str, ...]:
         """Return the names of the files directly in a folder, such as ``a.csv``, sorted.
 
+        What is a link is left out.
+
         Raises:
             ProfileError: the folder's name leads out of the directory.
         """
         place = self._place(folder)
         return (
-            tuple(sorted(p.name for p in place.iterdir() if p.is_file())) if place.is_dir() else ()
+            tuple(sorted(p.name for p in place.iterdir() if p.is_file() and not p.is_symlink()))
+            if place.is_dir()
+            else ()
         )
 
     def digest(self) -> str:

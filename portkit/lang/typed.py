@@ -234,6 +234,13 @@ def _fits(value: Any, wanted: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(bare, inspect.DictType):
         return isinstance(value, dict) and all(_fits(v, bare.value_type) for v in value.values())
+    if isinstance(bare, inspect.UnionType):
+        return any(_fits(value, each) for each in bare.types)
+    if isinstance(bare, inspect.StructType):
+        try:
+            msgspec.convert(value, bare.cls)
+        except msgspec.ValidationError:
+            return False
     return True
 
 
