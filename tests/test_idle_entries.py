@@ -1,0 +1,134 @@
+"""PK904: entries of a profile that do nothing in a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cli_support import add_file, make_candle
+
+from portkit.scan.session import scan_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = b'name = "mine"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
+BACKEND = "candle-core/src/cuda_backend/mod.rs"
+CUDA = "pub fn cuda_share(n: usize) -> usize {\n    10 / n\n}\n"
+
+# Each entry once with something to do in the tree of the tests, once with nothing.
+KINDS = {
+    "keep": (
+        '[[keep]]\npath = "{}"\nreason = "left alone"\n',
+        "*matmul.rs",
+        "candle-core/src/gone.rs",
+    ),
+    "condition": (
+        '[[condition]]\nwhen = "{}"\nverdict = "widen"\nreason = "the same holds"\n',
+        "rows <= 64",
+        "columns <= 64",
+    ),
+    "PK104": (
+        '[[patch]]\ncode = "PK104"\npath = "*"\nsymbol = "{}"\ntemplate = "t"\nreason = "r"\n',
+        "cuda_share",
+        "cuda_gone",
+    ),
+    "PK105": (
+        '[[patch]]\ncode = "PK105"\npath = "candle-core/README.md"\nbefore = "{}"\n'
+        'heading = "## ROCm"\ntemplate = "t"\nreason = "r"\n',
+        "## Structure",
+        "## Gone",
+    ),
+    "PK106": (
+        '[[patch]]\ncode = "PK106"\npath = "*"\nsymbol = "{}"\ntemplate = "t"\nreason = "r"\n',
+        "cuda_share",
+        "cuda_gone",
+    ),
+    "PK107": (
+        '[[patch]]\ncode = "PK107"\npath = "*"\nsymbol = "{}"\nmatch = "10 / n"\nwrite = "1"\n'
+        'reason = "r"\n',
+        "cuda_share",
+        "cuda_gone",
+    ),
+    "PK108": (
+        '[[patch]]\ncode = "PK108"\npath = "{}"\nsymbol = "cuda_share"\nmatch = "10 / n"\n'
+        'write = "1"\nreason = "r"\n',
+        "*/mod.rs",
+        "*/gone.rs",
+    ),
+    "PK304": (
+        '[[patch]]\ncode = "PK304"\npath = "*"\nsymbol = "{}"\ntemplate = "t"\nreason = "r"\n',
+        "Moved::to",
+        "Moved::gone",
+    ),
+    "PK701": (
+        '[[patch]]\ncode = "PK701"\nfind = "{}"\nwrite = "on both"\nreason = "r"\n',
+        "on cuda alone",
+        "on cuda never",
+    ),
+    "words": ('[names.words]\n{} = "rocm_own"\n', "cuda_share", "cuda_gone"),
+    "dependencies": ('[dependencies]\n{} = ""\n', "serde", "gone"),
+    "unported": ('[unported]\n{} = "r"\n', "cuda", "gone"),
+    "templates": ('[templates]\n"{}" = "t"\n', "ADDED.md", "gone/ADDED.md"),
+    "hip_sources": (
+        '[[hip_sources]]\nsource = "{}"\nreason = "r"\n',
+        "candle-core/k.cu",
+        "candle-core/gone.cu",
+    ),
+    "kernels": ('[kernels]\nname = "k"\nsource = "{}"\n', "candle-core", "candle-gone"),
+}
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    root = make_candle(tmp_path / "candle")
+    manifest = root / "candle-core" / "Cargo.toml"
+    manifest.write_text(manifest.read_text() + '\n[dev-dependencies]\nserde = "1"\n')
+    add_file(root, BACKEND, CUDA.encode())
+    add_file(root, "candle-core/README.md", b"# CUDA\n\n## Structure\n")
+    add_file(root, "candle-core/k.cu", b"__global__ void k() {}\n")
+    add_file(
+        root,
+        "candle-core/src/moved.rs",
+        b"// It runs on cuda alone.\nimpl Moved {\n    fn to(&self) {\n        match self {\n"
+        b"            Self::Cuda(_) => {}\n            _ => {}\n        }\n    }\n}\n",
+    )
+    add_file(root, "portkit.toml", b'profile = "port"\n')
+    add_file(root, "port/templates/t", b"x();\n")
+    return root
+
+
+def idle(candle: Path, text: str) -> list[Any]:
+    add_file(candle, "port/codebase.toml", HEAD + text.encode())
+    return [f for f in scan_tree(candle).findings if f.code == "PK904"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_entry_that_does_nothing_is_reported(candle: Path, kind: str) -> None:
+    text, met, gone = KINDS[kind]
+    assert idle(candle, text.format(met)) == []
+    (finding,) = idle(candle, text.format(gone))
+    assert (finding.path, str(finding.applicability)) == ("port/codebase.toml", "review")
+    line = int(finding.message.removeprefix("line ").partition(":")[0])
+    assert line >= 4
+    assert "nothing of the tree is what it names" in finding.message
+
+
+@pytest.mark.parametrize("kind", ["keep", "condition", "PK104", "PK105", "PK107", "PK304", "PK701"])
+def test_a_version_in_which_it_has_nothing_to_do_is_checked(candle: Path, kind: str) -> None:
+    text, met, gone = KINDS[kind]
+    assert idle(candle, text.format(gone) + 'since = "99.0.0"\n') == []
+    (finding,) = idle(candle, text.format(met) + 'since = "99.0.0"\n')
+    assert "it has nothing to do in " in finding.message
+    assert idle(candle, text.format(gone) + "published = false\n") == []
+
+
+def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
+    add_file(
+        candle,
+        "portkit.toml",
+        b'\n[[decision]]\nwhen = "columns"\nverdict = "keep"\nreason = "r"\n',
+    )
+    found = [f for f in scan_tree(candle).findings if f.code == "PK904" and "decision" in f.symbol]
+    assert [(f.path, f.symbol) for f in found] == [("portkit.toml", "decision 'columns'")]
+    assert found[0].message.startswith("line 2: ")
