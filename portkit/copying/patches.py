@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.span import Span
+from portkit.lang.tokens import rust_tokens
 from portkit.profile.entries import Adjust, Repair, Whole, Within
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from portkit.lang.source import Source
+    from portkit.lang.tokens import Token
     from portkit.site.context import Job
 
 OVERRIDE, REPAIR, ADJUST = "PK104", "PK107", "PK108"
+IDLE = "PK904"
+"""The code of an entry that does nothing, or says so wrongly."""
 _CODES = {Repair: REPAIR, Adjust: ADJUST}
 _RIGHT = "the copy is right, the original is untouched"
 _NOT_FOUND = (
@@ -80,6 +84,7 @@ def looked_into(source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]
 
     Of those that a patch is about the ones with places count; without any, the first.
     """
+    read: dict[Span, list[Token]] = {}
     # A file of which nothing is wanted is not parsed.
     every = [(item.symbol, item.span) for item in items(source)] if patches else []
     for patch in patches:
@@ -87,14 +92,16 @@ def looked_into(source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]
             concerned = [("", Span(0, len(source.data)))]
         else:
             concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
-        found = [Looked(patch, *each, tuple(_hits(source, patch, each[1]))) for each in concerned]
+        found = [
+            Looked(patch, *each, tuple(_hits(source, patch, each[1], read))) for each in concerned
+        ]
         # An item may stand twice, under conditions that exclude each other.
         yield from [looked for looked in found if looked.hits] or found[:1]
 
 
 def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
     """Return the places in a part of a file for which its copy has something else."""
-    patches = tuple(p for p in job.patches(Within, source.path) if _may_stand(source, p))
+    patches = job.patches(Within, source.path)
     return tuple(
         hit
         for looked in looked_into(source, patches)
@@ -109,6 +116,13 @@ def patched(job: Job, source: Source) -> Iterator[Finding]:
     yield from _wholes(job, source)
     for looked in looked_into(source, job.patches(Within, source.path)):
         yield _within(job, source, looked)
+    for looked in looked_into(source, job.patches(Within, source.path, idle=True)):
+        if looked.hits:
+            yield _not_idle(job, source, looked.symbol, looked.span)
+    for patch in job.patches(Whole, source.path, idle=True):
+        for item in items(source):
+            if item.symbol == patch.symbol:
+                yield _not_idle(job, source, item.symbol, item.span)
 
 
 def _wholes(job: Job, source: Source) -> Iterator[Finding]:
@@ -160,22 +174,38 @@ def _within(job: Job, source: Source, looked: Looked) -> Finding:
     )
 
 
+def _not_idle(job: Job, source: Source, symbol: str, span: Span) -> Finding:
+    """Return the finding about a patch that says that there is nothing, and there is something."""
+    return Finding(
+        code=IDLE,
+        path=source.path,
+        span=span,
+        construct="entry of a profile",
+        symbol=symbol,
+        applicability=Applicability.REVIEW,
+        status=Status.NONE,
+        message=f"a patch has nothing to do in {job.workspace.version}, it says, but it finds"
+        " something here: mend its since or until",
+    )
+
+
 def _status(job: Job, source: Source) -> Status:
     standing = job.analogs.get(source.path) in job.workspace.sources
     return Status.PORTED if standing else Status.NONE
 
 
-def _hits(source: Source, patch: Within, span: Span) -> Iterator[Hit]:
-    if not _may_stand(source, patch):
+def _hits(
+    source: Source, patch: Within, span: Span, read: dict[Span, list[Token]]
+) -> Iterator[Hit]:
+    """Yield where a patch stands in a part of a file; ``read`` is what was read before."""
+    if not patch.pattern.may_stand(source.data, span):
         return
-    for match, tokens in patch.pattern.places(source.data, span):
+    if span not in read:
+        read[span] = rust_tokens(source.data, span.start, span.end)
+    for match, tokens in patch.pattern.places(read[span]):
         place = Span(tokens[match.first].start, tokens[match.end - 1].end)
         captured = {"$all": place}
         for name, (first, end) in match.captured.items():
             start = tokens[first].start
             captured[name] = Span(start, tokens[end - 1].end if end > first else start)
         yield Hit(patch, place, captured)
-
-
-def _may_stand(source: Source, patch: Within) -> bool:
-    return all(word in source.data for word in patch.pattern.words)

@@ -24,7 +24,7 @@ _OPEN: Final = "([{"
 _CLOSE: Final = ")]}"
 _LONGEST: Final = 4000
 """How many tokens a capture may hold, so that time is linear in the source."""
-_REST: Final = re.compile(r"\$\w+|\d\w*|\S")
+_TOKEN: Final = re.compile(rf"{TOKEN.pattern} | (?P<rest> \$\w+ | \d\w* | \S )", TOKEN.flags)
 
 
 class Token(NamedTuple):
@@ -65,10 +65,12 @@ class Pattern:
     Attributes:
         texts: of the tokens.
         with_comments: whether comments count.
+        words: the words without which a source does not fit, for a quick look.
     """
 
     texts: tuple[str, ...]
     with_comments: bool
+    words: tuple[bytes, ...]
 
     @classmethod
     def of(cls, text: str) -> Pattern:
@@ -81,16 +83,15 @@ class Pattern:
         comments = any(token.kind == "comment" for token in found)
         texts = tuple(token.text for token in found)
         check(texts)
-        return cls(texts, comments)
+        words = {t.encode("latin-1") for t in texts if t.isidentifier()}
+        return cls(texts, comments, tuple(sorted(words)))
 
-    @property
-    def words(self) -> tuple[bytes, ...]:
-        """The words without which a file does not fit, for a quick look."""
-        return tuple(t.encode("latin-1") for t in self.texts if re.fullmatch(r"[A-Za-z_]\w*", t))
+    def may_stand(self, data: bytes, span: Span) -> bool:
+        """Whether a part of a Rust source holds every word."""
+        return all(data.find(word, span.start, span.end) >= 0 for word in self.words)
 
-    def places(self, data: bytes, span: Span) -> Iterator[tuple[Match, list[Token]]]:
-        """Yield where a part of a Rust source fits, with the tokens of the part."""
-        tokens = rust_tokens(data, span.start, span.end)
+    def places(self, tokens: Sequence[Token]) -> Iterator[tuple[Match, Sequence[Token]]]:
+        """Yield where tokens of a Rust source fit, each with the tokens that it counts in."""
         if not self.with_comments:
             tokens = [token for token in tokens if token.kind != "comment"]
         for match in matches(self.texts, [token.text for token in tokens]):
@@ -147,18 +148,13 @@ def rust_tokens(data: bytes, start: int = 0, end: int | None = None) -> list[Tok
     # One character a byte, so that offsets are those of the file.
     text = data[start:end].decode("latin-1")
     found: list[Token] = []
-    at = 0
-    while at < len(text):
-        match = TOKEN.match(text, at) or _REST.match(text, at)
-        if match is None:
-            at += 1
-            continue
-        kind = match.lastgroup or "rest"
-        kind = "string" if kind == "hashes" else kind
-        written = match.group().rstrip("\r")  # a comment goes to the end of its line
+    for match in _TOKEN.finditer(text):
+        kind, written = match.lastgroup or "", match.group()
+        if kind == "comment":
+            written = written.rstrip("\r")  # it goes to the end of its line
         first = start + match.start()
-        found.append(Token(kind, written, first, first + len(written)))
-        at = match.end()
+        # A third of the time of Token(...).
+        found.append(tuple.__new__(Token, (kind, written, first, first + len(written))))
     return found
 
 

@@ -67,6 +67,8 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     found = {key: _plain(each) for key, each in value.items()}
+    if found.get("title") == "SkipEntry":
+        found["anyOf"] = [{"required": ["codes"]}, {"required": ["paths"]}]
     description = found.get("description")
     if isinstance(description, str):
         found["description"] = inspect.cleandoc(description).partition("\n\n")[0].replace("\n", " ")

@@ -15,6 +15,7 @@ from msgspec import convert
 
 from portkit.codebases.directory import TEMPLATES, vendor_directory
 from portkit.codebases.known import MAIN
+from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
 from portkit.profile.entries import CodebaseFile, Prose
@@ -222,6 +223,13 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
     return codebase_of(convert(data, CodebaseFile), directory)
 
 
+def _is_there(directory: Directory, template: str, key: Key) -> bool:
+    try:
+        return directory.has(f"{TEMPLATES}/{template}")
+    except ProfileError as error:
+        raise directory.fault(MAIN, key, str(error)) from None
+
+
 def _check_templates(said: CodebaseFile, directory: Directory) -> None:
     """Refuse a profile that names a template which is not there.
 
@@ -236,7 +244,7 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
     named += ((("templates", path), template) for path, template in said.templates.items())
     known = directory.files(TEMPLATES)
     for key, template in named:
-        if template not in known and not directory.has(f"{TEMPLATES}/{template}"):
+        if template not in known and not _is_there(directory, template, key):
             raise directory.fault(
                 MAIN,
                 key,

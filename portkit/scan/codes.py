@@ -120,7 +120,8 @@ _FILES: Final = {
         It names a file, an item or a text that the tree does not have, so that it would decide
         about what comes there later. Take it away, or say with ``since`` and ``until`` in which
         versions it has something to do. An entry that finds something in a version in which it says
-        that it has nothing to do is reported as well.""",
+        that it has nothing to do is reported as well. Where more than half of one of portkit's own
+        profiles finds nothing, the tree is a part of the codebase, and nothing is said.""",
     ),
     "PK902": (
         "unread_file",

@@ -11,12 +11,12 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import MAIN
-from portkit.copying.patches import looked_into
+from portkit.codebases.known import MAIN, brought
+from portkit.copying.patches import IDLE
 from portkit.lang.items import items
 from portkit.lang.span import Span
 from portkit.lang.typed import line_of
-from portkit.profile.entries import Arms, Entry, Guard, Prose, Section, Whole, Within
+from portkit.profile.entries import Arms, Entry, Guard, Prose, Section
 from portkit.profile.settings import NAME
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -30,18 +30,26 @@ if TYPE_CHECKING:
     from portkit.scan.scan import Scan
     from portkit.site.context import Job
 
-IDLE: Final = "PK904"
 _NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
 _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
 
 
-def idle_entries(scan: Scan, settings: Settings) -> Iterator[Finding]:
-    """Yield a finding for each entry of the codebase's profile that does nothing in the tree.
+def idle_entries(scan: Scan, settings: Settings) -> tuple[Finding, ...]:
+    """Return a finding for each entry of the codebase's profile that does nothing in the tree.
 
     Args:
         scan: of the tree, before what people except is taken out.
         settings: what ``portkit.toml`` says; its decisions come before the profile's.
     """
+    found = tuple(_idle_entries(scan, settings))
+    codebase, own = scan.job.codebase, [f for f in found if f.path == NAME]
+    entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
+    if codebase.directory in brought().values() and 2 * (len(found) - len(own)) > entries:
+        return tuple(own)  # the tree is a part of the codebase, and the profile is not the tree's
+    return found
+
+
+def _idle_entries(scan: Scan, settings: Settings) -> Iterator[Finding]:
     job, codebase = scan.job, scan.job.codebase
     used = {finding.entry for finding in scan.findings}
     own = len(settings.decisions)
@@ -53,10 +61,9 @@ def idle_entries(scan: Scan, settings: Settings) -> Iterator[Finding]:
         else:
             met = codebase.key(entry) in used
             yield from _said(job, ("condition", number - own), entry, entry.when, met)
+    keeping = {id(codebase.kept(path)) for path in job.mentions}
     for number, keep in enumerate(codebase.keep):
-        met = any(
-            fnmatchcase(path, keep.path) and codebase.kept(path) is keep for path in job.mentions
-        )
+        met = id(keep) in keeping
         yield from _said(job, ("keep", number), keep, keep.path, met)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
@@ -129,17 +136,18 @@ def _stands(job: Job, patch: Patch) -> bool:
 
 
 def _stands_in(source: Source, patch: Patch) -> bool:
-    if isinstance(patch, Within):
-        return any(looked.hits for looked in looked_into(source, (patch,)))
     if isinstance(patch, Prose):
         return patch.find.encode() in source.data
     if isinstance(patch, Section):
         return (
             re.search(rb"^%s\r?$" % re.escape(patch.before.encode()), source.data, re.M) is not None
         )
-    assert isinstance(patch, Whole | Guard | Arms)
-    name = patch.symbol.rsplit("::", 1)[-1].encode()
-    return name in source.data and any(item.symbol == patch.symbol for item in items(source))
+    if not isinstance(patch, Guard | Arms):  # the others are looked for where the files are
+        return False
+    words = re.findall(r"\w+", patch.symbol)
+    return all(word.encode() in source.data for word in words) and any(
+        item.symbol == patch.symbol for item in items(source)
+    )
 
 
 def _is_renamed(job: Job, word: str) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Crate, Workspace
 
 Kind = TypeVar("Kind", bound="About")
+_PATTERN = re.compile(r"[*?\[]")
 
 
 class Gating(StrEnum):
@@ -80,17 +81,36 @@ class Job:
     analogs: Mapping[str, str] = field(default_factory=dict)
     translated: Mapping[str, Translation] = field(default_factory=dict)
 
-    def patches(self, kind: type[Kind], path: str) -> tuple[Kind, ...]:
-        """Return the patches of a kind that may be about a file and are for the tree's version."""
-        known = self._patches.get(kind)
+    def patches(self, kind: type[Kind], path: str, *, idle: bool = False) -> tuple[Kind, ...]:
+        """Return the patches of a kind that may be about a file.
+
+        Args:
+            kind: of the patches.
+            path: the file.
+            idle: return those that have nothing to do in the tree's version, they say, and not
+                those that have.
+        """
+        known = self._patches.get((kind, idle))
         if known is None:
             version = self.workspace.version
-            known = tuple(p for p in self.codebase.of(kind) if p.is_for(version))
-            self._patches[kind] = known
-        return tuple(p for p in known if fnmatchcase(path, p.path))
+            wanted = [p for p in self.codebase.of(kind) if p.is_for(version) is not idle]
+            exact: dict[str, list[tuple[int, Kind]]] = {}
+            patterns = []
+            for each in enumerate(wanted):
+                if _PATTERN.search(each[1].path):
+                    patterns.append(each)
+                else:
+                    exact.setdefault(each[1].path, []).append(each)
+            known = self._patches[kind, idle] = exact, patterns
+        exact, patterns = known
+        found = [each for each in patterns if fnmatchcase(path, each[1].path)]
+        if path in exact:
+            found = sorted((*found, *exact[path]), key=lambda each: each[0])
+        return tuple(patch for _, patch in found)
 
     @cached_property
-    def _patches(self) -> dict[type, tuple[Any, ...]]:
+    def _patches(self) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any]]]:
+        """The patches of each kind: by file, and those with a pattern over files."""
         return {}
 
     @cached_property
