@@ -71,8 +71,15 @@ def additions(port: Port) -> Iterator[Addition]:
     yield Addition(
         facade.name,
         "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
-        partial(_facade, port),
+        partial(_written, port, "facade", facade.name),
     )
+    generator = port.vendor.generator
+    if port.workspace.requirement(generator.source):
+        yield Addition(
+            generator.name,
+            f"the generator of HIP sources, in the place of {generator.source}",
+            partial(_written, port, "generator", generator.name),
+        )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in port.workspace.sources:
         crate = _Crate(port, kernels.source, kernels.name)
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
@@ -98,6 +105,8 @@ def values(port: Port) -> dict[str, Any]:
         "vendor": port.vendor,
         "gating": port.gating.value,
         "facade": port.vendor.facade,
+        "generator": port.vendor.generator,
+        "requirement": port.workspace.requirement,
         "features": frozenset(f for c in port.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=port.workspace.version,
@@ -108,11 +117,11 @@ def values(port: Port) -> dict[str, Any]:
     }
 
 
-def _facade(port: Port) -> Mapping[str, Callable[[], str]]:
-    name = port.vendor.facade.name
+def _written(port: Port, templates: str, crate: str) -> Mapping[str, Callable[[], str]]:
+    """Return the files of a crate that comes from a folder of templates."""
     return {
-        f"{name}/{file.removesuffix('.j2')}": partial(_rendered, port, f"facade/{file}")
-        for file in folder("facade")
+        f"{crate}/{file.removesuffix('.j2')}": partial(_rendered, port, f"{templates}/{file}")
+        for file in folder(templates)
     }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.port import Place, Port
+    from portkit.profile import Exclusive
 
 SPACED = frozenset(
     {
@@ -96,7 +97,9 @@ def peers_of(place: Place) -> Iterator[tuple[Node, tuple[Node, ...]]]:
             yield node, attributes
 
 
-def named_sibling(place: Place, name: str, *, without: bool = False) -> Span | None:
+def named_sibling(
+    place: Place, name: str, *, without: bool = False, gated: bool = False
+) -> Span | None:
     """Return the span of a sibling of this name that could not stand beside a copy.
 
     Args:
@@ -104,13 +107,16 @@ def named_sibling(place: Place, name: str, *, without: bool = False) -> Span | N
         name: the name.
         without: whether to look for what stands in where the written vendor's feature is off; it
             is never the counterpart itself.
+        gated: whether it must stand under the written vendor's feature.
     """
     vendor = place.port.vendor.name
     kinds = next((group for group in ALIKE if place.kind in group), {place.kind})
     for node, attributes in place.siblings:
         if node.type in kinds and node_text(node.child_by_field_name("name")) == name:
-            stands_in = any(cfg.forbids(vendor) for _, cfg in conditions_of(attributes))
-            if stands_in is without:
+            conditions = [cfg for _, cfg in conditions_of(attributes)]
+            if gated and not any(cfg.requires(vendor) for cfg in conditions):
+                continue
+            if any(cfg.forbids(vendor) for cfg in conditions) is without:
                 start = attributes[0].start_byte if attributes else node.start_byte
                 return Span(start, node.end_byte)
     return None
@@ -189,6 +195,38 @@ def one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span | 
 def _essence(text: str, port: Port) -> str:
     bare = normal(text).replace(normal(feature_attribute(port)), "")
     return re.sub(r"^pub(\([^)]*\))?", "", bare)
+
+
+def exclusive(place: Place) -> Exclusive | None:
+    """Return the profile's word that a place cannot stand beside its copy, if there is one."""
+    return next(
+        (
+            e
+            for e in place.port.codebase.exclusives
+            if e.applies(place.source.path, place.scope.symbol)
+        ),
+        None,
+    )
+
+
+def giving_way(place: Place) -> tuple[Edit, ...]:
+    """Return the edit that takes a place away where its copy stands: with both features on."""
+    source, vendor = place.port.vendor.source, place.port.vendor.name
+    attribute = positive_condition(place, source)
+    if attribute is None or any(cfg.forbids(vendor) for _, cfg in place.conditions):
+        return ()
+    new = node_text(attribute).replace(f'feature = "{source}"', _without(source, vendor), 1)
+    return (Edit(attribute.start_byte, attribute.end_byte, new),)
+
+
+def exclusive_copy(place: Place, copy: str) -> str:
+    """Return the copy of a place that may give way to it, under the written vendor's feature."""
+    vendor = place.port.vendor.name
+    return copy.replace(_without(vendor, vendor), f'feature = "{vendor}"')
+
+
+def _without(feature: str, other: str) -> str:
+    return f'all(feature = "{feature}", not(feature = "{other}"))'
 
 
 def ported(place: Place, span: Span | None) -> tuple[Status, tuple[Span, ...]]:

@@ -4,7 +4,8 @@ What stands under the feature alone exists only for CUDA. Its ROCm counterpart i
 name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
-condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would
+condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls exclusive,
+such as a field whose name is no vendor's, gives way to its copy where both features are on. A function whose name would
 stand twice with both features on is another rule's (PK511), and so is an import that only such
 functions need.
 
@@ -80,21 +81,29 @@ def check(place: Place) -> Iterator[Finding]:
             applicability=Applicability.KEEP,
         )
         return
-    copy = copy_place(place)
+    copy = emit.exclusive_copy(place, copy_place(place))
     if not port.renames_code(place.code) and f'"{source}"' not in place.code:
         yield from _widened(place, construct, symbol)
         return
     if place.kind == "function_item" and port.rename(place.name) == place.name:
         return  # PK511
-    status, claims = emit.ported(place, _counterpart(place, copy))
+    counterpart = _counterpart(place, copy)
+    status, claims = emit.ported(place, counterpart)
+    exclusive = emit.exclusive(place)
+    edits = () if counterpart else (emit.insertion(place, copy),)
+    if exclusive is not None:
+        edits = (*emit.giving_way(place), *edits)
+        status = Status.TODO if edits else Status.PORTED
     yield emit.finding(
         place,
         CODE,
         construct,
-        f"copy it for {port.vendor.title}, under the feature {port.vendor.name}",
+        exclusive.reason
+        if exclusive
+        else f"copy it for {port.vendor.title}, under the feature {port.vendor.name}",
         symbol=symbol,
         status=status,
-        edits=(emit.insertion(place, copy),),
+        edits=edits,
         claims=without_peer_arms(place, claims),
     )
 
@@ -102,7 +111,9 @@ def check(place: Place) -> Iterator[Finding]:
 def _counterpart(place: Place, copy: str) -> Span | None:
     """Return the span of what stands for the written vendor already, whoever wrote it."""
     if place.name:
-        return emit.named_sibling(place, place.port.rename(place.name))
+        name = place.port.rename(place.name)
+        gated = name == place.name  # a sibling of that name may be another vendor's
+        return emit.named_sibling(place, name, gated=gated)
     if place.kind == "use_declaration":
         return place.span if imports_stand(place) else None
     return emit.equal_sibling(place, copy) or emit.sibling_by_hand(place, _key, gated=True)

@@ -103,6 +103,8 @@ def written_crate(port: Port, crate: str) -> str:
     known = port.vendor.dependencies.get(crate, "")
     if known == "facade":
         return port.vendor.facade.name
+    if known == "generator":
+        return port.vendor.generator.name
     if known == "kernels" and port.codebase.kernels is not None:
         return port.codebase.kernels.name
     return ""

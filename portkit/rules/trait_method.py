@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit import emit
 from portkit.analog import copy_place
+from portkit.finding import Status
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
 
@@ -33,10 +34,15 @@ def check(place: Place) -> Iterator[Finding]:
         return
     if not port.names_source(place.name) or emit.unported_feature(place):
         return
-    copy = copy_place(place)
+    copy = emit.exclusive_copy(place, copy_place(place))
     if port.names_gated(copy):
         copy = emit.gated(place, copy)
-    status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
+    counterpart = emit.named_sibling(place, port.rename(place.name))
+    status, claims = emit.ported(place, counterpart)
+    edits = () if counterpart else (emit.insertion(place, copy),)
+    if emit.exclusive(place):
+        edits = (*emit.giving_way(place), *edits)
+        status = Status.TODO if edits else Status.PORTED
     in_trait = place.scope.container == "trait"
     yield emit.finding(
         place,
@@ -45,7 +51,7 @@ def check(place: Place) -> Iterator[Finding]:
         f"{port.rename(place.name)} is its copy",
         symbol=place.symbol(place.name),
         status=status,
-        edits=(emit.insertion(place, copy),),
+        edits=edits,
         claims=without_peer_arms(place, claims),
     )
 

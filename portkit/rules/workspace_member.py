@@ -1,7 +1,7 @@
 """The workspace's list of members, or of crates that it leaves out.
 
-The port adds crates, which Cargo must find. The HIP bindings crate becomes a member; the kernels
-crate stands where the CUDA kernels crate stands, among the members or among the excluded ones.
+The port adds crates, which Cargo must find. The HIP bindings crate becomes a member, and the
+generator of kernels where the tree has one for CUDA; the kernels crate stands where the CUDA kernels crate stands, among the members or among the excluded ones.
 
 Not handled: patterns such as ``crates/*`` are not expanded; the crates are listed by name.
 """
@@ -33,6 +33,8 @@ def check(place: Place) -> Iterator[Finding]:
         return
     listed = strings(array)
     wanted = [port.vendor.facade.name] if key_of(place.node) == "members" else []
+    if wanted and port.workspace.requirement(port.vendor.generator.source):
+        wanted.append(port.vendor.generator.name)
     kernels = port.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)
