@@ -1,7 +1,8 @@
 """The workspace's list of members, or of crates that it leaves out.
 
-The port adds crates, which Cargo must find. The HIP bindings crate becomes a member, and the
-generator of kernels where the tree has one for CUDA; the kernels crate stands where the CUDA kernels crate stands, among the members or among the excluded ones.
+The port adds crates, which Cargo must find. The HIP bindings crate becomes a member, and so does the
+crate that generates kernels at run time, where the tree has one for CUDA. The kernels crate stands
+where the CUDA kernels crate stands, among the members or among the excluded ones.
 
 Not handled: patterns such as ``crates/*`` are not expanded; the crates are listed by name.
 """

@@ -29,7 +29,10 @@ pub fn load(stream: &HipStream, sources: &[(usize, &str)]) -> Result<Arc<HipModu
         ..Default::default()
     };
     let image = compile_hsaco_with_opts(all, options).map_err(|e| e.to_string())?;
-    stream.context().load_module(image).map_err(|e| e.to_string())
+    stream
+        .context()
+        .load_module(image)
+        .map_err(|e| e.to_string())
 }
 
 /// Launches a kernel, and answers what the memory holds afterwards.
@@ -82,7 +85,7 @@ pub fn launch(
         if let (Argument::Memory(dtype, _), Some(memory)) = (argument, memory) {
             let bytes = stream.clone_dtoh(memory).map_err(text)?;
             let each = bytes.chunks(dtype.size_in_bytes());
-            after.push(each.map(|bytes| number(bytes, *dtype)).collect());
+            after.push(each.map(|bytes| element(bytes, *dtype)).collect());
         }
     }
     stream.synchronize().map_err(text)?;
@@ -103,7 +106,7 @@ fn bytes(number: Number, dtype: DType) -> Vec<u8> {
     }
 }
 
-fn number(bytes: &[u8], dtype: DType) -> Number {
+fn element(bytes: &[u8], dtype: DType) -> Number {
     match (dtype, bytes) {
         (DType::I32, &[a, b, c, d]) => Number::Int(i32::from_le_bytes([a, b, c, d]).into()),
         (DType::F32, &[a, b, c, d]) => Number::exact(f32::from_le_bytes([a, b, c, d]).into()),

@@ -67,7 +67,9 @@ impl Number {
             return Ok(Self::Int(value));
         }
         let (value, error) = match self {
-            Self::Int(value) if value.abs() > 1 << 52 => return Err("an integer too large for f64"),
+            Self::Int(value) if value.abs() > 1 << 52 => {
+                return Err("an integer too large for f64")
+            }
             Self::Int(value) => (value as f64, 0.),
             Self::Real { value, error } => (value, error),
         };
@@ -103,7 +105,10 @@ impl Number {
             UnaryOp::Cos => (x.cos(), e + off),
             UnaryOp::Sqrt if x < 0. || (x < e && e > 0.) => return Err("a root near 0"),
             UnaryOp::Sqrt if x == 0. => (0., 0.),
-            UnaryOp::Sqrt => (x.sqrt(), e / (x - e).sqrt().max(f64::MIN_POSITIVE) + off * x.sqrt()),
+            UnaryOp::Sqrt => (
+                x.sqrt(),
+                e / (x - e).sqrt().max(f64::MIN_POSITIVE) + off * x.sqrt(),
+            ),
             UnaryOp::Id | UnaryOp::Cast(_) => unreachable!("answered above"),
         };
         Self::Real { value, error }.of(DType::F32)?.of(dtype)
@@ -133,7 +138,9 @@ impl Number {
                 let error = (ea + (a / b).abs() * eb) / (b.abs() - eb);
                 (a / b, error + off * (a / b).abs())
             }
-            BinaryOp::Mod if ea != 0. || eb != 0. || b == 0. => return Err("a remainder near a step"),
+            BinaryOp::Mod if ea != 0. || eb != 0. || b == 0. => {
+                return Err("a remainder near a step")
+            }
             BinaryOp::Mod => (a % b, 0.),
             BinaryOp::Min => (a.min(b), ea.max(eb)),
             BinaryOp::Max => (a.max(b), ea.max(eb)),

@@ -5,7 +5,9 @@ use crate::reference::Argument;
 use crate::rng::Rng;
 use candle_ug_rocm::ug::block::{Block, Id};
 use candle_ug_rocm::ug::lang::op::{self, Ast, LayoutOp};
-use candle_ug_rocm::ug::lang::ssa::{BinaryOp, Const, DType, Instr, Kernel, ReduceOp, Special, UnaryOp, A};
+use candle_ug_rocm::ug::lang::ssa::{
+    BinaryOp, Const, DType, Instr, Kernel, ReduceOp, Special, UnaryOp, A,
+};
 use candle_ug_rocm::ug::lang::{Arg, LaunchConfig};
 use candle_ug_rocm::ug::lower_op::Opts;
 use candle_ug_rocm::ug::{Layout, Result};
@@ -107,7 +109,11 @@ impl Tree<'_> {
                 let all = self.of(whole, dtype, depth)?;
                 op::broadcast(op::reduce(reduce, all, dim)?, dims.to_vec())
             }
-            9 => op::binary(*self.rng.pick(&BINARY), self.of(dims, dtype, depth)?, self.number(dtype)),
+            9 => op::binary(
+                *self.rng.pick(&BINARY),
+                self.of(dims, dtype, depth)?,
+                self.number(dtype),
+            ),
             _ => self.layout(dims, dtype, depth),
         }
     }
@@ -133,7 +139,11 @@ impl Tree<'_> {
             let back: Vec<usize> = dims.iter().rev().copied().collect();
             layout = Layout::from_shape(back).transpose();
         }
-        let offset = if self.rng.chance(30) { self.rng.within(1, 7) } else { 0 };
+        let offset = if self.rng.chance(30) {
+            self.rng.within(1, 7)
+        } else {
+            0
+        };
         layout.set_offset(offset);
         self.args.push((arg, count + offset));
         op::load(arg.id(), layout, dtype)
@@ -145,8 +155,16 @@ impl Tree<'_> {
         match self.rng.below(5) {
             0 => {
                 inner[dim] = 1;
-                let from = if self.rng.chance(30) && inner[0] == 1 { 1 } else { 0 };
-                let inner = if inner.len() > from { &inner[from..] } else { &inner };
+                let from = if self.rng.chance(30) && inner[0] == 1 {
+                    1
+                } else {
+                    0
+                };
+                let inner = if inner.len() > from {
+                    &inner[from..]
+                } else {
+                    &inner
+                };
                 op::broadcast(self.of(inner, dtype, depth)?, dims.to_vec())
             }
             1 => {
@@ -169,7 +187,9 @@ impl Tree<'_> {
                 op::layout(LayoutOp::SplitDim { dim, lhs, rhs }, arg, dims.to_vec())
             }
             _ => {
-                let part = (1..=dims[dim]).filter(|p| dims[dim] % p == 0).collect::<Vec<_>>();
+                let part = (1..=dims[dim])
+                    .filter(|p| dims[dim] % p == 0)
+                    .collect::<Vec<_>>();
                 let part = *self.rng.pick(&part);
                 inner[dim] /= part;
                 inner.insert(dim + 1, part);
@@ -187,28 +207,59 @@ pub fn put_together(rng: &mut Rng, name: String) -> Result<Case> {
     let grid = rng.within(1, 3);
     let (from, to) = (*rng.pick(&DTYPES), *rng.pick(&DTYPES));
     let mut block = Block::empty();
-    let src = block.push(Instr::DefineGlobal { index: 0, dtype: from });
-    let dst = block.push(Instr::DefineGlobal { index: 1, dtype: to });
+    let src = block.push(Instr::DefineGlobal {
+        index: 0,
+        dtype: from,
+    });
+    let dst = block.push(Instr::DefineGlobal {
+        index: 1,
+        dtype: to,
+    });
     let of_block = block.push(Instr::Special(Special::BlockIdx));
     let thread = block.push(Instr::Special(Special::ThreadIdx));
     let first = block.mul(of_block, threads);
     let at = block.binary(BinaryOp::Add, first, thread, DType::I32);
     let offset = at.to_a();
-    let x = block.push(Instr::Load { src: src.to_varid(), offset, dtype: from });
-    let mut parts = Parts { rng, block, thread, threads, values: vec![(x, from)] };
+    let x = block.push(Instr::Load {
+        src: src.to_varid(),
+        offset,
+        dtype: from,
+    });
+    let mut parts = Parts {
+        rng,
+        block,
+        thread,
+        threads,
+        values: vec![(x, from)],
+    };
     for _ in 0..parts.rng.within(2, 7) {
         parts.grow(2);
     }
     let (value, _) = *parts.values.last().expect("the one that was loaded");
     let mut block = parts.block;
     let value = value.to_a();
-    block.push(Instr::Store { dst: dst.to_varid(), offset, value, dtype: to });
-    let config = LaunchConfig { grid_dim: grid as u32, block_dim: threads as u32, shared_mem: 0 };
+    block.push(Instr::Store {
+        dst: dst.to_varid(),
+        offset,
+        value,
+        dtype: to,
+    });
+    let config = LaunchConfig {
+        grid_dim: grid as u32,
+        block_dim: threads as u32,
+        shared_mem: 0,
+    };
     let args = vec![(Arg::ptr(from), 0), (Arg::ptr(to), 1)];
     let kernel = Kernel::new(block.relocate()?, args, config);
     let count = grid * threads as usize;
     let arguments: Vec<Argument> = vec![memory(rng, from, count), memory(rng, to, count)];
-    Ok(Case { name, kernel, grid: grid as u32, threads: threads as usize, arguments })
+    Ok(Case {
+        name,
+        kernel,
+        grid: grid as u32,
+        threads: threads as usize,
+        arguments,
+    })
 }
 
 struct Parts<'a> {
@@ -231,7 +282,11 @@ impl Parts<'_> {
 
     fn plain(&mut self) {
         let ((x, left), (y, _)) = (self.any(), self.any());
-        let dtype = if self.rng.chance(80) { left } else { *self.rng.pick(&DTYPES) };
+        let dtype = if self.rng.chance(80) {
+            left
+        } else {
+            *self.rng.pick(&DTYPES)
+        };
         let id = match self.rng.below(5) {
             0 => {
                 let op = *self.rng.pick(&UNARY);
@@ -262,7 +317,11 @@ impl Parts<'_> {
             5 => {
                 let (x, dtype) = self.any();
                 let op = *self.rng.pick(&REDUCE);
-                let id = self.block.push(Instr::ReduceLocal { op, arg: x.to_a(), dtype });
+                let id = self.block.push(Instr::ReduceLocal {
+                    op,
+                    arg: x.to_a(),
+                    dtype,
+                });
                 self.keep(id, dtype);
             }
             6 => self.condition(depth),
@@ -272,17 +331,35 @@ impl Parts<'_> {
 
     fn exchange(&mut self) {
         let (x, from) = self.any();
-        let dtype = if self.rng.chance(80) { from } else { *self.rng.pick(&DTYPES) };
+        let dtype = if self.rng.chance(80) {
+            from
+        } else {
+            *self.rng.pick(&DTYPES)
+        };
         let size = self.threads as usize;
-        let shared = self.block.push(Instr::DefineLocal { size, dtype }).to_varid();
+        let shared = self
+            .block
+            .push(Instr::DefineLocal { size, dtype })
+            .to_varid();
         let (offset, value) = (self.thread.to_a(), x.to_a());
-        self.block.push(Instr::Store { dst: shared, offset, value, dtype });
+        self.block.push(Instr::Store {
+            dst: shared,
+            offset,
+            value,
+            dtype,
+        });
         self.block.push(Instr::Barrier);
         let by = self.rng.within(1, 70) as i32;
         let next = self.block.add(self.thread, by);
-        let next = self.block.binary(BinaryOp::Mod, next, self.threads, DType::I32);
+        let next = self
+            .block
+            .binary(BinaryOp::Mod, next, self.threads, DType::I32);
         let offset = next.to_a();
-        let id = self.block.push(Instr::Load { src: shared, offset, dtype });
+        let id = self.block.push(Instr::Load {
+            src: shared,
+            offset,
+            dtype,
+        });
         self.block.push(Instr::Barrier);
         self.keep(id, dtype);
     }
@@ -297,7 +374,10 @@ impl Parts<'_> {
         }
         let (x, _) = *self.values.last().expect("the number itself");
         let sum = self.block.binary(BinaryOp::Add, number, x, dtype);
-        self.block.push(Instr::Assign { dst: number.to_varid(), src: sum.to_a() });
+        self.block.push(Instr::Assign {
+            dst: number.to_varid(),
+            src: sum.to_a(),
+        });
         self.values.truncate(before);
     }
 
@@ -309,9 +389,15 @@ impl Parts<'_> {
     fn condition(&mut self, depth: usize) {
         let (number, dtype) = self.number();
         let by = self.rng.within(2, 5) as i32;
-        let cond = self.block.binary(BinaryOp::Mod, self.thread, by, DType::I32).to_a();
+        let cond = self
+            .block
+            .binary(BinaryOp::Mod, self.thread, by, DType::I32)
+            .to_a();
         let end = Id::new();
-        self.block.push(Instr::If { cond, end_idx: end.to_varid() });
+        self.block.push(Instr::If {
+            cond,
+            end_idx: end.to_varid(),
+        });
         self.inside(depth, number, dtype, None);
         self.block.0.push((end, Instr::EndIf));
         self.keep(number, dtype);
@@ -319,7 +405,11 @@ impl Parts<'_> {
 
     fn repetition(&mut self, depth: usize) {
         let (number, dtype) = self.number();
-        let low = if self.rng.chance(30) { self.thread.to_a() } else { (self.rng.within(0, 4) as i32 - 2).into() };
+        let low = if self.rng.chance(30) {
+            self.thread.to_a()
+        } else {
+            (self.rng.within(0, 4) as i32 - 2).into()
+        };
         let up = self.rng.within(0, 6) as i32;
         let step = self.rng.within(1, 3);
         let range = if self.rng.chance(30) {
@@ -329,7 +419,9 @@ impl Parts<'_> {
         };
         let index = range.id();
         self.inside(depth, number, dtype, Some(index));
-        self.block.end_range(range).expect("the range is this block's");
+        self.block
+            .end_range(range)
+            .expect("the range is this block's");
         self.keep(number, dtype);
     }
 }

@@ -126,7 +126,12 @@ impl Block<'_> {
             Instr::Special(Special::ThreadIdx) => Number::Int(t as i64),
             Instr::Special(Special::BlockIdx) => Number::Int(self.block),
             Instr::Unary { op, arg, dtype } => self.get(arg, t)?.unary(op, dtype)?,
-            Instr::Binary { op, lhs, rhs, dtype } => {
+            Instr::Binary {
+                op,
+                lhs,
+                rhs,
+                dtype,
+            } => {
                 let (lhs, rhs) = (self.get(lhs, t)?, self.get(rhs, t)?);
                 lhs.binary(op, rhs, dtype)?
             }
@@ -136,9 +141,15 @@ impl Block<'_> {
                     Some(Argument::Memory(_, memory)) => memory.get(place).copied(),
                     _ => self.shared[src.as_usize()].get(place).copied().flatten(),
                 };
-                read.ok_or("a load beyond the memory, or of what was not written")?.of(dtype)?
+                read.ok_or("a load beyond the memory, or of what was not written")?
+                    .of(dtype)?
             }
-            Instr::Store { dst, offset, value, dtype: _ } => {
+            Instr::Store {
+                dst,
+                offset,
+                value,
+                dtype: _,
+            } => {
                 let place = self.get(offset, t)?.int()? as usize;
                 let value = self.get(value, t)?;
                 let of = match kernel.instrs()[dst.as_usize()] {
@@ -181,7 +192,11 @@ impl Block<'_> {
     }
 
     fn argument(&mut self, of: VarId) -> Option<&mut Argument> {
-        let index = self.kernel.args().iter().position(|(_, at)| *at == of.as_usize())?;
+        let index = self
+            .kernel
+            .args()
+            .iter()
+            .position(|(_, at)| *at == of.as_usize())?;
         self.arguments.get_mut(index)
     }
 

@@ -26,7 +26,10 @@ pub fn gen<W: Write>(w: &mut W, func_name: &str, kernel: &Kernel) -> Result<()> 
         writeln!(w, "{}", include_str!("reduce.hip"))?;
     }
     let parameters = function.parameters.join(", ");
-    writeln!(w, "extern \"C\" __global__ void {func_name}({parameters}) {{")?;
+    writeln!(
+        w,
+        "extern \"C\" __global__ void {func_name}({parameters}) {{"
+    )?;
     w.write_all(function.shared.as_bytes())?;
     w.write_all(function.body.as_bytes())?;
     writeln!(w, "}}")?;
@@ -112,7 +115,12 @@ impl Function {
                 let value = converted(&format!("{memory}[{offset}]"), stored, dtype);
                 self.define(at, dtype, &value);
             }
-            Instr::Store { dst, offset, value, dtype: _ } => {
+            Instr::Store {
+                dst,
+                offset,
+                value,
+                dtype: _,
+            } => {
                 let (memory, stored) = self.memory(at, dst.as_usize())?;
                 let offset = self.index(at, offset)?;
                 let (value, of) = self.value(at, value)?;
@@ -129,10 +137,18 @@ impl Function {
                 let (value, made) = unary(op, &arg, of);
                 self.define(at, dtype, &converted(&value, made, dtype));
             }
-            Instr::Binary { op, lhs, rhs, dtype } => {
+            Instr::Binary {
+                op,
+                lhs,
+                rhs,
+                dtype,
+            } => {
                 let ((lhs, left), (rhs, right)) = (self.value(at, lhs)?, self.value(at, rhs)?);
                 let common = common(left, right);
-                let (lhs, rhs) = (converted(&lhs, left, common), converted(&rhs, right, common));
+                let (lhs, rhs) = (
+                    converted(&lhs, left, common),
+                    converted(&rhs, right, common),
+                );
                 let value = binary(op, &lhs, &rhs, common);
                 self.define(at, dtype, &converted(&value, common, dtype));
             }
@@ -149,7 +165,12 @@ impl Function {
                 self.define(at, dtype, &converted(&value, common, dtype));
             }
             Instr::Barrier => self.line("__syncthreads();"),
-            Instr::Range { lo, up, step, end_idx: _ } => self.range(at, lo, up, step)?,
+            Instr::Range {
+                lo,
+                up,
+                step,
+                end_idx: _,
+            } => self.range(at, lo, up, step)?,
             Instr::If { cond, end_idx: _ } => {
                 let (cond, of) = self.value(at, cond)?;
                 let cond = converted(&cond, of, common(of, of));
@@ -186,7 +207,10 @@ impl Function {
         let past = last.and_then(|last| last.checked_add(i64::try_from(step).ok()? - 1));
         let fits = past.is_some_and(|past| past <= i64::from(i32::MAX));
         let dtype = if fits { DType::I32 } else { DType::I64 };
-        let text = format!("for ({} v{at} = {lo}; v{at} < {up_text}; v{at} += {step}) {{", name(dtype));
+        let text = format!(
+            "for ({} v{at} = {lo}; v{at} < {up_text}; v{at} += {step}) {{",
+            name(dtype)
+        );
         self.open(at, &text, Closing::EndRange);
         self.kinds[at] = Kind::Value(dtype);
         Ok(())
@@ -221,7 +245,9 @@ impl Function {
                 Ok(start)
             }
             Some((start, wanted)) => {
-                ug::bail!("instruction {at}: {closing:?}, where instruction {start} needs {wanted:?}")
+                ug::bail!(
+                    "instruction {at}: {closing:?}, where instruction {start} needs {wanted:?}"
+                )
             }
             None => ug::bail!("instruction {at}: {closing:?} where nothing is open"),
         }
@@ -248,7 +274,10 @@ impl Function {
     fn index(&self, at: usize, of: A) -> Result<String> {
         match self.value(at, of)? {
             (text, DType::I32 | DType::I64) => Ok(text),
-            (_, dtype) => ug::bail!("instruction {at}: {} is no type of an index", dtype.as_str()),
+            (_, dtype) => ug::bail!(
+                "instruction {at}: {} is no type of an index",
+                dtype.as_str()
+            ),
         }
     }
 }
@@ -300,7 +329,10 @@ fn unary(op: UnaryOp, arg: &str, of: DType) -> (String, DType) {
         UnaryOp::Cos => "cosf",
         UnaryOp::Sqrt => "sqrtf",
     };
-    (format!("{function}({})", converted(arg, of, DType::F32)), DType::F32)
+    (
+        format!("{function}({})", converted(arg, of, DType::F32)),
+        DType::F32,
+    )
 }
 
 fn binary(op: BinaryOp, lhs: &str, rhs: &str, dtype: DType) -> String {

@@ -51,7 +51,11 @@ mod tests {
             .map(|(index, &dtype)| Instr::DefineGlobal { index, dtype })
             .collect();
         instrs.extend(special.map(Instr::Special));
-        let args = types.iter().map(|&dtype| Arg::ptr(dtype)).zip(0..).collect();
+        let args = types
+            .iter()
+            .map(|&dtype| Arg::ptr(dtype))
+            .zip(0..)
+            .collect();
         let config = LaunchConfig {
             grid_dim: grid,
             block_dim: block,
@@ -69,7 +73,10 @@ mod tests {
     #[test]
     fn a_kernel_that_says_how_is_taken_at_its_word() {
         let f32 = [DType::F32];
-        assert_eq!(launch(&kernel(&f32, Some(Special::BlockIdx), 3, 32)), Ok(Some((3, 32))));
+        assert_eq!(
+            launch(&kernel(&f32, Some(Special::BlockIdx), 3, 32)),
+            Ok(Some((3, 32)))
+        );
         assert_eq!(launch(&kernel(&f32, None, 1, 1)), Ok(Some((1, 1))));
         for special in [Special::BlockIdx, Special::ThreadIdx] {
             assert_eq!(launch(&kernel(&f32, Some(special), 1, 1)), Ok(None));
@@ -81,11 +88,23 @@ mod tests {
     fn what_cannot_be_launched_is_an_error() {
         let f32 = [DType::F32];
         for (kernel, part) in [
-            (kernel(&f32, None, 0, 32), "k: nothing can be launched with 0 blocks of 32 threads"),
+            (
+                kernel(&f32, None, 0, 32),
+                "k: nothing can be launched with 0 blocks of 32 threads",
+            ),
             (kernel(&f32, None, 1, 0), "with 1 blocks of 0 threads"),
-            (kernel(&f32, None, 1, 1025), "wants blocks of 1025 threads, the device has at most 1024"),
-            (kernel(&[DType::F16], None, 1, 1), "one pointer to f32, this takes [Ptr(F16)]"),
-            (kernel(&[DType::F32; 2], None, 1, 1), "this takes [Ptr(F32), Ptr(F32)]"),
+            (
+                kernel(&f32, None, 1, 1025),
+                "wants blocks of 1025 threads, the device has at most 1024",
+            ),
+            (
+                kernel(&[DType::F16], None, 1, 1),
+                "one pointer to f32, this takes [Ptr(F16)]",
+            ),
+            (
+                kernel(&[DType::F32; 2], None, 1, 1),
+                "this takes [Ptr(F32), Ptr(F32)]",
+            ),
             (kernel(&[], None, 1, 1), "this takes []"),
         ] {
             let error = launch(&kernel).unwrap_err();
