@@ -377,3 +377,6 @@ fn float(v: f32) -> String {
         format!("{v:?}f")
     }
 }
+
+#[cfg(test)]
+mod tests;
