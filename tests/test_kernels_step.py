@@ -12,7 +12,7 @@ from portkit.errors import VerificationError
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import Compiled
-from portkit.job import scan_tree
+from portkit.scan.session import scan_tree
 from portkit.verify import kernels_step
 from portkit.verify.kernels import ARCHS, GENERIC_ARCHS, Cell, KernelsVerification, Worse
 from portkit.verify.kernels_step import EVERY, KERNELS, ONE_OF_EACH
@@ -55,7 +55,7 @@ class Compiler:
         monkeypatch.setattr(kernels_step, "compiler_version", lambda _: "HIP 7\nclang 21\nmore")
         monkeypatch.setattr(kernels_step, "_knows", lambda _, arch: arch in known)
         monkeypatch.setattr(kernels_step, "verify_kernels", self.verify)
-        monkeypatch.setattr(kernels_step, "load_budgets", lambda _: self.budgets)
+        monkeypatch.setattr(kernels_step, "load_budgets", lambda *_: self.budgets)
 
     def verify(
         self,

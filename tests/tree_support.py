@@ -9,18 +9,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from portkit.files import ADDED
-from portkit.port import Gating, Port
-from portkit.profile import load_vendor, parse_codebase
+from portkit.codebases.directory import Directory
+from portkit.copying.whole_files import ADDED
+from portkit.lang.source import Source
+from portkit.profile.profile import load_vendor, parse_codebase
 from portkit.rules import rules
-from portkit.scan import Scan, scan
-from portkit.source import Source
-from portkit.workspace import Workspace
+from portkit.scan.scan import Scan, scan
+from portkit.site.context import Gating, Job
+from portkit.tree.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.profile import CodebaseProfile, VendorProfile
+    from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
 
 Tree = dict[str, bytes]
@@ -52,10 +53,15 @@ def workspace_of(tree: Tree, root: Path = Path()) -> Workspace:
     return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
 
 
-def port_of(tree: Tree, profile: Mapping[str, Any] | None = None, gating: str = "dummy") -> Port:
-    """Return the job of porting a tree."""
-    vendor, codebase = _profiles(json.dumps(profile or {}))
-    return Port(workspace_of(tree), vendor, codebase, Gating(gating))
+def port_of(
+    tree: Tree,
+    profile: Mapping[str, Any] | None = None,
+    gating: str = "dummy",
+    root: Path = Path(),
+) -> Job:
+    """Return the job of porting a tree; ``root`` is the codebase's directory as well."""
+    vendor, codebase = _profiles(json.dumps(profile or {}), root)
+    return Job(workspace_of(tree), vendor, codebase, Gating(gating))
 
 
 def scan_of(
@@ -65,7 +71,10 @@ def scan_of(
     chosen: Iterable[Rule] | None = None,
     root: Path = Path(),
 ) -> Scan:
-    """Scan a tree, with all rules by default, without what a port adds to every tree."""
+    """Scan a tree, with all rules by default, without what a port adds to every tree.
+
+    The root is the codebase's directory as well: templates are looked for there.
+    """
     asked = rules() if chosen is None else tuple(chosen)
     return _scan(json.dumps(profile or {}), gating, tuple(sorted(tree.items())), asked, root)
 
@@ -78,13 +87,13 @@ def _scan(
     chosen: tuple[Rule, ...],
     root: Path,
 ) -> Scan:
-    vendor, codebase = _profiles(profile)
+    vendor, codebase = _profiles(profile, root)
     workspace = workspace_of(dict(files), root)
     found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
     return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
 
 
 @cache
-def _profiles(profile: str) -> tuple[VendorProfile, CodebaseProfile]:
-    codebase = parse_codebase({**PROFILE, **json.loads(profile)})
+def _profiles(profile: str, root: Path) -> tuple[VendorProfile, CodebaseProfile]:
+    codebase = parse_codebase({**PROFILE, **json.loads(profile)}, Directory(root))
     return load_vendor("rocm", codebase), codebase

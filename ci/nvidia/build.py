@@ -27,8 +27,8 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 from hipcc import ARCH, capability, cuda, release  # noqa: E402
 from toolkit import build as build_toolkit  # noqa: E402
 
+from portkit.crosscheck.place import placed  # noqa: E402
 from portkit.errors import PortkitError  # noqa: E402
-from portkit.proof.place import placed  # noqa: E402
 
 PACKAGES: Final = ("candle-core", "candle-nn")
 EXAMPLE: Final = "nvidia_bench"
@@ -128,7 +128,7 @@ def pack_crosscheck(backend: str, tree: Path, output: Path, pack: Path) -> None:
     full stack, but at higher levels in a loop without end.
     """
     (pack / "crosscheck").mkdir(exist_ok=True)
-    crate = placed(tree, output / "proof")
+    crate = placed(tree, "candle", output / "proof")
     for message in cargo(crate, output, backend, ("build", "--no-default-features")):
         copy_stripped(Path(message["executable"]), pack / "crosscheck" / backend)
 

@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
-from portkit.cli.options import Directory, Gating, GatingOption, Output, Select, Skip, codes
+from portkit.cli.options import (
+    Directory,
+    Gating,
+    GatingOption,
+    Output,
+    Profile,
+    Select,
+    Skip,
+    codes,
+    profile_directory,
+)
 from portkit.cli.output import deliver, errors, notice, plain, progress, screen, show
 from portkit.report.forms import Form
 from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 
 @command(
@@ -57,6 +67,7 @@ def scan(
     output: Output = None,
     select: Select = None,
     skip: Skip = None,
+    profile: Profile = "",
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 while a place is not ported.")
     ] = False,
@@ -89,14 +100,14 @@ def scan(
     mention of a backend belongs to a place or is listed as unaccounted for. The crate of kernels
     is one place; with --kernels each place in its sources is listed too.
     """
-    from portkit.disk import Disk
     from portkit.errors import PortkitError
-    from portkit.finding import Applicability, Status
-    from portkit.job import check_portable
-    from portkit.journal import unfinished
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
+    from portkit.scan.session import check_portable
+    from portkit.tree.finding import Applicability, Status
+    from portkit.write.disk import Disk
+    from portkit.write.journal import unfinished
 
     proof = None
     if verified is not None:
@@ -110,7 +121,7 @@ def scan(
             f"{directory} may be written in part, by a portkit that is running or was killed:"
             " `portkit apply` completes what was begun, or takes it back"
         )
-    scanned = _scanned(directory, select, skip, gating, kernels=kernels)
+    scanned = _scanned(directory, select, skip, gating, profile, kernels=kernels)
     obstacle = ""
     try:
         check_portable(scanned)
@@ -152,6 +163,7 @@ def apply(
     ] = False,
     select: Select = None,
     skip: Skip = None,
+    profile: Profile = "",
     gating: GatingOption = None,
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
@@ -183,18 +195,18 @@ def apply(
     All of it is written, or nothing, also when portkit is killed meanwhile: the next run ends what
     it had begun. A tree that is ported already is left as it is.
     """
-    from portkit.apply import check_clean, recover, write
-    from portkit.finding import Status
-    from portkit.job import check_portable
-    from portkit.plan import plan
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
+    from portkit.scan.plan import plan
+    from portkit.scan.session import check_portable
+    from portkit.tree.finding import Status
+    from portkit.write.transaction import check_clean, recover, write
 
     # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.
     recovery = recover(directory) if directory.is_dir() else None
     if recovery is not None:
         progress(str(recovery))
-    found = _scanned(directory, select, skip, gating, regenerate=regenerate, kernels=True)
+    found = _scanned(directory, select, skip, gating, profile, regenerate=regenerate, kernels=True)
     check_portable(found)
     dry = diff or check
     refuse = partial(
@@ -240,7 +252,7 @@ def _asked(found: Scan) -> Scan:
     Raises:
         BadParameter: nobody can be asked.
     """
-    from portkit.interactive import Session, edited
+    from portkit.cli.interactive import Session, edited
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("--interactive asks questions and needs a terminal to do so")
@@ -263,6 +275,7 @@ def _scanned(
     select: list[str] | None,
     skip: list[str] | None,
     gating: Gating | None,
+    profile: str,
     *,
     regenerate: bool = False,
     kernels: bool = False,
@@ -271,11 +284,14 @@ def _scanned(
 
     Raises:
         BadParameter: there are no such codes.
-        PortkitError: the tree cannot be scanned.
+        PortkitError: there is no such profile, or the tree cannot be scanned.
     """
-    from portkit.job import chosen, scan_tree
+    from portkit.scan.session import chosen, scan_tree
 
-    wanted = codes(select), codes(skip)
+    own = profile_directory(profile)
+    wanted = codes(select, own), codes(skip, own)
     with waiting(f"Looking at {directory}"):
-        found = scan_tree(directory, gating=gating or "", regenerate=regenerate, kernels=kernels)
+        found = scan_tree(
+            directory, gating=gating or "", regenerate=regenerate, kernels=kernels, profile=own
+        )
     return chosen(found, *wanted)

@@ -12,47 +12,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.finding import Status
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 CODE = "PK504"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a method named after the source vendor, in a trait or an implementation of one."""
-    port = place.port
-    if place.scope.container not in ("trait", "trait impl") or place.scope.vendor:
+    job = site.job
+    if site.scope.container not in ("trait", "trait impl") or site.scope.vendor:
         return
-    if not port.names_source(place.name) or emit.unported_feature(place):
+    if not job.names_source(site.name) or emit.unported_feature(site):
         return
-    copy = emit.exclusive_copy(place, copy_place(place))
-    if port.names_gated(copy):
-        copy = emit.gated(place, copy)
-    counterpart = emit.named_sibling(place, port.rename(place.name))
-    status, claims = emit.ported(place, counterpart)
-    edits = () if counterpart else (emit.insertion(place, copy),)
-    if emit.exclusive(place):
-        edits = (*emit.giving_way(place), *edits)
+    copy = emit.exclusive_copy(site, copy_site(site))
+    if job.names_gated(copy):
+        copy = emit.gated(site, copy)
+    counterpart = emit.named_sibling(site, job.rename(site.name))
+    status, claims = emit.ported(site, counterpart)
+    edits = () if counterpart else (emit.insertion(site, copy),)
+    if emit.exclusive(site):
+        edits = (*emit.giving_way(site), *edits)
         status = Status.TODO if edits else Status.PORTED
-    in_trait = place.scope.container == "trait"
+    in_trait = site.scope.container == "trait"
     yield emit.finding(
-        place,
+        site,
         CODE,
         "trait method default" if in_trait else "trait method impl",
-        f"{port.rename(place.name)} is its copy",
-        symbol=place.symbol(place.name),
+        f"{job.rename(site.name)} is its copy",
+        symbol=site.symbol(site.name),
         status=status,
         edits=edits,
-        claims=without_peer_arms(place, claims),
+        claims=without_peer_arms(site, claims),
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from portkit.copying.whole_files import outdated
 from portkit.errors import PortkitError, VerificationError
-from portkit.files import outdated
-from portkit.finding import Status
-from portkit.job import check_portable, scan_tree
+from portkit.scan.session import check_portable, scan_tree
+from portkit.tree.finding import Status
 from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
 from portkit.verify.process import interruptible
 from portkit.verify.steps import STEPS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
     from portkit.verify.ladder import Step, Watch
     from portkit.verify.options import Options
 
@@ -40,7 +40,7 @@ def verify_tree(
     wanted = part_of(steps, options)
     with interruptible():
         try:
-            scan = scan_tree(directory, gating=options.gating)
+            scan = scan_tree(directory, gating=options.gating, profile=options.profile)
             _check_ported(scan, directory)
             tree = Tree(scan, options, watch.line)
             if options.revision:
@@ -61,7 +61,8 @@ def verify_tree(
 def _outdated(directory: Path, options: Options) -> tuple[str, ...]:
     """Return the files of the port that are not what would be written now, kernels included."""
     try:
-        return outdated(scan_tree(directory, gating=options.gating, kernels=True).findings)
+        scan = scan_tree(directory, gating=options.gating, kernels=True, profile=options.profile)
+        return outdated(scan.findings)
     except PortkitError:  # the failure is what counts, and has been found
         return ()
 
@@ -77,7 +78,7 @@ def _check_ported(scan: Scan, directory: Path) -> None:
     if Status.TODO in statuses and Status.PORTED not in statuses:
         check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
-            f"{directory} holds no port to {scan.port.vendor.title}: run"
+            f"{directory} holds no port to {scan.job.vendor.title}: run"
             f" `portkit apply {directory}` first, or name a tree that is ported"
         )
 
