@@ -45,6 +45,24 @@ class Facade:
 
 
 @dataclass(frozen=True)
+class Generator:
+    """The crate that writes HIP sources at run time, from the kernels of a compiler.
+
+    Attributes:
+        name: the crate's name.
+        source: the crate that writes CUDA sources, whose place it takes.
+    """
+
+    name: str
+    source: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return self.name.replace("-", "_")
+
+
+@dataclass(frozen=True)
 class VendorProfile:
     """What CUDA's names become on one vendor's platform.
 
@@ -61,6 +79,7 @@ class VendorProfile:
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
+        generator: the crate of generated kernels that the port writes.
     """
 
     name: str
@@ -75,6 +94,7 @@ class VendorProfile:
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
+    generator: Generator
 
     @property
     def title(self) -> str:
@@ -240,6 +260,25 @@ class Guard:
 
 
 @dataclass(frozen=True)
+class Exclusive:
+    """Items under the source vendor's feature that cannot stand beside their copies.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: a pattern over the items, and over what holds them.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    reason: str
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about what stands under a symbol of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
+
+
+@dataclass(frozen=True)
 class Section:
     """A section of a page of documentation.
 
@@ -316,6 +355,7 @@ class CodebaseProfile:
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
         tidy: what copies have instead of what the names alone give.
+        exclusives: items that cannot stand beside their copies.
         directory: where the rest of what is particular to it lies, if anywhere.
     """
 
@@ -338,6 +378,7 @@ class CodebaseProfile:
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
+    exclusives: tuple[Exclusive, ...] = ()
     directory: Directory | None = None
 
     def kept(self, path: str) -> Keep | None:
@@ -354,9 +395,11 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     data = vendor_directory(name).table(VENDOR)
     try:
         facade = Facade(**data["facade"])
+        generator = Generator(**data["generator"])
         words = {
             **data["names"]["words"],
             data["bindings"]: facade.module,
+            generator.source.replace("-", "_"): generator.module,
             **(codebase.words if codebase else {}),
         }
         return VendorProfile(
@@ -377,6 +420,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             unported={**data["unported"], **(codebase.unported if codebase else {})},
             dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
             facade=facade,
+            generator=generator,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
@@ -422,6 +466,7 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
             hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+            exclusives=tuple(Exclusive(**e) for e in data.get("exclusive", ())),
             directory=directory,
         )
     except (KeyError, TypeError, ValueError) as error:
