@@ -182,6 +182,13 @@ def test_answers_about_another_port_are_forgotten(tmp_path: Path) -> None:
     assert answers.get("0.9.1", "cfg", "rocm") is not None
 
 
+def test_two_runs_keep_what_both_were_answered(tmp_path: Path) -> None:
+    one, other = (Answers(tmp_path / "published.csv") for _ in range(2))
+    one.put(PASSED)
+    other.put(replace(PASSED, gating="cfg"))
+    assert len(list(Answers(tmp_path / "published.csv"))) == 2
+
+
 def test_versions_stand_in_their_order(tmp_path: Path) -> None:
     answers = Answers(tmp_path / "published.csv")
     for version in ("0.10.0", "0.9.2", "0.9.2-alpha.1"):

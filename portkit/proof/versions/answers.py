@@ -72,10 +72,7 @@ class Answers:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._known: dict[tuple[str, str, str], Answer] = {}
-        if place.is_file():
-            with place.open(encoding="utf-8", newline="") as file:
-                for row in csv.DictReader(file):
-                    self._add(Answer(**row))
+        self._read()
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self._known.values())
@@ -85,7 +82,11 @@ class Answers:
         return self._known.get((name, gating, question))
 
     def put(self, answer: Answer) -> None:
-        """Keep an answer, also on the disk. Those about another port of the tree are forgotten."""
+        """Keep an answer, also on the disk. Those about another port of the tree are forgotten.
+
+        What another run has kept meanwhile stays.
+        """
+        self._read()
         for question in QUESTIONS:
             old = self.get(answer.name, answer.gating, question)
             if old is not None and old.content != answer.content:
@@ -125,6 +126,13 @@ class Answers:
         answer = self._known[key]
         place = (GATINGS.index(answer.gating), QUESTIONS.index(answer.question))
         return answer.day, precedence(answer.version) or (), answer.name, place
+
+    def _read(self) -> None:
+        if self._place.is_file():
+            self._known.clear()
+            with self._place.open(encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file):
+                    self._add(Answer(**row))
 
     def _add(self, answer: Answer) -> None:
         self._known[answer.name, answer.gating, answer.question] = answer
