@@ -111,14 +111,16 @@ def named_sibling(
             is never the counterpart itself.
         gated: whether it must stand under the written vendor's feature.
     """
-    vendor = site.job.vendor.name
+    source, vendor = site.job.vendor.source, site.job.vendor.name
     kinds = next((group for group in ALIKE if site.kind in group), {site.kind})
     for node, attributes in site.siblings:
         if node.type in kinds and node_text(node.child_by_field_name("name")) == name:
             conditions = [cfg for _, cfg in conditions_of(attributes)]
             if gated and not any(cfg.requires(vendor) for cfg in conditions):
                 continue
-            if any(cfg.forbids(vendor) for cfg in conditions) is without:
+            # What gives way to its copy (PK501) stands in for nothing.
+            stands_in = any(c.forbids(vendor) and not c.requires(source) for c in conditions)
+            if stands_in is without:
                 start = attributes[0].start_byte if attributes else node.start_byte
                 return Span(start, node.end_byte)
     return None

@@ -111,7 +111,9 @@ def check(site: Site) -> Iterator[Finding]:
 def _counterpart(site: Site, copy: str) -> Span | None:
     """Return the span of what stands for the written vendor already, whoever wrote it."""
     if site.name:
-        return emit.named_sibling(site, site.job.rename(site.name))
+        name = site.job.rename(site.name)
+        gated = name == site.name  # a sibling of that name may be another vendor's
+        return emit.named_sibling(site, name, gated=gated)
     if site.kind == "use_declaration":
         return site.span if imports_stand(site) else None
     return emit.equal_sibling(site, copy) or emit.sibling_by_hand(site, _key, gated=True)
