@@ -84,7 +84,7 @@ def test_the_file_is_made_from_the_tables() -> None:
 def test_the_documentation_names_the_span() -> None:
     found = load_proven(CANDLE)
     assert found is not None
-    said = f"proven on {found.span} and on {found.commits} commits up to {found.newest}"
+    said = f"proven on {found.said}"
     for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
         assert said in re.sub(r"\s+", " ", page.read_text()), page
 

@@ -42,6 +42,13 @@ class Proven:
         """The first and the last version, as ``0.9.0 to 0.11.1``."""
         return f"{self.versions[0]} to {self.versions[-1]}"
 
+    @property
+    def said(self) -> str:
+        """The whole in words, as documents have it."""
+        count = len(self.versions)
+        text = f"{count} published version{'' if count == 1 else 's'} from {self.span}"
+        return f"{text} and {self.commits} commits up to {self.newest}" if self.commits else text
+
     def holds(self, version: str) -> bool:
         """Whether a version lies between the first and the last, pre-releases included."""
         key = precedence(version)

@@ -11,7 +11,7 @@ import pytest
 
 from portkit.errors import ToolError
 from portkit.proof.versions.answers import QUESTIONS, Answer, Answers, page, proven
-from portkit.proof.versions.asked import CRATES, GATINGS, LIBRARIES
+from portkit.proof.versions.asked import CRATES, GATINGS, LIBRARIES, Typed, typed
 from portkit.proof.versions.trees import (
     Commit,
     checked_out,
@@ -132,6 +132,51 @@ def test_what_is_the_same_keeps_its_time(tmp_path: Path) -> None:
     assert not (old / "gone" / "file").exists()
     assert (old / "Cargo.lock").exists()
     assert digest(old) == digest(new)
+
+
+# Each is asked in two runs: the crates with all their tests, then the others without unit tests.
+GOOD = "exit 0"
+WRONG = """\
+echo '{"reason":"compiler-message","message":{"level":"error","message":"mismatched types",\
+"code":{"code":"E0308"},"spans":[],"rendered":"error"}}'
+exit 101"""
+UNREACHABLE = """\
+echo 'error: failed to get `float8` as a dependency' >&2
+echo '  unable to update https://example.org/float8' >&2
+exit 101"""
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted", "asked"),
+    [
+        (GOOD, Typed(()), 2),
+        (WRONG, Typed(("error[E0308]: mismatched types",)), 1),
+        (
+            UNREACHABLE,
+            Typed(("error: failed to get `float8` as a dependency",), unreachable=True),
+            1,
+        ),
+    ],
+    ids=["good", "wrong", "unreachable"],
+)
+def test_crates_are_asked_until_one_fails(
+    script: str, wanted: Typed, asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("candle-core", "candle-examples"):
+        (tmp_path / "tree" / name).mkdir(parents=True)
+        (tmp_path / "tree" / name / "Cargo.toml").write_text(f'[package]\nname = "{name}"\n')
+    (tmp_path / "tree" / "Cargo.toml").write_text("[workspace]\n")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "cargo"
+    program.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/log\n{script}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    assert typed(tmp_path / "tree", ("rocm",), tmp_path / "target") == wanted
+    first, *others = (tmp_path / "log").read_text().splitlines()
+    assert "--all-targets --package candle-core --features rocm" in first
+    assert len(others) == asked - 1
+    for line in others:
+        assert "--test * --package candle-examples --features rocm" in line
 
 
 def all_passed(place: Path) -> Answers:
