@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from tree_support import workspace_of
 
-ROOT = (
+ROOT = b"""[workspace]
+members = ["a"]
+[workspace.dependencies]
+ug = "0.5"
+own = { path = "own" }
+"""
     b"[workspace]\nmembers = ['a']\n[workspace.dependencies]\nug = '0.5'\nown = { path = 'own' }\n"
 )
 MEMBER = b"""[package]
