@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 from tree_support import workspace_of
 
-ROOT = b"""[workspace]
-members = ["a"]
-[workspace.dependencies]
-ug = "0.5"
-own = { path = "own" }
-"""
+ROOT = (
     b"[workspace]\nmembers = ['a']\n[workspace.dependencies]\nug = '0.5'\nown = { path = 'own' }\n"
 )
 MEMBER = b"""[package]
