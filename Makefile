@@ -96,7 +96,7 @@ report:
 $(INSTALLED): requirements-dev.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "portkit needs Python 3.11 or newer: install it, or run" \
 		"\`make PYTHON=/path/to/python\`"; exit 1; }
-	@$(STEP) "virtual environment" $(PYTHON) -m venv --clear .venv
+	@$(STEP) "virtual environment" $(PYTHON) ci/venv .venv
 	@$(STEP) "pinned packages" $(BIN)/pip install --quiet --disable-pip-version-check \
 		--require-hashes -r requirements-dev.txt
 	@$(STEP) portkit $(BIN)/pip install --quiet --disable-pip-version-check --no-deps \
@@ -108,13 +108,13 @@ docs: build/docs/installed
 	@printf '\nThe site is build/site/index.html.\n'
 
 build/docs/installed: requirements-docs.txt
-	@$(STEP) "virtual environment" $(PYTHON) -m venv --clear build/docs
+	@$(STEP) "virtual environment" $(PYTHON) ci/venv build/docs
 	@$(STEP) "pinned packages" build/docs/bin/pip install --quiet --disable-pip-version-check \
 		--require-hashes -r requirements-docs.txt
 	@touch $@
 
 lock:
-	@$(PYTHON) -m venv --clear build/lock
+	@$(PYTHON) ci/venv build/lock
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools
 	@for extra in dev docs; do \
 		{ sed -n '/^[^#]/q;p' requirements-$$extra.txt; build/lock/bin/pip-compile --quiet \

@@ -95,11 +95,25 @@ class Apt:
         self._run("install", "--yes", "--download-only", *packages)
         return sorted(self.home.glob("packages/*.deb"))
 
+    def fetch_alone(self, package: str) -> Path:
+        """Fetch a package without what it depends on, and return its file.
+
+        Raises:
+            DebianError: it is not there, or cannot be had.
+        """
+        self._run("download", package)
+        return next(self.home.glob("packages/*.deb"))
+
     def _run(self, *arguments: str) -> None:
         command = ["apt-get", "-q", "-c", str(self.home / "apt.conf"), *arguments]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+                command,
+                cwd=self.home / "packages",
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
             )
         except FileNotFoundError as error:
             raise DebianError("this system has no apt") from error
@@ -110,8 +124,8 @@ class Apt:
 
 
 def fetch(
-    home: Path, suite: str, components: Sequence[str], packages: Sequence[str], default: str
-) -> list[Path]:
+    home: Path, suite: str, components: Sequence[str], packages: Sequence[str], default: str = ""
+) -> tuple[str, list[Path]]:
     """Fetch packages of a suite of Debian's, with all that they depend on.
 
     The archive is the first of the machine's that has the suite, signed by Debian.
@@ -121,21 +135,26 @@ def fetch(
         suite: such as ``sid``.
         components: such as ``main``.
         packages: names, or patterns as of apt-patterns(7).
-        default: the archive to ask where none of the machine's has the suite.
+        default: the archive to ask where none of the machine's has the suite, if any.
+
+    Returns:
+        The line of sources.list(5) that they come by, and their files.
 
     Raises:
         DebianError: they cannot be had.
     """
     key = keyring(home / "keyring")
-    archives = [*known_archives(), default]
-    for number, archive in enumerate(dict.fromkeys(archives)):
+    reason: object = "apt has no sources"
+    archives = dict.fromkeys(filter(None, [*known_archives(), default]))
+    for number, archive in enumerate(archives):
         apt = Apt(home / str(number))
+        source = f"deb [signed-by={key}] {archive} {suite} {' '.join(components)}"
         try:
-            apt.prepare(f"deb [signed-by={key}] {archive} {suite} {' '.join(components)}")
+            apt.prepare(source)
         except DebianError as error:
             reason = error
             continue
-        return apt.fetch(packages)
+        return source, apt.fetch(packages)
     raise DebianError(f"no archive of Debian's with {suite} can be reached: {reason}")
 
 
@@ -161,10 +180,23 @@ def keyring(home: Path) -> Path:
     installed = Path("/", KEYRING)
     if installed.exists():
         return installed
+    return fetch_own(home, "debian-archive-keyring") / KEYRING
+
+
+def fetch_own(home: Path, package: str) -> Path:
+    """Fetch a package from the machine's own sources, alone, and return where it is unpacked.
+
+    Args:
+        home: a folder to work in.
+        package: its name.
+
+    Raises:
+        DebianError: it cannot be had.
+    """
     apt = Apt(home / "apt")
     apt.prepare(None)
-    unpack(apt.fetch(["debian-archive-keyring"]), home / "root")
-    return home / "root" / KEYRING
+    unpack([apt.fetch_alone(package)], home / "root")
+    return home / "root"
 
 
 def unpack(packages: Sequence[Path], root: Path) -> None:
@@ -173,7 +205,7 @@ def unpack(packages: Sequence[Path], root: Path) -> None:
     Raises:
         DebianError: a package cannot be read or written.
     """
-    root.mkdir()
+    root.mkdir(parents=True, exist_ok=True)
     for package in packages:
         command = ["dpkg-deb", "--extract", str(package), str(root)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
