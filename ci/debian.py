@@ -7,6 +7,7 @@ every package against the index, as it does for the system.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,10 +82,10 @@ class Apt:
         settings = SETTINGS + (OF_DEBIAN if source else "")
         (self.home / "apt.conf").write_text(settings.format(home=self.home))
         (self.home / "sources.list").write_text(f"{source}\n")
-        self._run("update")
-        # Older clients call it a success when an index is not to be had.
+        said = self._run("update")
+        # An index that is not to be had is a warning to apt, as it may have an older one.
         if not any(self.home.glob("lists/*_Packages*")):
-            raise DebianError("apt-get update brings no index")
+            raise DebianError(f"apt-get update: {said or 'no index'}")
 
     def fetch(self, packages: Sequence[str]) -> list[Path]:
         """Fetch packages with all that they depend on, and return their files.
@@ -104,7 +105,8 @@ class Apt:
         self._run("download", package)
         return next(self.home.glob("packages/*.deb"))
 
-    def _run(self, *arguments: str) -> None:
+    def _run(self, *arguments: str) -> str:
+        """Run apt-get and return its first complaint."""
         command = ["apt-get", "-q", "-c", str(self.home / "apt.conf"), *arguments]
         try:
             done = subprocess.run(
@@ -117,10 +119,12 @@ class Apt:
             )
         except FileNotFoundError as error:
             raise DebianError("this system has no apt") from error
+        said = [line for line in done.stderr.splitlines() if line.startswith(("E: ", "W: "))]
+        # The address of a file says nothing to a person; why it cannot be had stands behind it.
+        first = re.sub(r"^[EW]: (Failed to fetch \S+ +)?", "", next(iter(said), ""))
         if done.returncode != 0:
-            said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
-            reason = said[-1] if said else f"exit code {done.returncode}"
-            raise DebianError(f"apt-get {arguments[0]}: {reason}")
+            raise DebianError(f"apt-get {arguments[0]}: {first or f'exit code {done.returncode}'}")
+        return first
 
 
 def fetch(
