@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from portkit.finding import Applicability, Status
-from portkit.report.model import Mention, Report, ReportedCrate, Site
+from portkit.report.model import Mention, Report, ReportedCrate, ReportedSite
+from portkit.tree.finding import Applicability, Status
 
 SECRET = "let upstream = cuda_text();"
 CODES = ("PK301", "PK302", "PK401", "PK402", "PK403", "PK801", "PK802")
 
 
-def site(number: int, applicability: Applicability, status: Status, path: str = "a/x.rs") -> Site:
-    return Site(
+def site(
+    number: int, applicability: Applicability, status: Status, path: str = "a/x.rs"
+) -> ReportedSite:
+    return ReportedSite(
         path=path,
         line=number,
         column=1,
@@ -28,7 +30,7 @@ def site(number: int, applicability: Applicability, status: Status, path: str = 
     )
 
 
-def made(*sites: Site, unaccounted: int = 0) -> Report:
+def made(*sites: ReportedSite, unaccounted: int = 0) -> Report:
     return Report(
         root="tree",
         version="1.2.3",

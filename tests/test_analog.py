@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tree_support import crate, port_of
 
-from portkit.analog import copy_file, substitute_peer
-from portkit.source import Source
+from portkit.copying.analog import copy_file, substitute_peer
+from portkit.lang.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from apply_support import BEFORE, CHANGES, expected, git, in_child, leftovers, make_tree, picture
 
-from portkit import apply
-from portkit.apply import Change, Recovery, recover, write
 from portkit.errors import DiskError, OutsideTreeError, PlanError, PortkitError, TreeChangedError
+from portkit.write import transaction as apply
+from portkit.write.transaction import Change, Recovery, recover, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -448,7 +448,7 @@ def test_importing_needs_nothing_of_unix() -> None:
         for name in [name for name in sys.modules if name.startswith("portkit")]:
             del sys.modules[name]
         sys.modules["fcntl"] = None  # type: ignore[assignment]
-        import portkit.apply as anew
+        import portkit.write.transaction as anew
 
         assert anew.Change is not Change
 

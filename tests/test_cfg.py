@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portkit.cfg import Cfg, parse_cfg, widen
+from portkit.lang.cfg import Cfg, parse_cfg, widen
 
 CUDA, METAL = Cfg("", (), "cuda"), Cfg("", (), "metal")
 UNIX = Cfg("")

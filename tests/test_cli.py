@@ -28,17 +28,18 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from portkit import __version__, workspace
-from portkit.apply import Change, Recovery, recover, write
+from portkit import __version__
 from portkit.cli import COMMANDS, app
-from portkit.explain import every_page, pages
 from portkit.fetch import FetchedWorkspace
+from portkit.scan.codes import every_page, pages
+from portkit.tree import workspace
 from portkit.verify import STEPS
+from portkit.write.transaction import Change, Recovery, recover, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.workspace import Workspace
+    from portkit.tree.workspace import Workspace
 
 
 @pytest.fixture
@@ -305,8 +306,8 @@ def test_a_killed_run_is_ended_before_the_tree_is_read(
         events.append("load")
         return workspace.load(root)
 
-    monkeypatch.setattr("portkit.apply.recover", recover)
-    monkeypatch.setattr("portkit.job.load", load)
+    monkeypatch.setattr("portkit.write.transaction.recover", recover)
+    monkeypatch.setattr("portkit.scan.session.load", load)
     done = apply(candle, "--check")
     assert (done.code, events) == (1, ["recover", "load"])
     assert done.err == "a run of portkit had been killed and was finished now: it wrote 1 file\n"
@@ -324,10 +325,10 @@ def test_scan_says_that_a_tree_may_be_written_in_part(tmp_path: Path) -> None:
     ]
     counting = CountingDisk()
     write(make_candle(tmp_path / "other"), changes, disk=counting)
-    renames = [at for at, (name, _) in enumerate(counting.log) if name == "rename"]
+    exchanges = [at for at, (name, _) in enumerate(counting.log) if name == "exchange"]
     assert "in part" not in invoke("scan", root).err
-    # The first one is the commit, the second writes a file, the third one the other.
-    in_child(partial(write, root, changes, disk=KillingDisk(renames[2])))
+    # The first one writes a file, the second one the other.
+    in_child(partial(write, root, changes, disk=KillingDisk(exchanges[1])))
     assert f"{root} may be written in part" in invoke("scan", root).err
     assert recover(root) is not None
     assert "in part" not in invoke("scan", root).err
@@ -527,7 +528,7 @@ def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch)
     def scan(*_: object, **__: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("portkit.job.scan", scan)
+    monkeypatch.setattr("portkit.scan.session.scan", scan)
     done = invoke("scan", candle)
     assert (done.code, done.out, done.err.count("\n")) == (70, "", 1)
     assert "defect of portkit, please report it (RuntimeError: two lines)" in done.err
@@ -540,7 +541,7 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
     def scan(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("portkit.job.scan", scan)
+    monkeypatch.setattr("portkit.scan.session.scan", scan)
     done = invoke("scan", candle)
     assert (done.code, done.err) == (130, "error: interrupted\n")
 

@@ -17,7 +17,7 @@ from apply_support import picture
 from cli_support import PROGRAM, Done, environment, invoke
 from jsonschema import Draft202012Validator
 
-from portkit.explain import every_page, pages
+from portkit.scan.codes import every_page, pages
 
 if TYPE_CHECKING:
     from pathlib import Path

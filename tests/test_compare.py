@@ -14,19 +14,19 @@ from jsonschema import Draft202012Validator
 from report_support import EVERY_KIND, made
 
 from portkit.errors import DocumentError
-from portkit.finding import Applicability, Status
 from portkit.report.compare import Kind, compare, comparison_json, comparison_text
 from portkit.report.scan_json import document
 from portkit.report.terminal import Terminal
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from portkit.report.model import Site
+    from portkit.report.model import ReportedSite
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "portkit" / "report" / "diff.schema.json").read_text())
 
 
-def plain(*sites: Site) -> dict[str, Any]:
+def plain(*sites: ReportedSite) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(json.dumps(document(made(*sites))))
     return found
 

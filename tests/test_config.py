@@ -12,10 +12,10 @@ from apply_support import git
 from cli_support import LIB, MATMUL, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 
-from portkit.config import NAME, Settings, Skip, settings
 from portkit.errors import ConfigError
-from portkit.profile import Condition
-from portkit.source import Source
+from portkit.lang.source import Source
+from portkit.profile.profile import Condition
+from portkit.profile.settings import NAME, Settings, Skip, settings
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[1] / "portkit" / "config.schema.json").read_text())

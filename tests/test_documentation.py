@@ -16,9 +16,9 @@ import pytest
 from apply_support import git, picture
 from cli_support import add_file, commit, invoke, make_candle
 
-from portkit.config import NAME, settings
-from portkit.profile import parse_codebase
-from portkit.source import Source
+from portkit.lang.source import Source
+from portkit.profile.profile import parse_codebase
+from portkit.profile.settings import NAME, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import pytest
 from apply_support import git
 from cli_support import EDITED, LIB, MATMUL, PROGRAM, environment, invoke, make_candle
 
-from portkit.interactive import ANSWERS, edited
+from portkit.cli.interactive import ANSWERS, edited
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from kernel_support import SOURCE
 
 from portkit.hipify.engine import translate
-from portkit.job import scan_tree
-from portkit.plan import plan
+from portkit.scan.plan import plan
+from portkit.scan.session import scan_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,7 +180,7 @@ def test_a_link_in_place_of_a_hip_source_is_not_followed(candle: Path, tmp_path:
 def test_each_source_is_translated_once_whichever_process_does_it(
     candle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.parallel.WORTH_IT", 0)
+    monkeypatch.setattr("portkit.scan.parallel.WORTH_IT", 0)
     place = candle.parent / "translated"
 
     def noted(path: str, *rest: Any) -> Translation:
@@ -193,10 +193,10 @@ def test_each_source_is_translated_once_whichever_process_does_it(
     assert plan(found, rustfmt=False).changes
     names = place.read_text().split()
     assert sorted(names) == sorted(set(names))
-    assert set(found.port.translated) == {
-        path for path in found.port.workspace.sources if path.endswith((".cu", ".cuh"))
+    assert set(found.job.translated) == {
+        path for path in found.job.workspace.sources if path.endswith((".cu", ".cuh"))
     }
-    assert len(names) == len(found.port.translated)
+    assert len(names) == len(found.job.translated)
 
 
 def test_what_to_do_about_copies_of_an_older_version(candle: Path) -> None:

@@ -12,7 +12,7 @@ from portkit.errors import VerificationError
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import Compiled
-from portkit.job import scan_tree
+from portkit.scan.session import scan_tree
 from portkit.verify import kernels_step
 from portkit.verify.kernels import ARCHS, GENERIC_ARCHS, Cell, KernelsVerification, Worse
 from portkit.verify.kernels_step import EVERY, KERNELS, ONE_OF_EACH

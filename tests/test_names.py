@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portkit.names import NameTable, code_only, normal
-from portkit.profile import load_vendor
+from portkit.lang.renaming import NameTable, code_only, normal
+from portkit.profile.profile import load_vendor
 
 NAMES = load_vendor("rocm").names
 SMALL = NameTable(

@@ -9,7 +9,7 @@ from cli_support import add_file, make_candle
 from tree_support import MANIFEST, port_of
 
 from portkit.hipify.symbols import Symbols
-from portkit.job import scan_tree
+from portkit.scan.session import scan_tree
 from portkit.verify.asked import ANYTHING, DTYPE, Asked, Loader, asked_names, dtypes, loader
 from portkit.verify.ladder import Verdict
 from portkit.verify.names import NAMES, compare
@@ -20,7 +20,7 @@ from portkit.verify.tree import Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from portkit.port import Port
+    from portkit.site.context import Job
     from portkit.verify.ladder import Outcome
 
 CANDLE = Names(
@@ -75,7 +75,7 @@ impl UnaryOpT for Abs {
 """
 
 
-def port(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> Port:
+def job(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> Job:
     """Return a crate with one function of ROCm's."""
     sources = {"lib": f"{outer} {{\n{body}\n}}\n", **files}
     tree = {f"src/{stem}.rs": text.encode() for stem, text in sources.items()}
@@ -83,7 +83,7 @@ def port(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> Port:
 
 
 def names(body: str, outer: str = "fn rocm_fwd(&self)", **files: str) -> tuple[str, ...]:
-    (call,) = asked_names(port(body, outer, **files), CANDLE)
+    (call,) = asked_names(job(body, outer, **files), CANDLE)
     assert call.unknown == ""
     return call.names
 
@@ -162,25 +162,25 @@ def test_constants_of_a_trait_are_those_of_its_implementations(
     ],
 )
 def test_what_is_not_understood_is_said(body: str, unknown: str) -> None:
-    (call,) = asked_names(port(body), CANDLE)
+    (call,) = asked_names(job(body), CANDLE)
     assert (call.names, call.unknown) == ((), unknown)
 
 
 @pytest.mark.parametrize("outer", ["fn cuda_fwd(&self)", "mod cuda"])
 def test_calls_of_cuda_are_not_ours(outer: str) -> None:
     body = 'fn f() { dev.get_or_load_func("affine_f32", &kernels::AFFINE)?; }'
-    assert asked_names(port(body, outer), CANDLE) == []
-    assert len(asked_names(port(body, "mod rocm"), CANDLE)) == 1
+    assert asked_names(job(body, outer), CANDLE) == []
+    assert len(asked_names(job(body, "mod rocm"), CANDLE)) == 1
 
 
 def test_a_call_is_where_it_stands() -> None:
-    (call,) = asked_names(port('\n  dev.get_or_load_func("a", &candle_kernels::FILL)?;'), CANDLE)
+    (call,) = asked_names(job('\n  dev.get_or_load_func("a", &candle_kernels::FILL)?;'), CANDLE)
     assert (call.place, call.module) == ("src/lib.rs:3", "FILL")
 
 
 def test_dtypes_are_those_of_the_tree() -> None:
-    assert dtypes(port("", dtype=DTYPES), CANDLE) == ("u8", "f32", "f8e4m3")
-    assert dtypes(port(""), CANDLE) == ()
+    assert dtypes(job("", dtype=DTYPES), CANDLE) == ("u8", "f32", "f8e4m3")
+    assert dtypes(job(""), CANDLE) == ()
 
 
 def test_the_loader_says_what_it_does_with_a_name() -> None:
@@ -191,12 +191,12 @@ def test_the_loader_says_what_it_does_with_a_name() -> None:
         crate::bail!("{name} is not implemented for {dtype}")
     }
 }"""
-    found = loader(port("", rocm_device=body), CANDLE)
+    found = loader(job("", rocm_device=body), CANDLE)
     assert found == Loader((("f8e4m3", ("f8_e4m3", "fp8_e4m3")),), True)
     assert found.spell("cast_f8e4m3_f8e4m3") == ("cast_f8_e4m3_f8_e4m3", "cast_fp8_e4m3_fp8_e4m3")
     assert found.spell("cast_u8_f32") == ("cast_u8_f32",)
     # CUDA's own loader is another.
-    assert loader(port("", cuda_device=body), CANDLE) == Loader((), False)
+    assert loader(job("", cuda_device=body), CANDLE) == Loader((), False)
 
 
 # --- whether it is there -----------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from portkit.outline import parts
-from portkit.source import Source
+from portkit.lang.outline import parts
+from portkit.lang.source import Source
 
 FILE = b"""//! A file.
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit import parallel
+from portkit.scan import parallel
 
 if TYPE_CHECKING:
-    from portkit.parallel import Team
+    from portkit.scan.parallel import Team
 
 HEAVY = parallel.WORTH_IT
 NUMBERS = range(9)

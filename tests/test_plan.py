@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tree_support import Tree, crate, scan_of
 
 from portkit.errors import PlanError, ToolError
-from portkit.finding import Applicability, Edit, Finding, NewFile, Span, Status
-from portkit.plan import conflicts, plan
+from portkit.lang.span import Span
+from portkit.scan.plan import conflicts, plan
+from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_support import invoke
 
-from portkit.explain import pages
+from portkit.scan.codes import pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

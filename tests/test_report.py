@@ -12,13 +12,13 @@ from cli_support import EDITED, LIB, MATMUL, add_file, commit, invoke, make_cand
 from jsonschema import Draft202012Validator
 from report_support import CODES, EVERY_KIND, SECRET, made
 
-from portkit.apply import Change
 from portkit.report.diff import patch
 from portkit.report.markdown import markdown
 from portkit.report.model import State, by_state
 from portkit.report.scan_json import scan_json
 from portkit.report.table import table
 from portkit.report.terminal import Terminal, columns, reflowed, terminal, wrapped
+from portkit.write.transaction import Change
 
 if TYPE_CHECKING:
     from pathlib import Path

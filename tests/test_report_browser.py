@@ -29,7 +29,7 @@ from portkit.verify.ladder import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from portkit.report.model import Site
+    from portkit.report.model import ReportedSite
 
 PROGRAM = find_browser()
 pytestmark = pytest.mark.skipif(
@@ -74,7 +74,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def many() -> Iterator[Site]:
+def many() -> Iterator[ReportedSite]:
     for number in range(MANY):
         code = CODES[number % 7]
         yield replace(

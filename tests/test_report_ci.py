@@ -12,11 +12,11 @@ from cli_support import invoke, make_candle
 from jsonschema import Draft7Validator
 from report_support import EVERY_KIND, SECRET, made
 
-from portkit.explain import every_page
 from portkit.fetch import fetch_crate
 from portkit.report.github import SHOWN, annotated
 from portkit.report.junit import junit
 from portkit.report.sarif import sarif
+from portkit.scan.codes import every_page
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,12 @@ from cli_support import invoke, make_candle
 from report_support import EVERY_KIND, made
 
 from portkit.errors import ProfileError
-from portkit.finding import Applicability, Status
 from portkit.report import phases as phases_module
 from portkit.report.effort import effort, hours, saved
-from portkit.report.model import Site
+from portkit.report.model import ReportedSite
 from portkit.report.phases import Phase, phase_of, phases
 from portkit.report.workplan import Priority, work_plan, work_plan_markdown
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,10 +41,10 @@ TITLES = [
 ]
 
 
-def sites(report: Path) -> Iterator[Site]:
+def sites(report: Path) -> Iterator[ReportedSite]:
     for site in json.loads(report.read_text())["sites"]:
         state = Applicability(site.pop("applicability")), Status(site.pop("status"))
-        yield Site(**site, applicability=state[0], status=state[1])
+        yield ReportedSite(**site, applicability=state[0], status=state[1])
 
 
 def test_the_phases_of_candle_have_the_promised_order() -> None:
@@ -69,7 +69,7 @@ def test_the_phases_of_candle_have_the_promised_order() -> None:
     ],
 )
 def test_a_place_belongs_to_its_phase(code: str, path: str, title: str) -> None:
-    site = Site(path, 1, 1, 1, 1, code, "c", "s", Applicability.SAFE, Status.TODO, "m", "i")
+    site = ReportedSite(path, 1, 1, 1, 1, code, "c", "s", Applicability.SAFE, Status.TODO, "m", "i")
     found = phase_of(site, phases("candle"))
     assert found is not None
     assert found.title == title

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from cli_support import LIB, MATMUL, add_file, make_candle
 
-from portkit.fingerprint import repairs
-from portkit.job import scan_tree
-from portkit.profile import Repair
+from portkit.copying.fingerprint import repairs
+from portkit.profile.profile import Repair
 from portkit.report.model import report
 from portkit.report.snippets import LONGEST, snippets
+from portkit.scan.session import scan_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,9 +64,9 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
     mend = Repair(
         path, "cuda_share", "10 / n", "10_usize.checked_div(n).unwrap_or(0)", "n may be 0"
     )
-    port = replace(scan.port, codebase=replace(scan.port.codebase, repairs=(mend,)))
-    found = tuple(repairs(port, port.workspace.sources[path]))
-    ((hunk,),) = snippets(replace(scan, port=port, findings=found)).values()
+    job = replace(scan.job, codebase=replace(scan.job.codebase, repairs=(mend,)))
+    found = tuple(repairs(job, job.workspace.sources[path]))
+    ((hunk,),) = snippets(replace(scan, job=job, findings=found)).values()
     assert (hunk.after, hunk.line) == ("candle-core/src/rocm_backend/mod.rs", 3)
     assert hunk.lines == (
         " pub fn rocm_share(n: usize) -> usize {",

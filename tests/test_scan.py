@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_support import Tree, crate, port_of, scan_of
 
-from portkit.finding import Status
+from portkit.tree.finding import Status
 
 ARM = "fn f(d: &D) -> u8 {\n    match d {\n        D::Cuda(_) => 1,\n        _ => 2,\n    }\n}\n"
 

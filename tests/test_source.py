@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portkit.source import Source, grouped, node_text
+from portkit.lang.source import Source, grouped, node_text
 
 
 def source(text: str, path: str = "src/lib.rs") -> Source:

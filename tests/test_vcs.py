@@ -10,7 +10,7 @@ import pytest
 from apply_support import git
 
 from portkit.errors import DirtyTreeError, ToolError
-from portkit.vcs import Repository, check_clean, find_repository
+from portkit.tree.git import Repository, check_clean, find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable

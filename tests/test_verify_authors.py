@@ -8,8 +8,8 @@ import pytest
 from cli_support import LIB, add_file, commit, invoke, make_candle
 from verify_support import install_cargo, make_ported, make_tree, script, verify
 
-from portkit.finding import Edit
-from portkit.source import Source
+from portkit.lang.source import Source
+from portkit.tree.finding import Edit
 from portkit.verify.authors import Author, Authors, aligned, attributed, expected, symbols
 from portkit.verify.diagnostics import Diagnostic, from_cargo, from_clang, readable
 

@@ -9,18 +9,18 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from portkit.files import ADDED
-from portkit.port import Gating, Port
-from portkit.profile import load_vendor, parse_codebase
+from portkit.copying.whole_files import ADDED
+from portkit.lang.source import Source
+from portkit.profile.profile import load_vendor, parse_codebase
 from portkit.rules import rules
-from portkit.scan import Scan, scan
-from portkit.source import Source
-from portkit.workspace import Workspace
+from portkit.scan.scan import Scan, scan
+from portkit.site.context import Gating, Job
+from portkit.tree.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.profile import CodebaseProfile, VendorProfile
+    from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
 
 Tree = dict[str, bytes]
@@ -52,10 +52,10 @@ def workspace_of(tree: Tree, root: Path = Path()) -> Workspace:
     return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
 
 
-def port_of(tree: Tree, profile: Mapping[str, Any] | None = None, gating: str = "dummy") -> Port:
+def port_of(tree: Tree, profile: Mapping[str, Any] | None = None, gating: str = "dummy") -> Job:
     """Return the job of porting a tree."""
     vendor, codebase = _profiles(json.dumps(profile or {}))
-    return Port(workspace_of(tree), vendor, codebase, Gating(gating))
+    return Job(workspace_of(tree), vendor, codebase, Gating(gating))
 
 
 def scan_of(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cli_support import invoke, make_candle
 from jsonschema import Draft202012Validator
 
-from portkit.job import scan_tree
+from portkit.scan.session import scan_tree
 from portkit.verify import Options, Tree
 
 if TYPE_CHECKING:

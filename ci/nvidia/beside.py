@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from tables import prose
 
-from portkit.proof.comparison import Comparison, Difference, read
-from portkit.proof.known import judged, load_table
+from portkit.crosscheck.comparison import Comparison, Difference, read
+from portkit.crosscheck.known import judged, load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

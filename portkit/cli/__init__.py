@@ -52,7 +52,7 @@ def program(asked: str = "") -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from portkit.tools import tools
+        from portkit.tree.tools import tools
 
         show(f"portkit {__version__}")
         for tool in tools():

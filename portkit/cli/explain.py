@@ -17,11 +17,11 @@ from portkit.cli.output import progress, screen, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.finding import Finding
-    from portkit.report.model import Site
-    from portkit.scan import Scan
+    from portkit.report.model import ReportedSite
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
 
-    Found = Sequence[tuple[Site, Finding]]
+    Found = Sequence[tuple[ReportedSite, Finding]]
 
 _PLACE: Final = re.compile(
     r"(?P<code>P[KH]\d{3})-[0-9a-f]{8}|(?P<path>.+?):(?P<line>\d+)(:\d+)?", re.I
@@ -52,9 +52,9 @@ def explain(
     Of a code: what the rule finds, why ROCm needs it, and its limits. Of a place: its state, the
     reason, and what stands or is written there, before the same of its code.
     """
-    from portkit.explain import every_page
     from portkit.report.place import described
     from portkit.report.terminal import reflowed
+    from portkit.scan.codes import every_page
 
     shown = screen()
     known = {page.code: page for page in every_page()}
@@ -84,8 +84,8 @@ def explain(
 
 
 def _scanned(tree: Path) -> Scan:
-    from portkit.job import scan_tree
     from portkit.report.progress import waiting
+    from portkit.scan.session import scan_tree
 
     with waiting(f"Looking at {tree}"):
         return scan_tree(tree, kernels=True)
@@ -123,8 +123,8 @@ def _places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
 @command("portkit rules")
 def rules() -> None:
     """List the codes that a report can name."""
-    from portkit.explain import every_page
     from portkit.report.terminal import columns
+    from portkit.scan.codes import every_page
 
     rows = [(page.code, page.name, page.title.replace("``", "`")) for page in every_page()]
     # A line is cut for a window alone: what reads a pipe has room.

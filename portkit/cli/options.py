@@ -21,7 +21,7 @@ class Gating(StrEnum):
 
 def complete_codes(incomplete: str) -> list[tuple[str, str]]:
     """Return the codes that a shell may complete a word to, with what they find."""
-    from portkit.explain import every_page
+    from portkit.scan.codes import every_page
 
     done, comma, begun = incomplete.rpartition(",")
     return [
@@ -77,7 +77,7 @@ def codes(given: Iterable[str] | None) -> tuple[str, ...]:
     """
     prefixes = tuple(word.upper() for word in words(given))
     if prefixes:
-        from portkit.explain import every_page
+        from portkit.scan.codes import every_page
 
         for prefix in prefixes:
             if not any(page.code.startswith(prefix) for page in every_page()):

@@ -16,7 +16,7 @@ from portkit.report.forms import Form
 from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 
 @command(
@@ -89,14 +89,14 @@ def scan(
     mention of a backend belongs to a place or is listed as unaccounted for. The crate of kernels
     is one place; with --kernels each place in its sources is listed too.
     """
-    from portkit.disk import Disk
     from portkit.errors import PortkitError
-    from portkit.finding import Applicability, Status
-    from portkit.job import check_portable
-    from portkit.journal import unfinished
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
+    from portkit.scan.session import check_portable
+    from portkit.tree.finding import Applicability, Status
+    from portkit.write.disk import Disk
+    from portkit.write.journal import unfinished
 
     proof = None
     if verified is not None:
@@ -183,12 +183,12 @@ def apply(
     All of it is written, or nothing, also when portkit is killed meanwhile: the next run ends what
     it had begun. A tree that is ported already is left as it is.
     """
-    from portkit.apply import check_clean, recover, write
-    from portkit.finding import Status
-    from portkit.job import check_portable
-    from portkit.plan import plan
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
+    from portkit.scan.plan import plan
+    from portkit.scan.session import check_portable
+    from portkit.tree.finding import Status
+    from portkit.write.transaction import check_clean, recover, write
 
     # What a killed run has left must not be read, nor be taken for the user's uncommitted changes.
     recovery = recover(directory) if directory.is_dir() else None
@@ -240,7 +240,7 @@ def _asked(found: Scan) -> Scan:
     Raises:
         BadParameter: nobody can be asked.
     """
-    from portkit.interactive import Session, edited
+    from portkit.cli.interactive import Session, edited
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("--interactive asks questions and needs a terminal to do so")
@@ -273,7 +273,7 @@ def _scanned(
         BadParameter: there are no such codes.
         PortkitError: the tree cannot be scanned.
     """
-    from portkit.job import chosen, scan_tree
+    from portkit.scan.session import chosen, scan_tree
 
     wanted = codes(select), codes(skip)
     with waiting(f"Looking at {directory}"):

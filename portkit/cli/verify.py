@@ -214,11 +214,11 @@ def _write_page(page: Path, directory: Path, options: Options, summary: Summary)
     import json
 
     from portkit.cli.output import deliver
-    from portkit.job import scan_tree
     from portkit.report.html import html
     from portkit.report.model import report
     from portkit.report.snippets import snippets
     from portkit.report.verified import verify_json
+    from portkit.scan.session import scan_tree
 
     scanned = scan_tree(directory, gating=options.gating)
     shown = report(scanned, directory.as_posix())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from portkit.cache import cached_folder
 from portkit.errors import FetchError
 from portkit.fetch import registry
-from portkit.paths import path_fault
+from portkit.tree.paths import path_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

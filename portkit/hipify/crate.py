@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from portkit.finding import Applicability, Finding, Span, Status
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import NO_PROFILE, load_profile
 from portkit.hipify.translated import Translated
+from portkit.lang.span import Span
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,18 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability, Finding, Span, Status
 from portkit.hipify.conditions import excluded_on_amd
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.lexer import KernelSource
 from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES, hip_shim
+from portkit.lang.span import Span
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from portkit.finding import Edit
+    from portkit.tree.finding import Edit
 
 _OWN_DEFINITION = re.compile(
     rb"#[ \t]*define[ \t]+(cu\w+)|\b(cu(?:da|blas|rand|dnn)\w+)[ \t]*\([^;{}()]*\)\s*\{"

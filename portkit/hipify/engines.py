@@ -20,7 +20,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.hipify import api_table
 from portkit.hipify.engine import (
     Translation,
@@ -36,6 +35,8 @@ from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.side_by_side import side_by_side
+from portkit.lang.span import Span
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

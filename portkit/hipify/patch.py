@@ -12,8 +12,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability, Edit, Finding, Span, Status
 from portkit.hipify.lexer import KernelSource, Token
+from portkit.lang.span import Span
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

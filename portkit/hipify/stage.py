@@ -12,7 +12,6 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability
 from portkit.hipify.engine import Translation, own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
@@ -20,13 +19,14 @@ from portkit.hipify.paths import is_cuda
 from portkit.hipify.profile import NO_PROFILE, load_profile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from portkit.finding import Finding
     from portkit.hipify.profile import KernelProfile
+    from portkit.tree.finding import Finding
 
 LARGEST_SOURCE = 16 * 1024 * 1024
 """Bytes; a larger file is no source that a person or a generator wrote to be compiled."""

@@ -17,9 +17,9 @@ from portkit.hipify.profile import NO_PROFILE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.finding import Finding
     from portkit.hipify.engine import Translation
     from portkit.hipify.profile import KernelProfile
+    from portkit.tree.finding import Finding
 
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
 

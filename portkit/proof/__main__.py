@@ -34,7 +34,7 @@ def crosscheck(
     """Compare a port with arithmetic of our own, on the CPU device."""
     from datetime import date
 
-    from portkit.proof.known import load_table
+    from portkit.crosscheck.known import load_table
     from portkit.proof.report import page
     from portkit.verify.crosscheck import compare, outcome
     from portkit.verify.device_choice import cpu_device
@@ -95,7 +95,7 @@ def mutations(
 
 
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
-    from portkit.job import scan_tree
+    from portkit.scan.session import scan_tree
     from portkit.verify.options import Options, parse_waves
     from portkit.verify.tree import Tree
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from portkit.proof.known import CLASSES, idle, load_table, reasons
+from portkit.crosscheck.known import CLASSES, idle, load_table, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from portkit.proof.comparison import Comparison
-    from portkit.proof.known import Judged
+    from portkit.crosscheck.comparison import Comparison
+    from portkit.crosscheck.known import Judged
     from portkit.verify.crosscheck import Compared
 
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from portkit.files import regenerating
-from portkit.finding import Applicability, Status
+from portkit.copying.whole_files import regenerating
 from portkit.report.model import counted_noun, places
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import wrapped
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from portkit.plan import Plan
     from portkit.report.model import Report
     from portkit.report.terminal import Terminal
+    from portkit.scan.plan import Plan
 
 
 def applied(

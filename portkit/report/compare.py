@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.finding import Applicability, Status
 from portkit.report.model import State, counted_noun, reason, state_of
 from portkit.report.scan_json import SCHEMA
 from portkit.report.terminal import located, wrapped
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from portkit.apply import Change
+    from portkit.write.transaction import Change
 
 
 def patch(changes: Iterable[Change]) -> str:

@@ -14,7 +14,7 @@ from portkit.report.model import State
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.report.model import Site
+    from portkit.report.model import ReportedSite
 
 MINUTES: Final[Mapping[State, int]] = {State.MANUAL: 120, State.REVIEW: 10}
 """What a place of this state is taken to cost a person who knows the code, in minutes."""
@@ -22,13 +22,13 @@ BY_HAND: Final = 10
 """What a mechanical place would cost without portkit, in minutes."""
 
 
-def effort(sites: Iterable[Site]) -> int:
+def effort(sites: Iterable[ReportedSite]) -> int:
     """Return the minutes that are left to a person."""
     states = Counter(site.state for site in sites)
     return sum(cost * states[state] for state, cost in MINUTES.items())
 
 
-def saved(sites: Iterable[Site]) -> int:
+def saved(sites: Iterable[ReportedSite]) -> int:
     """Return the minutes that the mechanical places, done or to do, would take by hand.
 
     Those in the sources of kernels are left out: how long a translation takes is not known by them.

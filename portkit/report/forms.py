@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from portkit.report.model import Report
     from portkit.report.terminal import Terminal
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 
 class Form(StrEnum):

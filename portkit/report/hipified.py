@@ -6,18 +6,18 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from portkit.finding import Applicability
+from portkit.lang.source import Source
 from portkit.report.model import State, counted, counted_noun, identified, site_of
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import columns, wrapped
-from portkit.source import Source
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from portkit.hipify.stage import HipifyReport
-    from portkit.report.model import Site
+    from portkit.report.model import ReportedSite
     from portkit.report.terminal import Terminal
 
 SCHEMA: Final = 1
@@ -103,7 +103,7 @@ def hipify_json(report: HipifyReport, out: Path | None) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def sites(report: HipifyReport) -> tuple[Site, ...]:
+def sites(report: HipifyReport) -> tuple[ReportedSite, ...]:
     """Return the places that the run found, sorted by path and position."""
     sources = {path: Source(path, content) for path, content in report.sources.items()}
     found = [site_of(f, sources.get(f.path), i) for i, f in identified(report.findings)]
@@ -123,7 +123,9 @@ def _lines(report: HipifyReport, out: Path | None, terminal: Terminal) -> Iterat
     yield from wrapped(_outcome(report, out), terminal.width)
 
 
-def _listing(report: HipifyReport, found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
+def _listing(
+    report: HipifyReport, found: Sequence[ReportedSite], terminal: Terminal
+) -> Iterator[str]:
     asking = (Applicability.MANUAL, Applicability.REVIEW)
     for title, wanted in sections(site for site in found if site.applicability in asking):
         yield ""
@@ -154,7 +156,7 @@ def _outcome(report: HipifyReport, out: Path | None) -> str:
     return f"{done}."
 
 
-def _counts(found: Sequence[Site], terminal: Terminal) -> Iterator[str]:
+def _counts(found: Sequence[ReportedSite], terminal: Terminal) -> Iterator[str]:
     tally = Counter((site.code, site.applicability) for site in found)
     constructs: dict[str, Counter[str]] = {}
     for site in found:

@@ -12,14 +12,14 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from portkit.finding import Status
 from portkit.report.model import State
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from xml.etree.ElementTree import Element
 
-    from portkit.report.model import Mention, Report, Site
+    from portkit.report.model import Mention, Report, ReportedSite
 
 
 def junit(report: Report, *, source: bool = True) -> str:
@@ -42,7 +42,7 @@ def junit(report: Report, *, source: bool = True) -> str:
     return document(suites)
 
 
-def _case_each(suite: Element, sites: Sequence[Site]) -> None:
+def _case_each(suite: Element, sites: Sequence[ReportedSite]) -> None:
     for site in sites:
         case = ElementTree.SubElement(
             suite,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -17,11 +16,12 @@ from portkit.report.model import (
     what_apply_writes,
 )
 from portkit.report.table import sections
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from portkit.report.model import Report, Site
+    from portkit.report.model import Report, ReportedSite
 
 
 def markdown(report: Report, *, source: bool = True) -> str:
@@ -95,8 +95,8 @@ def _decisions(report: Report) -> Iterator[str]:
     yield from _table(("rule", "reason", "places"), rows)
 
 
-def _listed(sites: Iterable[Site]) -> Iterator[str]:
-    grouped: dict[tuple[str, str, str], list[Site]] = {}
+def _listed(sites: Iterable[ReportedSite]) -> Iterator[str]:
+    grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
     for (rule, construct, message), found in sorted(grouped.items()):

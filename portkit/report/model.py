@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.files import outdated
-from portkit.finding import Applicability, Span, Status, finding_id
+from portkit.copying.whole_files import outdated
+from portkit.tree.finding import Applicability, Status, finding_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from portkit.finding import Finding
-    from portkit.scan import Scan
-    from portkit.source import Source
+    from portkit.lang.source import Source
+    from portkit.lang.span import Span
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
 
 
 class State(StrEnum):
@@ -51,7 +52,7 @@ MEANINGS: Final[Mapping[State, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ReportedSite:
     """A finding where a reader looks for it.
 
     Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
@@ -137,7 +138,7 @@ class Report:
     gating: str
     crates: tuple[ReportedCrate, ...]
     files: int
-    sites: tuple[Site, ...]
+    sites: tuple[ReportedSite, ...]
     unaccounted: tuple[Mention, ...]
     partial: bool = False
     obstacle: str = ""
@@ -161,17 +162,17 @@ class Report:
             for site in self.sites
         )
 
-    def by_crate(self) -> Mapping[str, tuple[Site, ...]]:
+    def by_crate(self) -> Mapping[str, tuple[ReportedSite, ...]]:
         """Return the sites of each crate that has any, by the crate's path, sorted.
 
         A site outside every crate, such as one in the root manifest, stands under ``.``.
         """
-        grouped: dict[str, list[Site]] = {}
+        grouped: dict[str, list[ReportedSite]] = {}
         for site in self.sites:
             grouped.setdefault(self.crate_of(site), []).append(site)
         return {path: tuple(grouped[path]) for path in sorted(grouped)}
 
-    def crate_of(self, site: Site) -> str:
+    def crate_of(self, site: ReportedSite) -> str:
         """Return the path of the innermost crate that holds a site, ``.`` outside every crate."""
         inside = (c.path for c in self.crates if site.path.startswith(f"{c.path}/"))
         return max(inside, key=len, default=".")
@@ -186,22 +187,22 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         partial: whether only findings with chosen codes are part of it.
         obstacle: why ``portkit apply`` would refuse the tree.
     """
-    port = scan.port
-    sources = port.workspace.sources
+    job = scan.job
+    sources = job.workspace.sources
     unseen = _unseen(scan)
-    kernels = port.codebase.kernels
+    kernels = job.codebase.kernels
     todo = {f.path for f in scan.findings if f.status is Status.TODO}
     sites = [site_of(f, sources.get(f.path), identity) for identity, f in identified(scan.findings)]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
         root=root,
-        version=port.workspace.version,
-        codebase=port.codebase.name,
-        vendor=port.vendor.name,
-        platform=port.vendor.title,
-        gating=port.gating.value,
-        crates=tuple(ReportedCrate(c.name, c.directory) for c in port.workspace.crates),
-        files=len(port.workspace.sources) + len(port.workspace.unread),
+        version=job.workspace.version,
+        codebase=job.codebase.name,
+        vendor=job.vendor.name,
+        platform=job.vendor.title,
+        gating=job.gating.value,
+        crates=tuple(ReportedCrate(c.name, c.directory) for c in job.workspace.crates),
+        files=len(job.workspace.sources) + len(job.workspace.unread),
         sites=tuple(sites),
         unaccounted=tuple(Mention(u.path, u.line, u.text) for u in scan.unaccounted),
         partial=partial,
@@ -238,7 +239,7 @@ def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
         yield finding_id(finding, ordinals[key]), finding
 
 
-def places(sites: Sequence[Site]) -> str:
+def places(sites: Sequence[ReportedSite]) -> str:
     """Return how many places these are, in words; those in the sources of kernels stand apart."""
     inside = sum(site.in_kernels for site in sites)
     found = counted_noun(len(sites) - inside, "place")
@@ -250,7 +251,7 @@ def counted_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def by_state(sites: Iterable[Site]) -> Mapping[State, int]:
+def by_state(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
     """Return how many sites are in each state; every state is there, in its order."""
     counts = Counter(site.state for site in sites)
     return {state: counts[state] for state in State}
@@ -277,15 +278,15 @@ def _unseen(scan: Scan) -> int:
     """Return how many sources of kernels were not looked into."""
     from portkit.hipify.paths import is_cuda
 
-    port, kernels = scan.port, scan.port.codebase.kernels
-    if kernels is None or port.kernels:
+    job, kernels = scan.job, scan.job.codebase.kernels
+    if kernels is None or job.kernels:
         return 0
     return sum(
-        path.startswith(f"{kernels.source}/") and is_cuda(path) for path in port.workspace.sources
+        path.startswith(f"{kernels.source}/") and is_cuda(path) for path in job.workspace.sources
     )
 
 
-def counted(sites: Iterable[Site], key: Callable[[Site], str]) -> dict[str, int]:
+def counted(sites: Iterable[ReportedSite], key: Callable[[ReportedSite], str]) -> dict[str, int]:
     """Return how many sites share each key, sorted by key."""
     return dict(sorted(Counter(map(key, sites)).items()))
 
@@ -296,10 +297,10 @@ def reason(message: str) -> str:
     return said if opening and count.endswith(" mentions)") else message
 
 
-def site_of(finding: Finding, source: Source | None, identity: str) -> Site:
+def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedSite:
     """Return a finding where a reader looks for it; ``source`` is its file as it stood."""
     line, column, end_line, end_column = _extent(finding.span, source)
-    return Site(
+    return ReportedSite(
         path=finding.path,
         line=line,
         column=column,

@@ -12,13 +12,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ProfileError
-from portkit.profile import PROFILES
+from portkit.profile.profile import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from portkit.report.model import Site
+    from portkit.report.model import ReportedSite
 
 _FOLDER: Final = PROFILES / "phases"
 _ANY: Final = "any"
@@ -54,7 +54,7 @@ def phases(codebase: str) -> tuple[Phase, ...]:
     return _load(own if codebase and own.exists() else _FOLDER / f"{_ANY}.toml")
 
 
-def phase_of(site: Site, order: Iterable[Phase]) -> Phase | None:
+def phase_of(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
     """Return the phase that a place belongs to, or none where no pattern fits.
 
     A phase that names the place's code counts before any pattern; of the patterns that fit, the

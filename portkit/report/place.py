@@ -11,21 +11,21 @@ from portkit.report.terminal import wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
-    from portkit.report.model import Site
+    from portkit.report.model import ReportedSite
     from portkit.report.terminal import Terminal
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
 
 SHOWN: Final = 40
 """How many lines of one file of a place are shown."""
 
 
-def by_identity(scan: Scan, identity: str) -> list[tuple[Site, Finding]]:
+def by_identity(scan: Scan, identity: str) -> list[tuple[ReportedSite, Finding]]:
     """Return the place of an identity, or nothing."""
     return [each for each in _sites(scan) if each[0].id.lower() == identity.lower()]
 
 
-def at_line(scan: Scan, path: str, line: int) -> list[tuple[Site, Finding]]:
+def at_line(scan: Scan, path: str, line: int) -> list[tuple[ReportedSite, Finding]]:
     """Return the places that a line is part of.
 
     Args:
@@ -45,22 +45,22 @@ def begins(scan: Scan, path: str) -> list[int]:
     return sorted({site.line for site, _ in _sites(scan) if site.path == path})
 
 
-def _sites(scan: Scan) -> Iterator[tuple[Site, Finding]]:
-    sources = scan.port.workspace.sources
+def _sites(scan: Scan) -> Iterator[tuple[ReportedSite, Finding]]:
+    sources = scan.job.workspace.sources
     for identity, finding in identified(scan.findings):
         yield site_of(finding, sources.get(finding.path), identity), finding
 
 
-def described(scan: Scan, site: Site, finding: Finding, terminal: Terminal) -> str:
+def described(scan: Scan, site: ReportedSite, finding: Finding, terminal: Terminal) -> str:
     """Return what there is to say of a place, with a newline at its end."""
     return "".join(f"{line}\n" for line in _lines(scan, site, finding, terminal))
 
 
-def _lines(scan: Scan, site: Site, finding: Finding, terminal: Terminal) -> Iterator[str]:
+def _lines(scan: Scan, site: ReportedSite, finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield terminal.bold(f"{site.position}  {site.symbol}")
     yield terminal.dim(f"{site.id}  {site.state}: {MEANINGS[site.state]}")
     yield from wrapped(f"{site.construct}: {site.message}", terminal.width)
-    for hunk in hunks(finding, scan.port.workspace.sources.get(finding.path), SHOWN):
+    for hunk in hunks(finding, scan.job.workspace.sources.get(finding.path), SHOWN):
         yield ""
         if hunk.after and hunk.after != hunk.before:
             yield terminal.dim(hunk.after)

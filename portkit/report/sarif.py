@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from portkit import __version__
-from portkit.explain import every_page
 from portkit.report.model import State
 from portkit.report.terminal import shortened
+from portkit.scan.codes import every_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.explain import Page
-    from portkit.report.model import Mention, Report, Site
+    from portkit.report.model import Mention, Report, ReportedSite
+    from portkit.scan.codes import Page
 
 UNACCOUNTED: Final = "unaccounted"
 """The identity of the rule about mentions that no rule explains."""
@@ -94,7 +94,7 @@ def _described(identity: str, name: str, title: str, text: str) -> dict[str, Any
     }
 
 
-def _result(site: Site, index: int) -> dict[str, Any]:
+def _result(site: ReportedSite, index: int) -> dict[str, Any]:
     return {
         "ruleId": site.code,
         "ruleIndex": index,

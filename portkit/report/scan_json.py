@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from portkit.report.model import Site, by_state, counted
+from portkit.report.model import ReportedSite, by_state, counted
 
 if TYPE_CHECKING:
     from portkit.report.model import Report
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
-_FIELDS: Final = tuple(name for name in Site.__slots__ if name != "detail")
+_FIELDS: Final = tuple(name for name in ReportedSite.__slots__ if name != "detail")
 
 
 def scan_json(report: Report, *, source: bool = True) -> str:
@@ -70,5 +70,5 @@ def summary(report: Report) -> dict[str, Any]:
     }
 
 
-def _tally(sites: tuple[Site, ...]) -> dict[str, int]:
+def _tally(sites: tuple[ReportedSite, ...]) -> dict[str, int]:
     return {"sites": len(sites), **counted(sites, lambda site: site.status.value)}

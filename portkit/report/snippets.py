@@ -12,18 +12,18 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from portkit.analog import repairs_of
-from portkit.finding import Status
-from portkit.fingerprint import REPAIR
+from portkit.copying.analog import repairs_of
+from portkit.copying.fingerprint import REPAIR
 from portkit.report.model import identified
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from portkit.finding import Finding, NewFile
-    from portkit.port import Port
-    from portkit.scan import Scan
-    from portkit.source import Source
+    from portkit.lang.source import Source
+    from portkit.scan.scan import Scan
+    from portkit.site.context import Job
+    from portkit.tree.finding import Finding, NewFile
 
 CONTEXT: Final = 3
 """How many lines stand around a change."""
@@ -57,27 +57,27 @@ def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
 
     A file that is left alone as a whole is not shown.
     """
-    sources = scan.port.workspace.sources
+    sources = scan.job.workspace.sources
     found = {
-        identity: tuple(_repaired(scan.port, finding, sources.get(finding.path)))
+        identity: tuple(_repaired(scan.job, finding, sources.get(finding.path)))
         or tuple(hunks(finding, sources.get(finding.path)))
         for identity, finding in identified(scan.findings)
     }
     return {identity: hunks for identity, hunks in found.items() if hunks}
 
 
-def _repaired(port: Port, finding: Finding, source: Source | None) -> Iterator[Hunk]:
+def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hunk]:
     """Yield how a copy differs from the CUDA side's item where that has a bug, names apart."""
     if finding.code != REPAIR or source is None:
         return
-    copy = port.rename(source.text(finding.span.start, finding.span.end))
+    copy = job.rename(source.text(finding.span.start, finding.span.end))
     right = copy
-    for repair in repairs_of(port, source, finding.symbol):
+    for repair in repairs_of(job, source, finding.symbol):
         if finding.message.startswith(repair.reason):
             right = re.sub(repair.find, repair.replace, right)
     if right != copy:
         first, _ = source.position(finding.span.start)
-        paths = f"{source.path}, renamed alone", port.analogs.get(source.path, source.path)
+        paths = f"{source.path}, renamed alone", job.analogs.get(source.path, source.path)
         yield from _compared(_lines(copy), _lines(right), first, paths, LONGEST)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.files import regenerating
-from portkit.finding import Applicability, Status
+from portkit.copying.whole_files import regenerating
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -15,11 +14,12 @@ from portkit.report.model import (
     what_apply_writes,
 )
 from portkit.report.terminal import columns, located, shortened, wrapped
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from portkit.report.model import Report, Site
+    from portkit.report.model import Report, ReportedSite
     from portkit.report.terminal import Terminal
 
 _HEADER: Final = ("Rule", "Construct", *State)
@@ -62,7 +62,7 @@ def _headline(report: Report) -> str:
 
 def _counts(report: Report, terminal: Terminal) -> Iterator[str]:
     constructs: dict[str, dict[str, int]] = {}
-    grouped: dict[str, list[Site]] = {}
+    grouped: dict[str, list[ReportedSite]] = {}
     for site in report.sites:
         named = constructs.setdefault(site.code, {})
         kind = site.construct.split(":")[0]
@@ -80,13 +80,13 @@ def _counts(report: Report, terminal: Terminal) -> Iterator[str]:
     yield terminal.bold(last)
 
 
-def _wants_a_person(site: Site) -> bool:
+def _wants_a_person(site: ReportedSite) -> bool:
     return site.applicability in (Applicability.REVIEW, Applicability.MANUAL)
 
 
-def sections(sites: Iterable[Site]) -> Iterator[tuple[str, list[Site]]]:
+def sections(sites: Iterable[ReportedSite]) -> Iterator[tuple[str, list[ReportedSite]]]:
     """Yield the sites of each state that any is in, under a title."""
-    grouped: dict[State, list[Site]] = {state: [] for state in State}
+    grouped: dict[State, list[ReportedSite]] = {state: [] for state in State}
     for site in sites:
         grouped[site.state].append(site)
     for state, found in grouped.items():
@@ -94,9 +94,9 @@ def sections(sites: Iterable[Site]) -> Iterator[tuple[str, list[Site]]]:
             yield f"{state.capitalize()}: {MEANINGS[state]}", found
 
 
-def grouped_places(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
+def grouped_places(sites: Iterable[ReportedSite], terminal: Terminal) -> Iterator[str]:
     """Yield the places, those of one rule and one reason together."""
-    grouped: dict[tuple[str, str, str], list[Site]] = {}
+    grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
     for (code, construct, message), found in sorted(grouped.items()):
@@ -106,7 +106,7 @@ def grouped_places(sites: Iterable[Site], terminal: Terminal) -> Iterator[str]:
             yield terminal.dim(line)
 
 
-def _details(sites: Iterable[Site]) -> Iterator[str]:
+def _details(sites: Iterable[ReportedSite]) -> Iterator[str]:
     """Yield what a place has to show, such as what upstream has changed."""
     for site in sites:
         if site.detail:

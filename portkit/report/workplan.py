@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.explain import every_page
 from portkit.report.effort import BY_HAND, assumption, effort, hours
 from portkit.report.markdown import code, escaped
 from portkit.report.model import State, by_state, counted_noun, what_apply_writes
 from portkit.report.phases import phase_of, phases
+from portkit.scan.codes import every_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from portkit.report.model import Report, Site
+    from portkit.report.model import Report, ReportedSite
     from portkit.report.phases import Phase
 
 _TEST_FOLDERS: Final = ("tests", "examples", "benches")
@@ -58,7 +58,7 @@ class Task:
     priority: Priority
     minutes: int
     done: bool
-    sites: tuple[Site, ...]
+    sites: tuple[ReportedSite, ...]
 
     @property
     def count(self) -> int:
@@ -82,7 +82,7 @@ class Stage:
 def work_plan(report: Report) -> tuple[Stage, ...]:
     """Return the phases that have anything to do, in their order."""
     order = phases(report.codebase)
-    grouped: dict[Phase, list[Site]] = {phase: [] for phase in order}
+    grouped: dict[Phase, list[ReportedSite]] = {phase: [] for phase in order}
     for site in report.sites:
         phase = phase_of(site, order)
         if phase is not None and site.state is not State.KEPT:
@@ -99,10 +99,10 @@ def work_plan_markdown(report: Report) -> str:
     return "\n".join(_lines(report)) + "\n"
 
 
-def _tasks(report: Report, phase: Phase, sites: Iterable[Site]) -> Iterator[Task]:
+def _tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Iterator[Task]:
     titles = {page.code: page.title for page in every_page()}
-    grouped: dict[tuple[Priority, str, str, str], list[Site]] = {}
-    mechanical: list[Site] = []
+    grouped: dict[tuple[Priority, str, str, str], list[ReportedSite]] = {}
+    mechanical: list[ReportedSite] = []
     for site in sites:
         if site.state in (State.MECHANICAL, State.PORTED):
             mechanical.append(site)
@@ -138,7 +138,7 @@ def _tasks(report: Report, phase: Phase, sites: Iterable[Site]) -> Iterator[Task
         )
 
 
-def _priority(site: Site) -> Priority:
+def _priority(site: ReportedSite) -> Priority:
     if site.state is State.MANUAL:
         return Priority.HIGH
     tried = any(folder in site.path.split("/") for folder in _TEST_FOLDERS)

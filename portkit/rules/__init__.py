@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from portkit.finding import Finding
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 MODULES = (
     "feature",
@@ -71,7 +71,7 @@ class Rule:
     code: str
     name: str
     nodes: frozenset[str]
-    check: Callable[[Place], Iterator[Finding]]
+    check: Callable[[Site], Iterator[Finding]]
 
 
 @cache

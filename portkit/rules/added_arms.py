@@ -13,44 +13,44 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Edit, Finding, Status
-from portkit.names import normal
-from portkit.port import Gating
+from portkit.copying import counterpart as emit
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text
 from portkit.rules import Rule
 from portkit.rules.match_arm import pattern_key
-from portkit.source import node_text
+from portkit.site.context import Gating
 from portkit.templates import render
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place, Port
-    from portkit.profile import Arms
+    from portkit.profile.profile import Arms
+    from portkit.site.context import Job, Site
 
 CODE = "PK304"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find the ``match`` of a function that the profile has arms for."""
-    port = place.port
+    job = site.job
     wanted = next(
         (
             a
-            for a in port.codebase.arms
-            if a.symbol == place.scope.symbol and fnmatchcase(place.source.path, a.path)
+            for a in job.codebase.arms
+            if a.symbol == site.scope.symbol and fnmatchcase(site.source.path, a.path)
         ),
         None,
     )
-    last = place.node.named_children[-1] if place.node.named_children else None
+    last = site.node.named_children[-1] if site.node.named_children else None
     if wanted is None or last is None or not node_text(last).startswith("_ "):
         return
-    text = arms_of(port, wanted)
-    standing = normal(text) in normal(node_text(place.node)) or _between_backends(place)
-    indent = place.source.indent(last.start_byte)
+    text = arms_of(job, wanted)
+    standing = normal(text) in normal(node_text(site.node)) or _between_backends(site)
+    indent = site.source.indent(last.start_byte)
     text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
     yield emit.finding(
-        place,
+        site,
         CODE,
         "match arms: from the profile",
         wanted.reason,
@@ -60,21 +60,21 @@ def check(place: Place) -> Iterator[Finding]:
     )
 
 
-def _between_backends(place: Place) -> bool:
+def _between_backends(site: Site) -> bool:
     """Whether a person has written arms between the two vendors."""
     keys = {
         pattern_key(node_text(arm.child_by_field_name("pattern")))
-        for arm in place.node.named_children
+        for arm in site.node.named_children
         if arm.type == "match_arm"
     }
-    return (place.port.vendor.source.capitalize(), place.port.vendor.variant) in keys
+    return (site.job.vendor.source.capitalize(), site.job.vendor.variant) in keys
 
 
-def arms_of(port: Port, arms: Arms) -> str:
+def arms_of(job: Job, arms: Arms) -> str:
     """Return the arms of a template, each under the feature where the gating asks for it."""
     text = render(arms.template).rstrip()
-    if port.gating is Gating.CFG:
-        attribute = f"{emit.feature_attribute(port)}\n"
+    if job.gating is Gating.CFG:
+        attribute = f"{emit.feature_attribute(job)}\n"
         text = re.sub(r"^(?=[^\s/})])", lambda _: attribute, text, flags=re.MULTILINE)
     return text
 

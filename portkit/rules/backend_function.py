@@ -13,78 +13,78 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.finding import Applicability, Edit, Finding, Status
-from portkit.port import Gating
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
+from portkit.lang.source import field_text
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
-from portkit.source import field_text
+from portkit.site.context import Gating
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK503"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a function that is named after the source vendor, outside traits."""
-    port = place.port
-    if place.scope.vendor or not port.names_source(place.name):
+    job = site.job
+    if site.scope.vendor or not job.names_source(site.name):
         return
-    if place.scope.container in ("trait", "trait impl") or place.conditions:
+    if site.scope.container in ("trait", "trait impl") or site.conditions:
         return
-    renamed = port.rename(place.name)
-    counterpart = emit.named_sibling(place, renamed)
-    copy = copy_place(place)
+    renamed = job.rename(site.name)
+    counterpart = emit.named_sibling(site, renamed)
+    copy = copy_site(site)
     edits: list[Edit] = []
-    if port.gating is Gating.CFG and port.names_gated(copy):
-        copy = emit.gated(place, copy)
-        twin = _twin(place)
-        if emit.named_sibling(place, renamed, without=True) is not None:
+    if job.gating is Gating.CFG and job.names_gated(copy):
+        copy = emit.gated(site, copy)
+        twin = _twin(site)
+        if emit.named_sibling(site, renamed, without=True) is not None:
             twin = ""
         elif counterpart is None:
             copy += twin
-        elif twin and emit.feature_attribute(port) in place.source.slice(counterpart):
+        elif twin and emit.feature_attribute(job) in site.source.slice(counterpart):
             edits.append(Edit(counterpart.end, counterpart.end, twin))
     if counterpart is None:
-        edits.append(emit.insertion(place, copy))
-    _, claims = emit.ported(place, counterpart)
+        edits.append(emit.insertion(site, copy))
+    _, claims = emit.ported(site, counterpart)
     yield emit.finding(
-        place,
+        site,
         CODE,
-        "inherent fn" if place.scope.container else "fn",
+        "inherent fn" if site.scope.container else "fn",
         f"{renamed} is its copy",
-        symbol=place.symbol(place.name),
+        symbol=site.symbol(site.name),
         applicability=Applicability.SAFE,
         status=Status.TODO if edits else Status.PORTED,
         edits=tuple(edits),
-        claims=without_peer_arms(place, claims),
+        claims=without_peer_arms(site, claims),
     )
 
 
-def _twin(place: Place) -> str:
+def _twin(site: Site) -> str:
     """Return the function that answers without the feature, or an empty string."""
-    port = place.port
-    body = place.node.child_by_field_name("body")
-    result = field_text(place.node, "return_type")
+    job = site.job
+    body = site.node.child_by_field_name("body")
+    result = field_text(site.node, "return_type")
     if body is None:
         return ""
-    signature = port.rename(place.source.text(place.node.start_byte, body.start_byte).strip())
-    if port.names_gated(signature):
+    signature = job.rename(site.source.text(site.node.start_byte, body.start_byte).strip())
+    if job.names_gated(signature):
         return ""
     if result == "bool":
         answer = "false"
-    elif result.startswith("Result<") and port.codebase.error_without_feature:
-        answer = f"Err(crate::Error::{port.codebase.error_without_feature})"
+    elif result.startswith("Result<") and job.codebase.error_without_feature:
+        answer = f"Err(crate::Error::{job.codebase.error_without_feature})"
     else:
         return ""
     signature = re.sub(r"(?<=[(,])(\s*)(\w+)(?=\s*:)", r"\1_\2", signature)
-    indent = place.indent
+    indent = site.indent
     return (
-        f'\n\n{indent}#[cfg(not(feature = "{port.vendor.name}"))]\n'
+        f'\n\n{indent}#[cfg(not(feature = "{job.vendor.name}"))]\n'
         f"{indent}{signature} {{\n{indent}    {answer}\n{indent}}}"
     )
 

@@ -11,49 +11,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.finding import Finding, Span
-from portkit.names import normal
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
+from portkit.lang.renaming import normal
+from portkit.lang.source import field_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 CODE = "PK508"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an implementation whose head names the source vendor."""
-    port = place.port
-    if place.scope.vendor or place.conditions:
+    job = site.job
+    if site.scope.vendor or site.conditions:
         return
-    head = _head(place.node)
-    if not port.renames_code(head):
+    head = _head(site.node)
+    if not job.renames_code(head):
         return
-    wanted = normal(port.rename(head))
+    wanted = normal(job.rename(head))
     counterpart = next(
         (
             Span(n.start_byte, n.end_byte)
-            for n, _ in emit.peers_of(place)
+            for n, _ in emit.peers_of(site)
             if normal(_head(n)) == wanted
         ),
         None,
     )
-    status, claims = emit.ported(place, counterpart)
+    status, claims = emit.ported(site, counterpart)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "impl",
-        f"copy the implementation for {port.vendor.title}",
-        symbol=place.symbol(head),
+        f"copy the implementation for {job.vendor.title}",
+        symbol=site.symbol(head),
         status=status,
-        edits=(emit.insertion(place, emit.gated(place, copy_place(place))),),
+        edits=(emit.insertion(site, emit.gated(site, copy_site(site))),),
         claims=claims,
     )
 

@@ -14,71 +14,72 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.cfg import widen
-from portkit.finding import Applicability, Edit, Finding, Span, Status
-from portkit.port import Gating
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
+from portkit.lang.cfg import widen
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import node_text
+from portkit.site.context import Gating
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK502"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a condition that names the source vendor's feature without requiring it alone."""
-    port = place.port
-    source, vendor = port.vendor.source, port.vendor.name
-    if place.kind == "match_arm" or place.scope.vendor or emit.unported_feature(place):
+    job = site.job
+    source, vendor = job.vendor.source, job.vendor.name
+    if site.kind == "match_arm" or site.scope.vendor or emit.unported_feature(site):
         return
-    for attribute, cfg in place.conditions:
+    for attribute, cfg in site.conditions:
         if source not in cfg.features() or cfg.requires(source):
             continue
         text = node_text(attribute)
-        stands_in = cfg.forbids(source) and port.renames_code(place.code)
-        if stands_in and not port.names_peer(text):
-            yield from _copied(place)
+        stands_in = cfg.forbids(source) and job.renames_code(site.code)
+        if stands_in and not job.names_peer(text):
+            yield from _copied(site)
             return
         yield emit.finding(
-            place,
+            site,
             CODE,
             "cfg condition",
             "the condition names the GPU backends: ROCm is one of them",
-            symbol=place.symbol(place.name),
+            symbol=site.symbol(site.name),
             status=Status.PORTED if vendor in cfg.features() else Status.TODO,
             edits=(Edit(attribute.start_byte, attribute.end_byte, widen(text, source, vendor)),),
             claims=(Span(attribute.start_byte, attribute.end_byte),),
         )
 
 
-def _copied(place: Place) -> Iterator[Finding]:
-    port = place.port
-    construct = "import/re-export" if place.kind == "use_declaration" else "cfg item: not(cuda)"
-    if port.gating is Gating.CFG:
+def _copied(site: Site) -> Iterator[Finding]:
+    job = site.job
+    construct = "import/re-export" if site.kind == "use_declaration" else "cfg item: not(cuda)"
+    if job.gating is Gating.CFG:
         yield emit.finding(
-            place,
+            site,
             CODE,
             construct,
             "there is no dummy backend with --gating cfg",
-            symbol=place.symbol(place.name),
+            symbol=site.symbol(site.name),
             applicability=Applicability.KEEP,
         )
         return
-    copy = copy_place(place)
-    status, claims = emit.ported(place, emit.equal_sibling(place, copy))
+    copy = copy_site(site)
+    status, claims = emit.ported(site, emit.equal_sibling(site, copy))
     yield emit.finding(
-        place,
+        site,
         CODE,
         construct,
-        f"copy what stands in for CUDA, for {port.vendor.title}",
-        symbol=place.symbol(place.name),
+        f"copy what stands in for CUDA, for {job.vendor.title}",
+        symbol=site.symbol(site.name),
         status=status,
-        edits=(emit.insertion(place, copy),),
+        edits=(emit.insertion(site, copy),),
         claims=claims,
     )
 

@@ -15,27 +15,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place, overridden
-from portkit.cfg import widen
-from portkit.finding import Applicability, Edit, Finding, Span, Status
-from portkit.fingerprint import fingerprint
-from portkit.port import conditions_of
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site, overridden
+from portkit.copying.fingerprint import fingerprint
+from portkit.lang.cfg import conditions_of, widen
+from portkit.lang.source import field_text, node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
 from portkit.rules.cfg_function import is_for_functions
 from portkit.rules.peer_arm import without_peer_arms
 from portkit.rules.statement import CALLS, callee
 from portkit.rules.use_list import imports_stand
-from portkit.source import field_text, node_text
 from portkit.templates import render
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
-    from portkit.profile import Override
+    from portkit.profile.profile import Override
+    from portkit.site.context import Site
 
 CODE = "PK501"
 
@@ -53,25 +53,25 @@ _WORDS = {
 }
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find what exists only with the source vendor's feature on."""
-    port = place.port
-    source = port.vendor.source
-    if place.kind == "match_arm" or place.scope.vendor:
+    job = site.job
+    source = job.vendor.source
+    if site.kind == "match_arm" or site.scope.vendor:
         return
-    if not place.requires(source) or emit.unported_feature(place):
+    if not site.requires(source) or emit.unported_feature(site):
         return
-    if place.scope.container in ("trait", "trait impl") and port.names_source(place.name):
+    if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
         return
-    construct = _WORDS.get(place.kind, "cfg item")
-    symbol = place.symbol(place.name)
-    override = overridden(port, place.source, place.symbol(f"{{{source}}}"))
-    if override is not None and place.code.startswith("{"):
-        yield from _overridden(place, override)
+    construct = _WORDS.get(site.kind, "cfg item")
+    symbol = site.symbol(site.name)
+    override = overridden(job, site.source, site.symbol(f"{{{source}}}"))
+    if override is not None and site.code.startswith("{"):
+        yield from _overridden(site, override)
         return
-    if place.kind == "use_declaration" and is_for_functions(place):
+    if site.kind == "use_declaration" and is_for_functions(site):
         yield emit.finding(
-            place,
+            site,
             CODE,
             construct,
             "a copy would clash with it when both features are on: the functions that need it "
@@ -80,32 +80,32 @@ def check(place: Place) -> Iterator[Finding]:
             applicability=Applicability.KEEP,
         )
         return
-    copy = copy_place(place)
-    if not port.renames_code(place.code) and f'"{source}"' not in place.code:
-        yield from _widened(place, construct, symbol)
+    copy = copy_site(site)
+    if not job.renames_code(site.code) and f'"{source}"' not in site.code:
+        yield from _widened(site, construct, symbol)
         return
-    if place.kind == "function_item" and port.rename(place.name) == place.name:
+    if site.kind == "function_item" and job.rename(site.name) == site.name:
         return  # PK511
-    status, claims = emit.ported(place, _counterpart(place, copy))
+    status, claims = emit.ported(site, _counterpart(site, copy))
     yield emit.finding(
-        place,
+        site,
         CODE,
         construct,
-        f"copy it for {port.vendor.title}, under the feature {port.vendor.name}",
+        f"copy it for {job.vendor.title}, under the feature {job.vendor.name}",
         symbol=symbol,
         status=status,
-        edits=(emit.insertion(place, copy),),
-        claims=without_peer_arms(place, claims),
+        edits=(emit.insertion(site, copy),),
+        claims=without_peer_arms(site, claims),
     )
 
 
-def _counterpart(place: Place, copy: str) -> Span | None:
+def _counterpart(site: Site, copy: str) -> Span | None:
     """Return the span of what stands for the written vendor already, whoever wrote it."""
-    if place.name:
-        return emit.named_sibling(place, place.port.rename(place.name))
-    if place.kind == "use_declaration":
-        return place.span if imports_stand(place) else None
-    return emit.equal_sibling(place, copy) or emit.sibling_by_hand(place, _key, gated=True)
+    if site.name:
+        return emit.named_sibling(site, site.job.rename(site.name))
+    if site.kind == "use_declaration":
+        return site.span if imports_stand(site) else None
+    return emit.equal_sibling(site, copy) or emit.sibling_by_hand(site, _key, gated=True)
 
 
 def _key(node: Node) -> str:
@@ -117,49 +117,49 @@ def _key(node: Node) -> str:
     return " ".join(field_text(node, f) for f in fields.get(node.type, ("field",)))
 
 
-def _overridden(place: Place, override: Override) -> Iterator[Finding]:
-    text = render(override.template, port=place.port).strip().replace("\n", f"\n{place.indent}")
-    status, claims = emit.ported(place, _block_of(place))
-    known = fingerprint(place.code) in override.fingerprints.values()
+def _overridden(site: Site, override: Override) -> Iterator[Finding]:
+    text = render(override.template, job=site.job).strip().replace("\n", f"\n{site.indent}")
+    status, claims = emit.ported(site, _block_of(site))
+    known = fingerprint(site.code) in override.fingerprints.values()
     yield emit.finding(
-        place,
+        site,
         CODE,
         "cfg block",
         override.reason
         if known
         else f"{override.reason}; the CUDA block is not one that the template was written against "
-        f"(now {fingerprint(place.code)}): see whether the template must follow",
-        symbol=place.symbol(f"{{{place.port.vendor.source}}}"),
+        f"(now {fingerprint(site.code)}): see whether the template must follow",
+        symbol=site.symbol(f"{{{site.job.vendor.source}}}"),
         applicability=Applicability.SAFE if known else Applicability.REVIEW,
         status=status,
-        edits=(emit.insertion(place, text),),
+        edits=(emit.insertion(site, text),),
         claims=claims,
     )
 
 
-def _block_of(place: Place) -> Span | None:
+def _block_of(site: Site) -> Span | None:
     """Return the span of a sibling block under the written vendor's feature."""
-    for node, attributes in emit.peers_of(place):
-        if any(c.requires(place.port.vendor.name) for _, c in conditions_of(attributes)):
+    for node, attributes in emit.peers_of(site):
+        if any(c.requires(site.job.vendor.name) for _, c in conditions_of(attributes)):
             return Span(attributes[0].start_byte, node.end_byte)
     return None
 
 
-def _widened(place: Place, construct: str, symbol: str) -> Iterator[Finding]:
-    port = place.port
-    attribute = emit.positive_condition(place, port.vendor.source)
+def _widened(site: Site, construct: str, symbol: str) -> Iterator[Finding]:
+    job = site.job
+    attribute = emit.positive_condition(site, job.vendor.source)
     if attribute is None:
         return
     text = node_text(attribute)
-    new = widen(text, port.vendor.source, port.vendor.name)
+    new = widen(text, job.vendor.source, job.vendor.name)
     yield emit.finding(
-        place,
+        site,
         CODE,
         construct,
         "it names nothing of CUDA: its condition is widened to ROCm",
         symbol=symbol,
         applicability=Applicability.REVIEW,
-        status=Status.PORTED if f'feature = "{port.vendor.name}"' in text else Status.TODO,
+        status=Status.PORTED if f'feature = "{job.vendor.name}"' in text else Status.TODO,
         edits=(Edit(attribute.start_byte, attribute.end_byte, new),),
     )
 

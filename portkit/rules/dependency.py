@@ -14,51 +14,51 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Edit, Finding, Status
+from portkit.copying import counterpart as emit
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, table_of, value_of, written_crate
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK202"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a dependency on a crate of the source vendor's."""
-    port = place.port
-    table = table_of(place.node)
+    job = site.job
+    table = table_of(site.node)
     if not table.endswith("dependencies"):
         return
-    name = _crate_of(place.node)
-    crate = written_crate(port, name)
-    if not crate or not _asked_for(place, name) or not _is_first(place, name):
+    name = _crate_of(site.node)
+    crate = written_crate(job, name)
+    if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield emit.finding(
-            place,
+            site,
             CODE,
             "dependency in Cargo.toml",
-            _why_kept(place, name),
+            _why_kept(site, name),
             symbol=name,
             applicability=Applicability.KEEP,
         )
         return
-    standing = any(_crate_of(n) == crate for n, _ in emit.peers_of(place))
-    value = place.source.text(
-        place.node.start_byte + len(name.encode()), value_of(place.node).end_byte
+    standing = any(_crate_of(n) == crate for n, _ in emit.peers_of(site))
+    value = site.source.text(
+        site.node.start_byte + len(name.encode()), value_of(site.node).end_byte
     )
     if table == "workspace.dependencies" or "workspace" not in value:
-        value = f' = {{ path = "{_path(place, crate)}", version = "{_version(place)}"'
-        value += ", optional = true }" if "optional" in place.code else " }"
+        value = f' = {{ path = "{_path(site, crate)}", version = "{_version(site)}"'
+        value += ", optional = true }" if "optional" in site.code else " }"
     else:
         value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
-    end = end_of(place.node)
+    end = end_of(site.node)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "dependency in Cargo.toml",
         f"{crate} takes its place",
@@ -73,35 +73,35 @@ def _crate_of(pair: Node) -> str:
     return key_of(pair).partition(".")[0]
 
 
-def _is_first(place: Place, name: str) -> bool:
+def _is_first(site: Site, name: str) -> bool:
     """Whether a pair is the first about a crate; dotted keys may spread one over several."""
-    pairs = (n for n, _ in place.siblings if n.type == place.kind and _crate_of(n) == name)
-    return next(pairs).id == place.node.id
+    pairs = (n for n, _ in site.siblings if n.type == site.kind and _crate_of(n) == name)
+    return next(pairs).id == site.node.id
 
 
-def _asked_for(place: Place, name: str) -> bool:
+def _asked_for(site: Site, name: str) -> bool:
     """Whether the feature of the source vendor asks for an optional dependency."""
-    if "optional" not in place.code or place.crate is None:
+    if "optional" not in site.code or site.crate is None:
         return True
-    members = place.crate.manifest.get("features", {}).get(place.port.vendor.source, [])
+    members = site.crate.manifest.get("features", {}).get(site.job.vendor.source, [])
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
-def _path(place: Place, crate: str) -> str:
-    depth = place.source.path.count("/")
+def _path(site: Site, crate: str) -> str:
+    depth = site.source.path.count("/")
     return ("../" * depth or "./") + crate
 
 
-def _version(place: Place) -> str:
-    return place.port.workspace.version
+def _version(site: Site) -> str:
+    return site.job.workspace.version
 
 
-def _why_kept(place: Place, name: str) -> str:
-    port = place.port
-    if name in port.vendor.dependencies:
+def _why_kept(site: Site, name: str) -> str:
+    job = site.job
+    if name in job.vendor.dependencies:
         return "it compiles or binds CUDA; ROCm's own crates do that for HIP"
-    for feature, reason in sorted(port.vendor.unported.items()):
-        if feature in name or feature in place.code:
+    for feature, reason in sorted(job.vendor.unported.items()):
+        if feature in name or feature in site.code:
             return reason
     return "it belongs to a peer, or ROCm needs no other"
 

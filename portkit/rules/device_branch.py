@@ -14,42 +14,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_range
-from portkit.finding import Edit, Finding, Span, Status
-from portkit.names import normal
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_range
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
 from portkit.rules.device_check import branches, is_check
-from portkit.source import node_text
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK402"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a branch of an ``if`` that is specific to the source vendor."""
-    condition = place.node.child_by_field_name("condition")
-    body = place.node.child_by_field_name("consequence")
-    if place.scope.vendor or condition is None or body is None:
+    condition = site.node.child_by_field_name("condition")
+    body = site.node.child_by_field_name("consequence")
+    if site.scope.vendor or condition is None or body is None:
         return
-    if not _checks(place, condition) or not branches(place, place.node):
+    if not _checks(site, condition) or not branches(site, site.node):
         return
     branch = Span(condition.start_byte, body.end_byte)
-    copy = copy_range(
-        place.port, place.source, branch.start, branch.end, place.node, place.scope.symbol
-    )
-    wanted = {normal(place.port.rename(check)) for check in _checks(place, condition)}
+    copy = copy_range(site.job, site.source, branch.start, branch.end, site.node, site.scope.symbol)
+    wanted = {normal(site.job.rename(check)) for check in _checks(site, condition)}
     counterpart = next(
         (
             span
-            for span in _chain(place.node)
-            if any(check in normal(place.source.slice(span)) for check in wanted)
+            for span in _chain(site.node)
+            if any(check in normal(site.source.slice(span)) for check in wanted)
         ),
         None,
     )
@@ -57,24 +56,24 @@ def check(place: Place) -> Iterator[Finding]:
     if counterpart is not None:
         claims.append(counterpart)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "if chain over devices",
-        f"the chain gains a branch for {place.port.vendor.title}",
+        f"the chain gains a branch for {site.job.vendor.title}",
         status=Status.TODO if counterpart is None else Status.PORTED,
         edits=(Edit(body.end_byte, body.end_byte, f" else if {copy}"),),
         claims=tuple(claims),
-        span=Span(place.node.start_byte, body.end_byte),
+        span=Span(site.node.start_byte, body.end_byte),
     )
 
 
-def _checks(place: Place, condition: Node) -> list[str]:
+def _checks(site: Site, condition: Node) -> list[str]:
     """Return the questions in a condition that are about the source vendor."""
     found: list[str] = []
     pending = [condition]
     while pending:
         node = pending.pop()
-        if node.type in ("call_expression", "macro_invocation") and is_check(place, node):
+        if node.type in ("call_expression", "macro_invocation") and is_check(site, node):
             found.append(node_text(node))
         pending += node.named_children
     return found

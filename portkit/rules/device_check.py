@@ -16,53 +16,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.cfg import widen
-from portkit.finding import Applicability, Edit, Finding, Span, Status
-from portkit.names import normal
+from portkit.copying import counterpart as emit
+from portkit.lang.cfg import widen
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import node_text
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK401"
 
 _TIGHTER = frozenset({"&&", "==", "!="})
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a condition on the source vendor's device that stands in no branch of its own."""
-    if place.scope.vendor or not is_check(place, place.node):
+    if site.scope.vendor or not is_check(site, site.node):
         return
-    holder = decision_holder(place.node)
-    if holder.type == "if_expression" and branches(place, holder):
+    holder = decision_holder(site.node)
+    if holder.type == "if_expression" and branches(site, holder):
         return
-    yield from widened(place, CODE, holder)
+    yield from widened(site, CODE, holder)
 
 
-def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
+def widened(site: Site, code: str, holder: Node) -> Iterator[Finding]:
     """Say what the profile decides about one condition."""
-    port = place.port
-    text = place.code
+    job = site.job
+    text = site.code
     # Both sides of the decision count: the construct, and the item that follows from it.
-    around = place.source.text(holder.start_byte, holder.end_byte)
+    around = site.source.text(holder.start_byte, holder.end_byte)
     decision = next(
         (
             c
-            for c in port.codebase.conditions
-            if c.verdict != "peer" and c.applies(place.source.path, around)
+            for c in job.codebase.conditions
+            if c.verdict != "peer" and c.applies(site.source.path, around)
         ),
         None,
     )
-    construct = _construct(place, holder)
+    construct = _construct(site, holder)
     if decision is not None and decision.verdict == "keep":
         yield emit.finding(
-            place,
+            site,
             code,
             construct,
             decision.reason,
@@ -70,38 +71,38 @@ def widened(place: Place, code: str, holder: Node) -> Iterator[Finding]:
             status=Status.NONE,
         )
         return
-    renamed = port.rename(text)
+    renamed = job.rename(text)
     stands = normal(renamed) in normal(around)
     if text.startswith("cfg!"):
-        new = widen(text, port.vendor.source, port.vendor.name)
-        stands = f'feature="{port.vendor.name}"' in normal(text)
+        new = widen(text, job.vendor.source, job.vendor.name)
+        stands = f'feature="{job.vendor.name}"' in normal(text)
     else:
         new = f"{text} || {renamed}"
-        if _needs_parentheses(place.node):
+        if _needs_parentheses(site.node):
             new = f"({new})"
     yield emit.finding(
-        place,
+        site,
         code,
         construct,
         decision.reason
         if decision
-        else f"the port widens the condition to {port.vendor.title}; no decision in the profile "
+        else f"the port widens the condition to {job.vendor.title}; no decision in the profile "
         "speaks of it, so see whether the same holds on AMD",
         applicability=Applicability.SAFE if decision else Applicability.REVIEW,
         status=Status.PORTED if stands else Status.TODO,
-        edits=(Edit(place.node.start_byte, place.node.end_byte, new),),
-        claims=(Span(place.node.start_byte, place.node.end_byte),),
+        edits=(Edit(site.node.start_byte, site.node.end_byte, new),),
+        claims=(Span(site.node.start_byte, site.node.end_byte),),
     )
 
 
-def is_check(place: Place, node: Node) -> bool:
+def is_check(site: Site, node: Node) -> bool:
     """Whether a node asks for the source vendor: a call such as ``is_cuda()``, or ``cfg!``."""
     text = node_text(node)
     if node.type == "macro_invocation":
-        return text.startswith("cfg!") and place.port.names_source(text)
+        return text.startswith("cfg!") and site.job.names_source(text)
     function = node.child_by_field_name("function")
     name = node_text(function).rsplit(".", 1)[-1].rsplit("::", 1)[-1]
-    source = place.port.vendor.source
+    source = site.job.vendor.source
     return name in (f"is_{source}", f"{source}_is_available")
 
 
@@ -120,19 +121,19 @@ def decision_holder(node: Node) -> Node:
     return current
 
 
-def branches(place: Place, holder: Node) -> bool:
+def branches(site: Site, holder: Node) -> bool:
     """Whether the branch of an ``if`` is specific to the source vendor."""
     body = holder.child_by_field_name("consequence")
-    return body is not None and place.port.renames_code(node_text(body))
+    return body is not None and site.job.renames_code(node_text(body))
 
 
-def _construct(place: Place, holder: Node) -> str:
+def _construct(site: Site, holder: Node) -> str:
     condition = holder.child_by_field_name("condition")
-    text = node_text(condition) if condition is not None else place.code
+    text = node_text(condition) if condition is not None else site.code
     peer = "/is_metal" if "is_metal" in text else ""
-    if place.code.startswith("cfg!"):
+    if site.code.startswith("cfg!"):
         return "cfg! check"
-    return f"is_{place.port.vendor.source}{peer} check"
+    return f"is_{site.job.vendor.source}{peer} check"
 
 
 def _needs_parentheses(node: Node) -> bool:

@@ -12,32 +12,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Edit, Finding, Status
+from portkit.copying import counterpart as emit
+from portkit.lang.source import COMMENTS, field_text, node_text
 from portkit.rules import Rule
-from portkit.source import COMMENTS, field_text, node_text
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK602"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a call of a macro whose definition names the source vendor."""
-    port = place.port
-    macro = port.macros.get(field_text(place.node, "macro").rsplit("::", 1)[-1])
+    job = site.job
+    macro = job.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
     if macro is None:
         return
-    arguments = _arguments(place.node)
+    arguments = _arguments(site.node)
     symbol = node_text(arguments[0][0]) if arguments else macro.name
     if len(arguments) < macro.arity:
         yield emit.finding(
-            place,
+            site,
             CODE,
             f"call of {macro.name}!",
             f"it takes a form of {macro.name}! that has no argument for each backend",
@@ -47,33 +47,33 @@ def check(place: Place) -> Iterator[Finding]:
         return
     group = arguments[macro.position]
     start, end = group[0].start_byte, group[-1].end_byte
-    old = place.source.text(start, end)
-    new = port.rename(old)
+    old = site.source.text(start, end)
+    new = job.rename(old)
     if new == old:
-        new = old.replace("gpu", port.vendor.name)
+        new = old.replace("gpu", job.vendor.name)
     if new == old:
-        new = f"{old}_{port.vendor.name}"
+        new = f"{old}_{job.vendor.name}"
     edit = Edit(end, end, f", {new}")
-    if place.source.data.rfind(b"\n", place.node.start_byte, start) > 0:
-        edit = _on_a_line_of_its_own(place, end, new)
+    if site.source.data.rfind(b"\n", site.node.start_byte, start) > 0:
+        edit = _on_a_line_of_its_own(site, end, new)
     yield emit.finding(
-        place,
+        site,
         CODE,
         f"call of {macro.name}!",
-        f"name the test of {port.vendor.title}: {new}",
+        f"name the test of {job.vendor.title}: {new}",
         symbol=symbol,
         status=Status.PORTED if len(arguments) > macro.arity else Status.TODO,
         edits=(edit,),
     )
 
 
-def _on_a_line_of_its_own(place: Place, end: int, argument: str) -> Edit:
+def _on_a_line_of_its_own(site: Site, end: int, argument: str) -> Edit:
     """Return the edit that sets an argument below the one that ends at ``end``."""
-    indent = place.source.indent(end)
-    comma = re.compile(rb"\s*,").match(place.source.data, end)
+    indent = site.source.indent(end)
+    comma = re.compile(rb"\s*,").match(site.source.data, end)
     if comma is None:
         return Edit(end, end, f",\n{indent}{argument}")
-    end = place.source.line_tail(comma.end())
+    end = site.source.line_tail(comma.end())
     return Edit(end, end, f"\n{indent}{argument},")
 
 

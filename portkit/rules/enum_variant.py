@@ -12,35 +12,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
 from portkit.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 CODE = "PK505"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an enum variant named after the source vendor."""
-    port = place.port
-    if place.scope.vendor or not port.names_source(place.name) or place.conditions:
+    job = site.job
+    if site.scope.vendor or not job.names_source(site.name) or site.conditions:
         return
-    copy = copy_place(place)
-    if port.rename(place.name) != port.codebase.error_without_feature:
-        copy = emit.gated(place, copy)
-    status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
+    copy = copy_site(site)
+    if job.rename(site.name) != job.codebase.error_without_feature:
+        copy = emit.gated(site, copy)
+    status, claims = emit.ported(site, emit.named_sibling(site, job.rename(site.name)))
     yield emit.finding(
-        place,
+        site,
         CODE,
         "enum variant",
-        f"the enum gains {port.rename(place.name)}",
+        f"the enum gains {job.rename(site.name)}",
         status=status,
-        edits=(emit.insertion(place, copy),),
+        edits=(emit.insertion(site, copy),),
         claims=claims,
     )
 

@@ -12,40 +12,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Edit, Finding, Status
+from portkit.copying import counterpart as emit
+from portkit.lang.source import node_text
 from portkit.rules import Rule
-from portkit.source import node_text
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place, Port
+    from portkit.site.context import Job, Site
 
 CODE = "PK201"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a feature in a manifest that names the source vendor."""
-    port = place.port
-    if table_of(place.node) != "features":
+    job = site.job
+    if table_of(site.node) != "features":
         return
-    name, value = key_of(place.node), value_of(place.node)
-    if name != port.vendor.source:
-        if name in port.vendor.unported:
+    name, value = key_of(site.node), value_of(site.node)
+    if name != job.vendor.source:
+        if name in job.vendor.unported:
             yield emit.finding(
-                place,
+                site,
                 CODE,
                 "feature in Cargo.toml",
-                port.vendor.unported[name],
+                job.vendor.unported[name],
                 symbol=name,
                 applicability=Applicability.KEEP,
             )
-        elif not port.names_source(place.code) and port.names_peer(place.code):
+        elif not job.names_source(site.code) and job.names_peer(site.code):
             yield emit.finding(
-                place,
+                site,
                 CODE,
                 "feature in Cargo.toml",
                 "it belongs to a peer; ROCm follows CUDA",
@@ -53,58 +53,58 @@ def check(place: Place) -> Iterator[Finding]:
                 applicability=Applicability.KEEP,
             )
         return
-    members = [m for s in strings(value) if (m := counterpart(place, s))]
+    members = [m for s in strings(value) if (m := counterpart(site, s))]
     listed = ", ".join(f'"{m}"' for m in members)
-    standing = any(key_of(n) == port.vendor.name for n, _ in emit.peers_of(place))
-    end = end_of(place.node)
+    standing = any(key_of(n) == job.vendor.name for n, _ in emit.peers_of(site))
+    end = end_of(site.node)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "feature in Cargo.toml",
-        f"the feature {port.vendor.name} asks for the counterparts",
-        symbol=port.vendor.name,
+        f"the feature {job.vendor.name} asks for the counterparts",
+        symbol=job.vendor.name,
         status=Status.PORTED if standing else Status.TODO,
-        edits=(Edit(end, end, f"\n{port.vendor.name} = [{listed}]"),),
+        edits=(Edit(end, end, f"\n{job.vendor.name} = [{listed}]"),),
     )
 
 
-def counterpart(place: Place, member: str) -> str:
+def counterpart(site: Site, member: str) -> str:
     """Return what a member of the CUDA feature becomes, or an empty string to leave it out.
 
     A feature of a crate that the port does not write is left out: only the crates of the tree gain
     the feature.
     """
-    port = place.port
+    job = site.job
     crate, _, feature = member.removeprefix("dep:").partition("/")
     crate = crate.rstrip("?")
-    written = written_crate(port, crate)
+    written = written_crate(job, crate)
     if written:
         return "" if feature else f"dep:{written}"
-    if crate in port.vendor.dependencies:
+    if crate in job.vendor.dependencies:
         return ""
-    if feature and not _in_tree(place, crate):
+    if feature and not _in_tree(site, crate):
         return ""
-    return member.replace(port.vendor.source, port.vendor.name)
+    return member.replace(job.vendor.source, job.vendor.name)
 
 
-def _in_tree(place: Place, dependency: str) -> bool:
+def _in_tree(site: Site, dependency: str) -> bool:
     """Whether a dependency is a crate of the tree: it has a path, here or in the workspace."""
-    tables = [place.port.workspace.manifest.get("workspace", {})]
-    if place.crate is not None:
-        tables.append(place.crate.manifest)
+    tables = [site.job.workspace.manifest.get("workspace", {})]
+    if site.crate is not None:
+        tables.append(site.crate.manifest)
     return any(
         isinstance(entry := table.get("dependencies", {}).get(dependency), dict) and "path" in entry
         for table in tables
     )
 
 
-def written_crate(port: Port, crate: str) -> str:
+def written_crate(job: Job, crate: str) -> str:
     """Return the name of the crate that takes the place of ``crate``, or an empty string."""
-    known = port.vendor.dependencies.get(crate, "")
+    known = job.vendor.dependencies.get(crate, "")
     if known == "facade":
-        return port.vendor.facade.name
-    if known == "kernels" and port.codebase.kernels is not None:
-        return port.codebase.kernels.name
+        return job.vendor.facade.name
+    if known == "kernels" and job.codebase.kernels is not None:
+        return job.codebase.kernels.name
     return ""
 
 

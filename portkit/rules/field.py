@@ -11,35 +11,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.finding import Span
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
+from portkit.lang.source import field_text, node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 CODE = "PK506"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a field, or its initializer, that is named after the source vendor."""
-    port = place.port
-    field = field_text(place.node, "name") or field_text(place.node, "field")
-    if place.scope.vendor or not port.names_source(field) or place.conditions:
+    job = site.job
+    field = field_text(site.node, "name") or field_text(site.node, "field")
+    if site.scope.vendor or not job.names_source(field) or site.conditions:
         return
-    if port.names_unported(field):
+    if job.names_unported(field):
         return
-    copy = copy_place(place)
-    renamed = port.rename(field)
+    copy = copy_site(site)
+    renamed = job.rename(field)
     counterpart = next(
         (
             Span(node.start_byte, node.end_byte)
-            for node, _ in emit.peers_of(place)
+            for node, _ in emit.peers_of(site)
             if renamed
             in (
                 node_text(node.child_by_field_name("name")),
@@ -48,15 +48,15 @@ def check(place: Place) -> Iterator[Finding]:
         ),
         None,
     )
-    status, claims = emit.ported(place, counterpart)
+    status, claims = emit.ported(site, counterpart)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "field",
         f"the field gains {renamed} beside it",
-        symbol=place.symbol(field),
+        symbol=site.symbol(field),
         status=status,
-        edits=(emit.insertion(place, emit.gated(place, copy)),),
+        edits=(emit.insertion(site, emit.gated(site, copy)),),
         claims=claims,
     )
 

@@ -10,47 +10,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Edit, Finding, Span, Status
-from portkit.names import normal
+from portkit.copying import counterpart as emit
+from portkit.lang.renaming import normal
+from portkit.lang.source import field_text, node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK406"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a choice of the source vendor's device, with ``?`` behind it."""
-    port = place.port
-    call = place.node.named_children[0]
+    job = site.job
+    call = site.node.named_children[0]
     function = field_text(call, "function")
     path, _, name = function.rpartition("::")
-    if place.scope.vendor or name != f"{port.vendor.source}_if_available":
+    if site.scope.vendor or name != f"{job.vendor.source}_if_available":
         return
-    text = place.code
-    indent = place.indent
+    text = site.code
+    indent = site.indent
     cpu = f"{path}::Cpu" if path else "Cpu"
     new = (
-        f"match {text} {{\n{indent}    {cpu} => {port.rename(text)},\n"
+        f"match {text} {{\n{indent}    {cpu} => {job.rename(text)},\n"
         f"{indent}    device => device,\n{indent}}}"
     )
     # The call stands as the value of a match whose CPU arm asks for ROCm.
-    parent = place.node.parent
-    asked = normal(port.rename(node_text(call)))
+    parent = site.node.parent
+    asked = normal(job.rename(node_text(call)))
     standing = parent is not None and asked in normal(node_text(parent))
     yield emit.finding(
-        place,
+        site,
         CODE,
         "choice of a device",
-        f"ask for {port.vendor.title} before falling back to the CPU",
+        f"ask for {job.vendor.title} before falling back to the CPU",
         status=Status.PORTED if standing else Status.TODO,
-        edits=(Edit(place.node.start_byte, place.node.end_byte, new),),
-        claims=(Span(place.node.start_byte, place.node.end_byte),),
+        edits=(Edit(site.node.start_byte, site.node.end_byte, new),),
+        claims=(Span(site.node.start_byte, site.node.end_byte),),
     )
 
 

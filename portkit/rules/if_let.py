@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place, copy_range
-from portkit.finding import Applicability, Edit, Finding, Span, Status
-from portkit.names import normal
-from portkit.port import Gating, Place
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_range, copy_site
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
 from portkit.rules.device_branch import chain_of
 from portkit.rules.match_arm import pattern_key
-from portkit.source import node_text
+from portkit.site.context import Gating, Site
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,43 +33,41 @@ if TYPE_CHECKING:
 CODE = "PK403"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an ``if let`` on a value of the source vendor."""
-    port = place.port
-    condition = place.node.child_by_field_name("condition")
-    body = place.node.child_by_field_name("consequence")
-    if place.scope.vendor or condition is None or body is None:
+    job = site.job
+    condition = site.node.child_by_field_name("condition")
+    body = site.node.child_by_field_name("consequence")
+    if site.scope.vendor or condition is None or body is None:
         return
     pattern = condition.child_by_field_name("pattern")
-    if pattern is None or not port.renames_code(node_text(pattern)):
+    if pattern is None or not job.renames_code(node_text(pattern)):
         return
-    renamed = port.rename(node_text(pattern))
+    renamed = job.rename(node_text(pattern))
     wanted = pattern_key(renamed)
-    has_else = place.node.child_by_field_name("alternative") is not None
+    has_else = site.node.child_by_field_name("alternative") is not None
     binds = "(_)" not in node_text(pattern).replace(" ", "")
-    applicability, message = Applicability.SAFE, f"a step of its own for {port.vendor.title}"
+    applicability, message = Applicability.SAFE, f"a step of its own for {job.vendor.title}"
     branch = Span(condition.start_byte, body.end_byte)
-    if not binds and not port.renames_code(node_text(body)) and port.gating is Gating.DUMMY:
+    if not binds and not job.renames_code(node_text(body)) and job.gating is Gating.DUMMY:
         standing = set(wanted) <= set(pattern_key(node_text(condition)))
         applicability = Applicability.REVIEW
-        message = f"the step runs for {port.vendor.title} too: see that it is needed there"
+        message = f"the step runs for {job.vendor.title} too: see that it is needed there"
         branch = Span(condition.start_byte, condition.end_byte)
         edit = Edit(pattern.end_byte, pattern.end_byte, f" | {renamed}")
     elif has_else:
-        standing = any(_asks(c, wanted) for c in chain_of(place.node))
-        if port.gating is Gating.CFG and not standing:
+        standing = any(_asks(c, wanted) for c in chain_of(site.node))
+        if job.gating is Gating.CFG and not standing:
             applicability = Applicability.MANUAL
             message = "a branch of a chain cannot stand under a feature: make it a match, by hand"
-        copy = copy_range(
-            port, place.source, branch.start, branch.end, place.node, place.scope.symbol
-        )
+        copy = copy_range(job, site.source, branch.start, branch.end, site.node, site.scope.symbol)
         edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
     else:
-        copy = copy_place(place)
-        standing = _stands_beside(place, copy, wanted)
-        edit = emit.insertion(place, emit.gated(place, copy))
+        copy = copy_site(site)
+        standing = _stands_beside(site, copy, wanted)
+        edit = emit.insertion(site, emit.gated(site, copy))
     yield emit.finding(
-        place,
+        site,
         CODE,
         "if let on a device",
         message,
@@ -86,19 +85,19 @@ def _asks(node: Node, wanted: tuple[str, ...]) -> bool:
     return pattern is not None and pattern_key(node_text(pattern)) == wanted
 
 
-def _stands_beside(place: Place, copy: str, wanted: tuple[str, ...]) -> bool:
+def _stands_beside(site: Site, copy: str, wanted: tuple[str, ...]) -> bool:
     """Whether the step stands in the same block: the copy itself, or one that a person wrote."""
-    statement = place.node.parent
+    statement = site.node.parent
     block = statement.parent if statement is not None else None
     if statement is None or statement.type != "expression_statement" or block is None:
         return False
     steps = [c.named_children[0] for c in block.named_children if c.type == statement.type]
     texts = {s.start_byte: normal(node_text(s)) for s in steps}
-    twins = [at for at, text in texts.items() if text == normal(place.code)]
+    twins = [at for at, text in texts.items() if text == normal(site.code)]
     matches = [Span(at, at) for at, text in texts.items() if text == normal(copy)]
-    if emit.one_of(place.node.start_byte, twins, matches) is not None:
+    if emit.one_of(site.node.start_byte, twins, matches) is not None:
         return True
-    copies = {normal(place.port.rename(node_text(s))) for s in steps}
+    copies = {normal(site.job.rename(node_text(s))) for s in steps}
     return any(_asks(s, wanted) and texts[s.start_byte] not in copies for s in steps)
 
 

@@ -15,14 +15,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place, pattern_members
-from portkit.cfg import parse_cfg
-from portkit.finding import Applicability, Finding, Span, Status
-from portkit.names import code_only
-from portkit.port import Gating, Place
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site, pattern_members
+from portkit.lang.cfg import parse_cfg
+from portkit.lang.renaming import code_only
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import node_text
+from portkit.site.context import Gating, Site
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,62 +33,62 @@ if TYPE_CHECKING:
 CODE = "PK301"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an arm on a value of the source vendor."""
-    pattern = place.node.child_by_field_name("pattern")
-    if pattern is None or place.scope.vendor:
+    pattern = site.node.child_by_field_name("pattern")
+    if pattern is None or site.scope.vendor:
         return
     members = pattern_members(pattern)
-    named = [m for m in members if names_vendor(place, node_text(m))]
-    if not named or len(named) < len(members) or mixed_lists(place, pattern):
+    named = [m for m in members if names_vendor(site, node_text(m))]
+    if not named or len(named) < len(members) or mixed_lists(site, pattern):
         return
-    if emit.unported_feature(place):
+    if emit.unported_feature(site):
         return
-    if re.search(rf"\b{place.port.vendor.variant}\b", node_text(pattern)):
+    if re.search(rf"\b{site.job.vendor.variant}\b", node_text(pattern)):
         yield emit.finding(
-            place,
+            site,
             CODE,
-            f"match arm: {enum_of(place, pattern)}",
-            f"the arm is between the two backends, {place.port.vendor.title} among them",
+            f"match arm: {enum_of(site, pattern)}",
+            f"the arm is between the two backends, {site.job.vendor.title} among them",
             status=Status.PORTED,
         )
         return
-    if place.port.gating is Gating.CFG and _forbids(place.node, place.port.vendor.source):
+    if site.job.gating is Gating.CFG and _forbids(site.node, site.job.vendor.source):
         yield emit.finding(
-            place,
+            site,
             CODE,
-            f"match arm: {enum_of(place, pattern)}",
+            f"match arm: {enum_of(site, pattern)}",
             "the variant does not exist without the feature, so no arm answers for it",
-            symbol=place.symbol(),
+            symbol=site.symbol(),
             applicability=Applicability.KEEP,
         )
         return
-    status, claims = emit.ported(place, _counterpart(place, pattern))
+    status, claims = emit.ported(site, _counterpart(site, pattern))
     yield emit.finding(
-        place,
+        site,
         CODE,
-        f"match arm: {enum_of(place, pattern)}",
-        f"copy the arm for {place.port.vendor.title}",
+        f"match arm: {enum_of(site, pattern)}",
+        f"copy the arm for {site.job.vendor.title}",
         status=status,
-        edits=(emit.insertion(place, emit.gated(place, copy_place(place))),),
+        edits=(emit.insertion(site, emit.gated(site, copy_site(site))),),
         claims=claims,
     )
 
 
-def names_vendor(place: Place, text: str) -> bool:
+def names_vendor(site: Site, text: str) -> bool:
     """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
-    port = place.port
-    return port.renames_code(text) or f'"{port.vendor.source}"' in text
+    job = site.job
+    return job.renames_code(text) or f'"{job.vendor.source}"' in text
 
 
-def mixed_lists(place: Place, pattern: Node) -> list[list[Node]]:
+def mixed_lists(site: Site, pattern: Node) -> list[list[Node]]:
     """Return the members of each or-pattern in which the source vendor stands beside others.
 
     There are none where the rest of the pattern names the vendor too: then the arm is about its
     values alone, and is copied as a whole.
     """
     found: list[list[Node]] = []
-    rest = place.source.text(pattern.start_byte, pattern.end_byte)
+    rest = site.source.text(pattern.start_byte, pattern.end_byte)
     pending = [pattern]
     while pending:
         node = pending.pop()
@@ -95,19 +96,19 @@ def mixed_lists(place: Place, pattern: Node) -> list[list[Node]]:
             pending += node.named_children
             continue
         members = pattern_members(node)
-        if len({names_vendor(place, node_text(m)) for m in members}) == 2:
+        if len({names_vendor(site, node_text(m)) for m in members}) == 2:
             found.append(members)
             rest = rest.replace(node_text(node), "_")
-    return [] if names_vendor(place, rest) else found
+    return [] if names_vendor(site, rest) else found
 
 
-def enum_of(place: Place, pattern: Node) -> str:
+def enum_of(site: Site, pattern: Node) -> str:
     """Return the enum that a pattern is about, or a tuple of them, or ``string``."""
     text = code_only(node_text(pattern))
     names: list[str] = []
     for path in re.findall(r"((?:\w+::)+)[A-Z]\w*", text):
         name = path.rstrip(":").rsplit("::", 1)[-1]
-        names.append(place.scope.type_name if name == "Self" else name)
+        names.append(site.scope.type_name if name == "Self" else name)
     unique = list(dict.fromkeys(n for n in names if n))
     if not unique:
         return "string" if '""' in text else "value"
@@ -119,13 +120,13 @@ def pattern_key(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r'\b[A-Z]\w*\b(?!::)|"[^"]*"', text))
 
 
-def _counterpart(place: Place, pattern: Node) -> Span | None:
-    wanted = pattern_key(place.port.rename(node_text(pattern)))
-    forbidden = _forbids(place.node, place.port.vendor.source)
+def _counterpart(site: Site, pattern: Node) -> Span | None:
+    wanted = pattern_key(site.job.rename(node_text(pattern)))
+    forbidden = _forbids(site.node, site.job.vendor.source)
     guarded = pattern.child_by_field_name("condition") is not None
-    for arm, _ in emit.peers_of(place):
+    for arm, _ in emit.peers_of(site):
         other = arm.child_by_field_name("pattern")
-        if other is None or _forbids(arm, place.port.vendor.name) != forbidden:
+        if other is None or _forbids(arm, site.job.vendor.name) != forbidden:
             continue
         if (other.child_by_field_name("condition") is not None) != guarded:
             continue

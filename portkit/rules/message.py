@@ -11,32 +11,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Finding, Status
+from portkit.copying import counterpart as emit
 from portkit.rules import Rule
 from portkit.rules.comment import prose_change
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK702"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a string that names a backend."""
-    port = place.port
-    change = prose_change(place)
-    text = place.code.strip('"').lower()
-    decides = text == port.vendor.source
+    job = site.job
+    change = prose_change(site)
+    text = site.code.strip('"').lower()
+    decides = text == job.vendor.source
     applicability = Applicability.SAFE if change else Applicability.KEEP
     message = change[1] if change else "a text for people: nothing depends on it"
     if decides and not change:
         applicability = Applicability.MANUAL
-        message = f'code decides by the string "{text}": add "{port.vendor.name}" by hand'
+        message = f'code decides by the string "{text}": add "{job.vendor.name}" by hand'
     yield emit.finding(
-        place,
+        site,
         CODE,
         "message",
         message,

@@ -11,48 +11,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.finding import Applicability, Finding
-from portkit.port import Gating
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
 from portkit.rules import Rule
+from portkit.site.context import Gating
+from portkit.tree.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK507"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an item named after the source vendor, without a condition of its own."""
-    port = place.port
-    if place.scope.vendor or not port.names_source(place.name) or place.conditions:
+    job = site.job
+    if site.scope.vendor or not job.names_source(site.name) or site.conditions:
         return
-    construct = place.kind.removesuffix("_item").replace("macro_definition", "macro")
-    if port.gating is Gating.CFG and emit.is_dummy(place):
+    construct = site.kind.removesuffix("_item").replace("macro_definition", "macro")
+    if job.gating is Gating.CFG and emit.is_dummy(site):
         yield emit.finding(
-            place,
+            site,
             CODE,
             construct,
             "there is no dummy backend with --gating cfg",
-            symbol=place.symbol(place.name),
+            symbol=site.symbol(site.name),
             applicability=Applicability.KEEP,
         )
         return
-    copy = copy_place(place)
-    if place.port.names_gated(copy) or place.kind == "static_item":
-        copy = emit.gated(place, copy)
-    status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
+    copy = copy_site(site)
+    if site.job.names_gated(copy) or site.kind == "static_item":
+        copy = emit.gated(site, copy)
+    status, claims = emit.ported(site, emit.named_sibling(site, job.rename(site.name)))
     yield emit.finding(
-        place,
+        site,
         CODE,
         construct,
-        f"{port.rename(place.name)} is its copy",
-        symbol=place.symbol(place.name),
+        f"{job.rename(site.name)} is its copy",
+        symbol=site.symbol(site.name),
         status=status,
-        edits=(emit.insertion(place, copy),),
+        edits=(emit.insertion(site, copy),),
         claims=claims,
     )
 

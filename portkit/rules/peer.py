@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Finding, Span
+from portkit.copying import counterpart as emit
+from portkit.lang.span import Span
 from portkit.rules import Rule
+from portkit.tree.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK802"
 
@@ -45,77 +46,77 @@ _NAMES = frozenset(
 )
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an item of a peer's, a single name of one, or a condition on one."""
-    port = place.port
-    if place.scope.vendor == port.vendor.source or _is_others(place):
+    job = site.job
+    if site.scope.vendor == job.vendor.source or _is_others(site):
         return
-    if place.kind in _WHOLE and not port.names_source(place.text) and _about_peer(place):
-        yield _kept(place, place.kind.removesuffix("_item").replace("_", " "), place.span)
-    elif place.kind in _NAMES and _is_peers_name(place):
-        yield _kept(place, place.kind.replace("_", " "), place.span)
+    if site.kind in _WHOLE and not job.names_source(site.text) and _about_peer(site):
+        yield _kept(site, site.kind.removesuffix("_item").replace("_", " "), site.span)
+    elif site.kind in _NAMES and _is_peers_name(site):
+        yield _kept(site, site.kind.replace("_", " "), site.span)
     else:
-        for attribute, cfg in place.conditions:
-            if cfg.features() & {*port.vendor.peers} and port.vendor.source not in cfg.features():
-                yield _kept(place, "condition", Span(attribute.start_byte, attribute.end_byte))
+        for attribute, cfg in site.conditions:
+            if cfg.features() & {*job.vendor.peers} and job.vendor.source not in cfg.features():
+                yield _kept(site, "condition", Span(attribute.start_byte, attribute.end_byte))
 
 
-def _kept(place: Place, construct: str, claim: Span) -> Finding:
-    peer = place.port.vendor.peers[0]
+def _kept(site: Site, construct: str, claim: Span) -> Finding:
+    peer = site.job.vendor.peers[0]
     return emit.finding(
-        place,
+        site,
         CODE,
         f"{peer}: {construct}",
         f"it belongs to {peer.capitalize()}; ROCm follows CUDA",
-        symbol=place.symbol(place.name),
+        symbol=site.symbol(site.name),
         applicability=Applicability.KEEP,
         claims=(claim,),
     )
 
 
-def _is_peers_name(place: Place) -> bool:
-    parent = place.node.parent
+def _is_peers_name(site: Site) -> bool:
+    parent = site.node.parent
     return (
-        place.port.names_peer(place.code)
-        and not place.port.names_source(place.code)
+        site.job.names_peer(site.code)
+        and not site.job.names_source(site.code)
         and (parent is None or "string" not in parent.type)
     )
 
 
-def _is_others(place: Place) -> bool:
+def _is_others(site: Site) -> bool:
     """Whether a place is a matter of PK405 or PK803: a question, or an operation of its own."""
-    for peer in place.port.vendor.peers:
-        if place.code == f"is_{peer}":
+    for peer in site.job.vendor.peers:
+        if site.code == f"is_{peer}":
             return True
-        if place.name == f"{peer}_fwd" and place.scope.container == "trait impl":
-            source = f"{place.port.vendor.source}_fwd"
-            return emit.named_sibling(place, source) is None
+        if site.name == f"{peer}_fwd" and site.scope.container == "trait impl":
+            source = f"{site.job.vendor.source}_fwd"
+            return emit.named_sibling(site, source) is None
     return False
 
 
-def _about_peer(place: Place) -> bool:
+def _about_peer(site: Site) -> bool:
     """Whether an item is the peer's as a whole: by its name, its condition or its pattern."""
-    port = place.port
-    if any(place.requires(p) for p in port.vendor.peers):
+    job = site.job
+    if any(site.requires(p) for p in job.vendor.peers):
         return True
-    if place.kind == "match_arm":
-        pattern = place.node.child_by_field_name("pattern")
-        return pattern is not None and port.names_peer((pattern.text or b"").decode())
-    if place.kind == "expression_statement" and place.node.named_children[0].type == (
+    if site.kind == "match_arm":
+        pattern = site.node.child_by_field_name("pattern")
+        return pattern is not None and job.names_peer((pattern.text or b"").decode())
+    if site.kind == "expression_statement" and site.node.named_children[0].type == (
         "macro_invocation"
     ):
         # The macro may take an argument for each backend.
         return False
-    if place.kind in ("use_declaration", "expression_statement", "let_declaration"):
-        return "is_metal" not in place.code and port.names_peer(place.code)
-    if place.kind == "if_expression":
-        condition = place.node.child_by_field_name("condition")
+    if site.kind in ("use_declaration", "expression_statement", "let_declaration"):
+        return "is_metal" not in site.code and job.names_peer(site.code)
+    if site.kind == "if_expression":
+        condition = site.node.child_by_field_name("condition")
         text = (condition.text or b"").decode() if condition is not None else ""
-        return port.names_peer(text) and "is_metal()" not in text
-    if place.kind == "impl_item":
-        type_name = place.node.child_by_field_name("type")
-        return type_name is not None and port.names_peer((type_name.text or b"").decode())
-    return port.names_peer(place.name)
+        return job.names_peer(text) and "is_metal()" not in text
+    if site.kind == "impl_item":
+        type_name = site.node.child_by_field_name("type")
+        return type_name is not None and job.names_peer((type_name.text or b"").decode())
+    return job.names_peer(site.name)
 
 
 RULE = Rule(CODE, "peer", frozenset({"*"}), check)

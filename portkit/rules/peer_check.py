@@ -12,48 +12,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Finding, Status
+from portkit.copying import counterpart as emit
+from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
 from portkit.rules.device_check import decision_holder
-from portkit.source import field_text, node_text
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK405"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a call that asks whether the device is a peer's."""
-    port = place.port
-    name = field_text(place.node, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
-    if name not in {f"is_{p}" for p in port.vendor.peers} or place.scope.vendor:
+    job = site.job
+    name = field_text(site.node, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
+    if name not in {f"is_{p}" for p in job.vendor.peers} or site.scope.vendor:
         return
-    holder = decision_holder(place.node)
+    holder = decision_holder(site.node)
     condition = holder.child_by_field_name("condition")
-    if port.names_source(node_text(condition) if condition is not None else node_text(holder)):
+    if job.names_source(node_text(condition) if condition is not None else node_text(holder)):
         yield emit.finding(
-            place,
+            site,
             CODE,
             f"{name} check",
             "the condition names CUDA as well, and is decided there",
             applicability=Applicability.KEEP,
         )
         return
-    around = place.source.text(holder.start_byte, holder.end_byte)
+    around = site.source.text(holder.start_byte, holder.end_byte)
     decision = next(
         (
             c
-            for c in port.codebase.conditions
-            if c.verdict == "peer" and c.applies(place.source.path, around)
+            for c in job.codebase.conditions
+            if c.verdict == "peer" and c.applies(site.source.path, around)
         ),
         None,
     )
     yield emit.finding(
-        place,
+        site,
         CODE,
         f"{name} check",
         decision.reason

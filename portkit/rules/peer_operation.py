@@ -11,40 +11,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Finding, Span, Status
-from portkit.port import item_symbol
+from portkit.copying import counterpart as emit
+from portkit.lang.items import item_symbol
+from portkit.lang.source import field_text, grouped
+from portkit.lang.span import Span
 from portkit.rules import Rule
-from portkit.source import field_text, grouped
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK803"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an implementation with a peer's method and none of the source vendor."""
-    port = place.port
-    body = place.node.child_by_field_name("body")
-    if place.scope.vendor or body is None or not field_text(place.node, "trait"):
+    job = site.job
+    body = site.node.child_by_field_name("body")
+    if site.scope.vendor or body is None or not field_text(site.node, "trait"):
         return
     names = {field_text(c, "name") for c in body.named_children if c.type == "function_item"}
-    for peer in port.vendor.peers:
+    for peer in job.vendor.peers:
         method = f"{peer}_fwd"
-        if method not in names or f"{port.vendor.source}_fwd" in names:
+        if method not in names or f"{job.vendor.source}_fwd" in names:
             continue
         node, attributes = next(g for g in grouped(body) if field_text(g[0], "name") == method)
         start = attributes[0].start_byte if attributes else node.start_byte
         yield emit.finding(
-            place,
+            site,
             CODE,
             "trait method impl",
             f"only {peer.capitalize()} implements it; on ROCm it answers as on CUDA, and callers "
             "take the generic path",
-            symbol=f"{item_symbol(place.node)}::{method}",
+            symbol=f"{item_symbol(site.node)}::{method}",
             applicability=Applicability.REVIEW,
             status=Status.NONE,
             claims=(Span(start, node.end_byte),),

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Edit, Finding, Status
-from portkit.python import renamed
+from portkit.copying import counterpart as emit
+from portkit.lang.python import renamed
+from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
+from portkit.tree.finding import Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK523"
 
@@ -32,25 +32,25 @@ _INSIDE = frozenset({"boolean_operator", "not_operator", "parenthesized_expressi
 _CONDITIONAL = frozenset({"if_statement", "elif_clause", "while_statement"})
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a question whether a string names the source vendor."""
-    port = place.port
-    if not _asks(place.node, port.vendor.source):
+    job = site.job
+    if not _asks(site.node, job.vendor.source):
         return
-    condition = _condition(place.node)
+    condition = _condition(site.node)
     if condition is None:
         return
-    copy = renamed(port.vendor.names, place.node)
-    parent = place.node.parent
+    copy = renamed(job.vendor.names, site.node)
+    parent = site.node.parent
     alone = parent is None or parent.type in _CONDITIONAL or _operator(parent) == "or"
-    start, end = place.node.start_byte, place.node.end_byte
+    start, end = site.node.start_byte, site.node.end_byte
     widened = f" or {copy}" if alone else f" or {copy})"
     yield emit.finding(
-        place,
+        site,
         CODE,
         "Python condition",
-        f"{port.vendor.name} is a device as well",
-        symbol=place.symbol(),
+        f"{job.vendor.name} is a device as well",
+        symbol=site.symbol(),
         status=Status.PORTED if copy in node_text(condition) else Status.TODO,
         edits=(
             (Edit(end, end, widened),)

@@ -10,27 +10,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Finding
+from portkit.copying import counterpart as emit
 from portkit.rules import Rule
+from portkit.tree.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK703"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a comment, or a string of several words, that names a backend."""
-    if place.source.path.endswith((".py", ".pyi")) and (
-        place.kind == "comment" or len(place.code.split()) > 1
+    if site.source.path.endswith((".py", ".pyi")) and (
+        site.kind == "comment" or len(site.code.split()) > 1
     ):
         yield emit.finding(
-            place,
+            site,
             CODE,
-            "Python comment" if place.kind == "comment" else "Python message",
+            "Python comment" if site.kind == "comment" else "Python message",
             "prose: nothing depends on it",
             applicability=Applicability.KEEP,
         )

@@ -12,19 +12,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.names import code_only
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
+from portkit.lang.renaming import code_only
+from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.finding import Finding
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 CODE = "PK510"
 
@@ -37,25 +37,25 @@ CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
 """What a statement that calls something is; an await or a `?` may stand behind the call."""
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a statement that is a call of something of the source vendor's."""
-    port = place.port
-    if place.scope.vendor or place.conditions or not _is_call(place):
+    job = site.job
+    if site.scope.vendor or site.conditions or not _is_call(site):
         return
-    copy = copy_place(place)
-    counterpart = emit.equal_sibling(place, copy)
-    if counterpart is None and place.kind == "expression_statement":
-        counterpart = emit.sibling_by_hand(place, callee)
-    status, claims = emit.ported(place, counterpart)
-    if port.names_gated(copy):
-        copy = emit.gated(place, copy)
+    copy = copy_site(site)
+    counterpart = emit.equal_sibling(site, copy)
+    if counterpart is None and site.kind == "expression_statement":
+        counterpart = emit.sibling_by_hand(site, callee)
+    status, claims = emit.ported(site, counterpart)
+    if job.names_gated(copy):
+        copy = emit.gated(site, copy)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "statement",
-        f"the same call for {port.vendor.title}",
+        f"the same call for {job.vendor.title}",
         status=status,
-        edits=(emit.insertion(place, copy),),
+        edits=(emit.insertion(site, copy),),
         claims=claims,
     )
 
@@ -69,29 +69,29 @@ def callee(node: Node) -> str:
     return node_text(node if function is None else function)
 
 
-def _is_call(place: Place) -> bool:
-    if place.kind == "macro_invocation":
-        parent = place.node.parent
-        return parent is not None and parent.type in _ITEM_LISTS and _makes(place, place.node)
-    inner = place.node.named_children[0] if place.node.named_children else None
+def _is_call(site: Site) -> bool:
+    if site.kind == "macro_invocation":
+        parent = site.node.parent
+        return parent is not None and parent.type in _ITEM_LISTS and _makes(site, site.node)
+    inner = site.node.named_children[0] if site.node.named_children else None
     if inner is not None and inner.type == "macro_invocation":
-        return _makes(place, inner)
-    return inner is not None and inner.type in CALLS and _calls(place, inner)
+        return _makes(site, inner)
+    return inner is not None and inner.type in CALLS and _calls(site, inner)
 
 
-def _makes(place: Place, node: Node) -> bool:
+def _makes(site: Site, node: Node) -> bool:
     """Whether a macro is given names of the source vendor, and nothing that it would run."""
     name = field_text(node, "macro").rsplit("::", 1)[-1]
     text = code_only(node_text(node))
     return (
         name not in _TEXT_MACROS
-        and name not in place.port.macros
+        and name not in site.job.macros
         and "{" not in text
-        and place.port.renames_code(text)
+        and site.job.renames_code(text)
     )
 
 
-def _calls(place: Place, node: Node) -> bool:
+def _calls(site: Site, node: Node) -> bool:
     """Whether a call goes to a path of the source vendor, or registers one through a macro.
 
     A method of a value is not such a call: which backend the value is on is not known here.
@@ -102,9 +102,9 @@ def _calls(place: Place, node: Node) -> bool:
     if function is None:
         return False
     if function.type == "scoped_identifier":
-        return place.port.renames_code(node_text(function))
+        return site.job.renames_code(node_text(function))
     arguments = code_only(field_text(node, "arguments"))
-    return bool(re.search(r"\w+!\(\w*" + place.port.vendor.source, arguments))
+    return bool(re.search(r"\w+!\(\w*" + site.job.vendor.source, arguments))
 
 
 RULE = Rule(CODE, "statement", frozenset({"expression_statement", "macro_invocation"}), check)

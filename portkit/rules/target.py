@@ -13,44 +13,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Edit, Finding, Status
+from portkit.copying import counterpart as emit
+from portkit.lang.source import node_text
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, strings, value_of
-from portkit.source import node_text
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK204"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a target whose required features name the source vendor."""
-    port = place.port
-    if node_text(place.node.named_children[0]) not in ("example", "test", "bench", "bin"):
+    job = site.job
+    if node_text(site.node.named_children[0]) not in ("example", "test", "bench", "bin"):
         return
-    features = required_features(place.node)
-    name = target_name(place.node)
-    unported = [f for f in features if f in port.vendor.unported]
-    if unported or port.vendor.source not in features:
+    features = required_features(site.node)
+    name = target_name(site.node)
+    unported = [f for f in features if f in job.vendor.unported]
+    if unported or job.vendor.source not in features:
         yield emit.finding(
-            place,
+            site,
             CODE,
             "target in Cargo.toml",
-            port.vendor.unported[unported[0]] if unported else "it belongs to a peer",
+            job.vendor.unported[unported[0]] if unported else "it belongs to a peer",
             symbol=name,
             applicability=Applicability.KEEP,
         )
         return
-    renamed = port.vendor.names.word(name)
+    renamed = job.vendor.names.word(name)
     if renamed == name:
         yield emit.finding(
-            place,
+            site,
             CODE,
             "target in Cargo.toml",
             f"cargo cannot ask for one of two features: drop required-features from {name}, and "
@@ -60,11 +60,11 @@ def check(place: Place) -> Iterator[Finding]:
         )
         return
     # A comment above the next table is the last child of this one.
-    end = end_of([c for c in place.node.named_children if c.type == "pair"][-1])
-    copy = port.vendor.names.text(place.source.text(place.node.start_byte, end))
-    standing = any(target_name(n) == renamed for n, _ in emit.peers_of(place))
+    end = end_of([c for c in site.node.named_children if c.type == "pair"][-1])
+    copy = job.vendor.names.text(site.source.text(site.node.start_byte, end))
+    standing = any(target_name(n) == renamed for n, _ in emit.peers_of(site))
     yield emit.finding(
-        place,
+        site,
         CODE,
         "target in Cargo.toml",
         f"{renamed} is its copy",

@@ -12,41 +12,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
-    from portkit.port import Place
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
 
 CODE = "PK504"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find a method named after the source vendor, in a trait or an implementation of one."""
-    port = place.port
-    if place.scope.container not in ("trait", "trait impl") or place.scope.vendor:
+    job = site.job
+    if site.scope.container not in ("trait", "trait impl") or site.scope.vendor:
         return
-    if not port.names_source(place.name) or emit.unported_feature(place):
+    if not job.names_source(site.name) or emit.unported_feature(site):
         return
-    copy = copy_place(place)
-    if port.names_gated(copy):
-        copy = emit.gated(place, copy)
-    status, claims = emit.ported(place, emit.named_sibling(place, port.rename(place.name)))
-    in_trait = place.scope.container == "trait"
+    copy = copy_site(site)
+    if job.names_gated(copy):
+        copy = emit.gated(site, copy)
+    status, claims = emit.ported(site, emit.named_sibling(site, job.rename(site.name)))
+    in_trait = site.scope.container == "trait"
     yield emit.finding(
-        place,
+        site,
         CODE,
         "trait method default" if in_trait else "trait method impl",
-        f"{port.rename(place.name)} is its copy",
-        symbol=place.symbol(place.name),
+        f"{job.rename(site.name)} is its copy",
+        symbol=site.symbol(site.name),
         status=status,
-        edits=(emit.insertion(place, copy),),
-        claims=without_peer_arms(place, claims),
+        edits=(emit.insertion(site, copy),),
+        claims=without_peer_arms(site, claims),
     )
 
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Finding, Span
+from portkit.copying import counterpart as emit
+from portkit.lang.span import Span
 from portkit.rules import Rule
+from portkit.tree.finding import Applicability, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK801"
 
@@ -28,38 +29,38 @@ _NAMES = frozenset(
 )
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an item under an unported feature, or a name of one."""
-    port = place.port
-    feature = emit.unported_feature(place)
-    if not feature and place.kind in _NAMES:
-        words = place.code.lower().replace("_", "-")
-        feature = next((f for f in port.unported_words if f in words), "")
+    job = site.job
+    feature = emit.unported_feature(site)
+    if not feature and site.kind in _NAMES:
+        words = site.code.lower().replace("_", "-")
+        feature = next((f for f in job.unported_words if f in words), "")
     if not feature:
-        yield from _condition(place)
+        yield from _condition(site)
         return
     yield emit.finding(
-        place,
+        site,
         CODE,
-        f"feature {feature}" if place.kind not in _NAMES else f"name of {feature}",
-        port.vendor.unported[feature],
-        symbol=place.symbol(place.name),
+        f"feature {feature}" if site.kind not in _NAMES else f"name of {feature}",
+        job.vendor.unported[feature],
+        symbol=site.symbol(site.name),
         applicability=Applicability.KEEP,
     )
 
 
-def _condition(place: Place) -> Iterator[Finding]:
+def _condition(site: Site) -> Iterator[Finding]:
     """Find a condition that names an unported feature without requiring it."""
-    port = place.port
-    for attribute, cfg in place.conditions:
-        named = sorted(cfg.features() & set(port.vendor.unported))
-        if named and port.vendor.source not in cfg.features():
+    job = site.job
+    for attribute, cfg in site.conditions:
+        named = sorted(cfg.features() & set(job.vendor.unported))
+        if named and job.vendor.source not in cfg.features():
             yield emit.finding(
-                place,
+                site,
                 CODE,
                 f"condition on {named[0]}",
-                port.vendor.unported[named[0]],
-                symbol=place.symbol(place.name),
+                job.vendor.unported[named[0]],
+                symbol=site.symbol(site.name),
                 applicability=Applicability.KEEP,
                 claims=(Span(attribute.start_byte, attribute.end_byte),),
             )

@@ -12,75 +12,75 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.analog import copy_place
-from portkit.finding import Applicability, Edit, Finding, Status
-from portkit.names import normal
-from portkit.port import Gating
+from portkit.copying import counterpart as emit
+from portkit.copying.analog import copy_site
+from portkit.lang.renaming import normal
+from portkit.lang.source import field_text, node_text
 from portkit.rules import Rule
-from portkit.source import field_text, node_text
+from portkit.site.context import Gating
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.port import Place, Port
+    from portkit.site.context import Job, Site
 
 CODE = "PK509"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find an import that names the source vendor."""
-    port = place.port
-    if place.scope.vendor or place.conditions or not port.renames_code(place.code):
+    job = site.job
+    if site.scope.vendor or site.conditions or not job.renames_code(site.code):
         return
-    argument = place.node.child_by_field_name("argument")
+    argument = site.node.child_by_field_name("argument")
     if argument is None:
         return
-    if port.renames_code(node_text(argument).split("{", 1)[0]):
-        copy = copy_place(place)
-        if _is_gated(port, port.rename(node_text(argument))):
-            copy = emit.gated(place, copy)
-        status = Status.PORTED if imports_stand(place) else Status.TODO
-        claims = (place.span,)
-        edits: tuple[Edit, ...] = (emit.insertion(place, copy),)
-        clash = next((n for n in brought_in(argument) if port.rename(n) == n), "")
+    if job.renames_code(node_text(argument).split("{", 1)[0]):
+        copy = copy_site(site)
+        if _is_gated(job, job.rename(node_text(argument))):
+            copy = emit.gated(site, copy)
+        status = Status.PORTED if imports_stand(site) else Status.TODO
+        claims = (site.span,)
+        edits: tuple[Edit, ...] = (emit.insertion(site, copy),)
+        clash = next((n for n in brought_in(argument) if job.rename(n) == n), "")
         if clash and status is Status.TODO:
             yield emit.finding(
-                place,
+                site,
                 CODE,
                 "import/re-export",
-                f"a copy would bring in {clash} a second time: import {port.vendor.title}'s "
+                f"a copy would bring in {clash} a second time: import {job.vendor.title}'s "
                 "under a name of its own",
-                symbol=place.symbol(field_text(place.node, "argument").split("{")[0].strip()),
+                symbol=site.symbol(field_text(site.node, "argument").split("{")[0].strip()),
                 applicability=Applicability.MANUAL,
             )
             return
     else:
-        members = list(_members(place, argument))
+        members = list(_members(site, argument))
         if not members:
             return
-        standing = {normal(m) for m in _leaves(place)}
+        standing = {normal(m) for m in _leaves(site)}
         missing = [m for m in members if normal(m[2]) not in standing]
         status = Status.TODO if missing else Status.PORTED
-        claims = (place.span,)
-        alone = [m for m in missing if port.gating is Gating.CFG and _is_gated(port, m[2])]
+        claims = (site.span,)
+        alone = [m for m in missing if job.gating is Gating.CFG and _is_gated(job, m[2])]
         edits = tuple(
             Edit(node.end_byte, node.end_byte, f", {name}")
             for node, name, path in missing
             if (node, name, path) not in alone
         )
         if alone:
-            head = place.source.text(place.node.start_byte, argument.start_byte)
-            lines = [emit.gated(place, f"{head}{path};") for _, _, path in alone]
-            edits += (emit.insertion(place, f"\n{place.indent}".join(lines)),)
+            head = site.source.text(site.node.start_byte, argument.start_byte)
+            lines = [emit.gated(site, f"{head}{path};") for _, _, path in alone]
+            edits += (emit.insertion(site, f"\n{site.indent}".join(lines)),)
     yield emit.finding(
-        place,
+        site,
         CODE,
         "import/re-export",
-        f"import what {port.vendor.title} has in its place",
-        symbol=place.symbol(field_text(place.node, "argument").split("{")[0].strip()),
+        f"import what {job.vendor.title} has in its place",
+        symbol=site.symbol(field_text(site.node, "argument").split("{")[0].strip()),
         status=status,
         edits=edits,
         claims=claims,
@@ -101,38 +101,38 @@ def brought_in(argument: Node) -> Iterator[str]:
             yield node_text(node).rsplit("::", 1)[-1]
 
 
-def _is_gated(port: Port, path: str) -> bool:
+def _is_gated(job: Job, path: str) -> bool:
     """Whether an imported path exists only with the feature on; its last name may be a module."""
-    return port.names_gated(f"{path}::")
+    return job.names_gated(f"{path}::")
 
 
-def _members(place: Place, node: Node, prefix: str = "") -> Iterator[tuple[Node, str, str]]:
+def _members(site: Site, node: Node, prefix: str = "") -> Iterator[tuple[Node, str, str]]:
     """Yield each member to add to a list: the node, the new member, and its whole path."""
     if node.type == "scoped_use_list":
         path = field_text(node, "path")
         inner = node.child_by_field_name("list")
         if inner is not None:
             for child in inner.named_children:
-                yield from _members(place, child, f"{prefix}{path}::" if path else prefix)
+                yield from _members(site, child, f"{prefix}{path}::" if path else prefix)
     elif node.type == "use_list":
         for child in node.named_children:
-            yield from _members(place, child, prefix)
+            yield from _members(site, child, prefix)
     else:
         text = node_text(node)
-        renamed = place.port.rename(text)
-        if place.port.renames_code(text):
+        renamed = site.job.rename(text)
+        if site.job.renames_code(text):
             yield node, renamed, prefix + renamed
 
 
-def imports_stand(place: Place) -> bool:
+def imports_stand(site: Site) -> bool:
     """Whether all that an import would bring in for the written vendor is imported beside it."""
-    wanted = {normal(place.port.rename(path)) for path in _paths(place.node)}
-    return wanted <= {normal(path) for path in _leaves(place)}
+    wanted = {normal(site.job.rename(path)) for path in _paths(site.node)}
+    return wanted <= {normal(path) for path in _leaves(site)}
 
 
-def _leaves(place: Place) -> Iterator[str]:
+def _leaves(site: Site) -> Iterator[str]:
     """Yield the whole path of each thing that the imports around a place bring in."""
-    for node, _ in place.siblings:
+    for node, _ in site.siblings:
         if node.type == "use_declaration":
             yield from _paths(node)
 

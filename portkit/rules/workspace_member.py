@@ -10,40 +10,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit import emit
-from portkit.finding import Applicability, Edit, Finding, Status
+from portkit.copying import counterpart as emit
 from portkit.rules import Rule
 from portkit.rules.feature import key_of, strings, table_of, value_of
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.port import Place
+    from portkit.site.context import Site
 
 CODE = "PK203"
 
 
-def check(place: Place) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Finding]:
     """Find the lists of members and of excluded crates."""
-    port = place.port
-    if table_of(place.node) != "workspace" or key_of(place.node) not in ("members", "exclude"):
+    job = site.job
+    if table_of(site.node) != "workspace" or key_of(site.node) not in ("members", "exclude"):
         return
-    array = value_of(place.node)
+    array = value_of(site.node)
     if array.type != "array":
         return
     listed = strings(array)
-    wanted = [port.vendor.facade.name] if key_of(place.node) == "members" else []
-    kernels = port.codebase.kernels
+    wanted = [job.vendor.facade.name] if key_of(site.node) == "members" else []
+    kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)
     missing = [w for w in wanted if w not in listed]
     if not wanted:
         yield emit.finding(
-            place,
+            site,
             CODE,
-            f"workspace {key_of(place.node)}",
+            f"workspace {key_of(site.node)}",
             "the port adds nothing to this list",
-            symbol=key_of(place.node),
+            symbol=key_of(site.node),
             applicability=Applicability.KEEP,
         )
         return
@@ -52,15 +52,15 @@ def check(place: Place) -> Iterator[Finding]:
     edits = (Edit(array.start_byte + 1, array.start_byte + 1, ", ".join(added)),)
     if elements:
         end = elements[-1].end_byte
-        multiline = place.source.data.rfind(b"\n", array.start_byte, end) > 0
-        gap = f",\n{place.source.indent(elements[-1].start_byte)}" if multiline else ", "
+        multiline = site.source.data.rfind(b"\n", array.start_byte, end) > 0
+        gap = f",\n{site.source.indent(elements[-1].start_byte)}" if multiline else ", "
         edits = (Edit(end, end, "".join(gap + m for m in added)),)
     yield emit.finding(
-        place,
+        site,
         CODE,
-        f"workspace {key_of(place.node)}",
+        f"workspace {key_of(site.node)}",
         f"the workspace gains {', '.join(wanted)}",
-        symbol=key_of(place.node),
+        symbol=key_of(site.node),
         status=Status.TODO if missing else Status.PORTED,
         edits=edits,
     )

@@ -12,17 +12,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.items import items
-from portkit.port import item_symbol
-from portkit.source import field_text, node_text
+from portkit.lang.items import item_symbol, items
+from portkit.lang.source import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
-    from portkit.port import Port
-    from portkit.source import Source
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
     from portkit.verify.settings import Names
 
 DTYPE: Final = "{dtype}"
@@ -84,21 +83,21 @@ class _UnknownError(Exception):
     """The text of an expression that says nothing about its values."""
 
 
-def asked_names(port: Port, settings: Names) -> list[Asked]:
+def asked_names(job: Job, settings: Names) -> list[Asked]:
     """Return every call of the written vendor's code that loads a kernel, by path and line."""
     words = [loader.encode() for loader in settings.loaders]
     found = []
-    for path, source in port.workspace.sources.items():
+    for path, source in job.workspace.sources.items():
         if path.endswith(".rs") and any(word in source.data for word in words):
-            reader = _Reader(port, source, settings)
+            reader = _Reader(job, source, settings)
             found += [reader.asked(call) for call in reader.calls()]
     return found
 
 
-def dtypes(port: Port, settings: Names) -> tuple[str, ...]:
+def dtypes(job: Job, settings: Names) -> tuple[str, ...]:
     """Return the dtypes of the tree as names have them, in their order."""
     function = f"fn {settings.dtypes.rpartition('::')[2]}".encode()
-    for path, source in port.workspace.sources.items():
+    for path, source in job.workspace.sources.items():
         if path.endswith(".rs") and function in source.data:
             for item in items(source):
                 if item.symbol == settings.dtypes:
@@ -106,11 +105,11 @@ def dtypes(port: Port, settings: Names) -> tuple[str, ...]:
     return ()
 
 
-def loader(port: Port, settings: Names) -> Loader:
+def loader(job: Job, settings: Names) -> Loader:
     """Return how the vendor's own loading functions treat names."""
     bodies = []
-    for path, source in port.workspace.sources.items():
-        if not path.endswith(".rs") or not port.names_vendor(path):
+    for path, source in job.workspace.sources.items():
+        if not path.endswith(".rs") or not job.names_vendor(path):
             continue
         if any(f"fn {name}".encode() in source.data for name in settings.loaders):
             bodies += [
@@ -131,8 +130,8 @@ def loader(port: Port, settings: Names) -> Loader:
 class _Reader:
     """Reads the calls of one file."""
 
-    def __init__(self, port: Port, source: Source, settings: Names) -> None:
-        self.port = port
+    def __init__(self, job: Job, source: Source, settings: Names) -> None:
+        self.job = job
         self.source = source
         self.settings = settings
 
@@ -165,7 +164,7 @@ class _Reader:
     def _is_vendors(self, node: Node) -> bool:
         names = [self.source.path]
         names += [item_symbol(outer) for outer in _ancestors(node) if outer.type in _ITEMS]
-        return any(map(self.port.names_vendor, names))
+        return any(map(self.job.names_vendor, names))
 
     def _values(self, node: Node, at: Sequence[int] = ()) -> set[str]:
         """Return the texts that an expression may have.
@@ -278,10 +277,10 @@ class _Reader:
         raise _UnknownError(node_text(node))
 
     def _implemented(self, trait: str, constant: str) -> set[str]:
-        crate = self.port.workspace.crate_of(self.source.path)
+        crate = self.job.workspace.crate_of(self.source.path)
         found: set[str] = set()
-        for path, source in self.port.workspace.sources.items():
-            if path.endswith(".rs") and self.port.workspace.crate_of(path) == crate:
+        for path, source in self.job.workspace.sources.items():
+            if path.endswith(".rs") and self.job.workspace.crate_of(path) == crate:
                 text = source.text(0, len(source.data))
                 if f"impl {trait} for" in text:
                     found.update(trait_constants(text, trait, constant))

@@ -14,17 +14,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import PortkitError
-from portkit.finding import Status, finding_id
 from portkit.hipify.paths import hip_path, is_cuda
-from portkit.job import scan_tree
-from portkit.port import item_symbol
-from portkit.source import Source, grouped
+from portkit.lang.items import item_symbol
+from portkit.lang.source import Source, grouped
+from portkit.scan.session import scan_tree
+from portkit.tree.finding import Status, finding_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from portkit.finding import Edit, Finding
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Edit, Finding
     from portkit.verify.diagnostics import Diagnostic
     from portkit.verify.tree import Tree
 
@@ -103,7 +103,7 @@ class Authors:
         edited = self._edits.get(path)
         if edited is None:
             return []
-        before = self._before.port.workspace.sources[path].data
+        before = self._before.job.workspace.sources[path].data
         return aligned(expected(before, edited), data)
 
     def _of_file(self, source: Source, finding: Finding, author: Author) -> list[Author | None]:
@@ -113,10 +113,10 @@ class Authors:
         elsewhere, such as a template, have findings of their own.
         """
         authors: list[Author | None] = [author] * (source.data.count(b"\n") + 1)
-        original = self._before.port.workspace.sources.get(finding.path)
+        original = self._before.job.workspace.sources.get(finding.path)
         if original is None:
             return authors
-        rename = self._before.port.rename
+        rename = self._before.job.rename
         lines: list[Line] = [
             (text, replace(author, origin=f"{finding.path}:{number}"))
             for number, text in enumerate(rename(original.data.decode()).split("\n"), 1)
@@ -139,7 +139,7 @@ class Authors:
             data: the HIP source.
             path: the CUDA source.
         """
-        source = self._before.port.workspace.sources[path]
+        source = self._before.job.workspace.sources[path]
         count = len(source.line_starts)
         authors = [Author("", "", f"{path}:{line}") for line in range(1, count + 1)]
         for finding in self._before.findings:
@@ -154,18 +154,18 @@ class Authors:
 
     @cached_property
     def _before(self) -> Scan:
-        gating = self.tree.scan.port.gating
+        gating = self.tree.scan.job.gating
         return scan_tree(self.tree.baseline, gating=gating, kernels=True)
 
     @cached_property
     def _cuda(self) -> Mapping[str, str]:
         """The CUDA source that each HIP source is made from."""
-        kernels = self._before.port.codebase.kernels
+        kernels = self._before.job.codebase.kernels
         if kernels is None:
             return {}
         return {
             f"{kernels.name}/{hip_path(path.removeprefix(f'{kernels.source}/'))}": path
-            for path in self._before.port.workspace.sources
+            for path in self._before.job.workspace.sources
             if path.startswith(f"{kernels.source}/") and is_cuda(path)
         }
 
@@ -181,7 +181,7 @@ class Authors:
         return sites
 
     def _author(self, finding: Finding) -> Author:
-        source = self._before.port.workspace.sources.get(finding.path)
+        source = self._before.job.workspace.sources.get(finding.path)
         line = source.position(finding.span.start)[0] if source is not None else 1
         origin = f"{finding.path}:{line} {finding.symbol}".strip()
         return Author(finding.code, self._sites[id(finding)], origin)

@@ -147,8 +147,8 @@ def cargo_errors(lines: Sequence[str]) -> list[str]:
 
 
 def _combinations(tree: Tree) -> tuple[tuple[str, ...], ...]:
-    port, cuda = tree.feature, tree.source_feature
-    return (), (port,), (cuda,), (cuda, port)
+    job, cuda = tree.feature, tree.source_feature
+    return (), (job,), (cuda,), (cuda, job)
 
 
 def lacking(tree: Tree, features: Sequence[str]) -> str:

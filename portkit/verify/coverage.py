@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.finding import Status
+from portkit.tree.finding import Status
 from portkit.verify.ladder import Step, failed, passed
 
 if TYPE_CHECKING:
-    from portkit.finding import Finding
+    from portkit.tree.finding import Finding
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
 
@@ -44,7 +44,7 @@ def _first(places: list[str]) -> list[str]:
 
 
 def _place(tree: Tree, finding: Finding) -> str:
-    source = tree.scan.port.workspace.sources.get(finding.path)
+    source = tree.scan.job.workspace.sources.get(finding.path)
     line = f":{source.position(finding.span.start)[0]}" if source is not None else ""
     return f"{finding.code} {finding.path}{line} {finding.symbol}".rstrip()
 

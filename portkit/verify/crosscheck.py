@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.crosscheck.comparison import read
+from portkit.crosscheck.known import idle, judged, load_table, reasons
+from portkit.crosscheck.place import placed
 from portkit.errors import VerificationError
-from portkit.proof.comparison import read
-from portkit.proof.known import idle, judged, load_table, reasons
-from portkit.proof.place import placed
 from portkit.verify import process
 from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
@@ -20,8 +20,8 @@ from portkit.verify.ladder import Outcome, Step, Verdict, skipped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.proof.comparison import Comparison
-    from portkit.proof.known import Judged, Table
+    from portkit.crosscheck.comparison import Comparison
+    from portkit.crosscheck.known import Judged, Table
     from portkit.verify.device_choice import Chosen, Run
     from portkit.verify.tree import Tree
 
@@ -62,7 +62,7 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
         tree: the ported tree.
         cases: how many of each operation and type.
     """
-    if tree.scan.port.codebase.name != "candle":
+    if tree.scan.job.codebase.name != "candle":
         return skipped("the cross-check knows the operations of candle alone")
     device = chosen(tree)
     if isinstance(device, Outcome):

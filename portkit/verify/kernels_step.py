@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.config import read
 from portkit.errors import VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import compiler_version, find_hipcc
+from portkit.profile.settings import read
 from portkit.verify.authors import attributed
 from portkit.verify.diagnostics import from_clang
 from portkit.verify.kernels import (
@@ -41,7 +41,7 @@ EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
 
 def take(tree: Tree) -> Outcome:
     """Compile the crate of kernels, and compare what kernels use with their budgets."""
-    kernels = tree.scan.port.codebase.kernels
+    kernels = tree.scan.job.codebase.kernels
     crate = tree.root / kernels.name if kernels is not None else None
     if crate is None or not crate.is_dir():
         return skipped("there is no crate of HIP kernels: run portkit apply first")
@@ -59,7 +59,7 @@ def take(tree: Tree) -> Outcome:
             " use a newer one"
         )
     tree.say(f"{compiler}: {', '.join(archs)}")
-    budgets = load_budgets(tree.scan.port.workspace.version)
+    budgets = load_budgets(tree.scan.job.workspace.version)
     found = _compiled(tree, crate, archs, budgets)
     figures = {
         "compiled": len(found.cells) - len(found.failures),

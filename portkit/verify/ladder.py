@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
+from portkit.copying.whole_files import regenerating
 from portkit.errors import DiskError, PortkitError, VerificationError
-from portkit.files import regenerating
 from portkit.verify.options import BadOptionError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
 from portkit.hipify.symbols import symbols
+from portkit.tree.workspace import SKIPPED_DIRECTORIES
 from portkit.verify.asked import ANYTHING, DTYPE, asked_names, dtypes, loader
 from portkit.verify.ladder import Step, failed, passed, skipped
-from portkit.workspace import SKIPPED_DIRECTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,19 +49,19 @@ class Names:
 
 def take(tree: Tree) -> Outcome:
     """Compare the names in Rust's sources with those that the HIP sources define."""
-    port, settings = tree.scan.port, tree.settings.names
-    if settings is None or port.codebase.kernels is None:
+    job, settings = tree.scan.job, tree.settings.names
+    if settings is None or job.codebase.kernels is None:
         return skipped("portkit knows no kernels of this codebase")
-    crate = tree.root / port.codebase.kernels.name
-    asked = asked_names(port, settings)
+    crate = tree.root / job.codebase.kernels.name
+    asked = asked_names(job, settings)
     if not asked:
         return skipped("no kernel is asked for by name: is the tree ported?")
     try:
         defined = _defined(tree.root)
     except ToolError as error:
         return skipped(str(error))
-    load = loader(port, settings)
-    names = compare(asked, defined, dtypes(port, settings), load)
+    load = loader(job, settings)
+    names = compare(asked, defined, dtypes(job, settings), load)
     wrong = [*names.wrong, *_unlinked(crate, defined)]
     if names.absent and not load.explains:
         wrong.append(
@@ -150,13 +150,13 @@ def unasked(tree: Tree) -> frozenset[str]:
     Raises:
         ToolError: the sources cannot be read.
     """
-    port, settings = tree.scan.port, tree.settings.names
-    if settings is None or port.codebase.kernels is None:
+    job, settings = tree.scan.job, tree.settings.names
+    if settings is None or job.codebase.kernels is None:
         return frozenset()
-    known, load = dtypes(port, settings), loader(port, settings)
+    known, load = dtypes(job, settings), loader(job, settings)
     defined = _defined(tree.root)
     names: dict[str, set[str]] = {}
-    for call in asked_names(port, settings):
+    for call in asked_names(job, settings):
         stem = call.module.lower()
         if stem in defined:
             kernels = defined[stem].kernels

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from portkit.config import ARCH
+from portkit.profile.settings import ARCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.parity import unpaired
-from portkit.suppress import is_excepted
+from portkit.scan.exceptions import is_excepted
+from portkit.scan.parity import unpaired
 from portkit.verify.ladder import Step, failed, passed
 
 if TYPE_CHECKING:
-    from portkit.parity import Unpaired
-    from portkit.scan import Scan
+    from portkit.scan.parity import Unpaired
+    from portkit.scan.scan import Scan
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
 
@@ -29,7 +29,7 @@ def take(tree: Tree) -> Outcome:
 
 def _is_excepted(scan: Scan, name: Unpaired) -> bool:
     """Whether a person has decided that a name has no counterpart."""
-    source = scan.port.workspace.sources[name.path]
+    source = scan.job.workspace.sources[name.path]
     return any(
         is_excepted(f)
         and source.position(f.span.start)[0] <= name.end

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from portkit.copying.whole_files import outdated
 from portkit.errors import PortkitError, VerificationError
-from portkit.files import outdated
-from portkit.finding import Status
-from portkit.job import check_portable, scan_tree
+from portkit.scan.session import check_portable, scan_tree
+from portkit.tree.finding import Status
 from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
 from portkit.verify.process import interruptible
 from portkit.verify.steps import STEPS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
     from portkit.verify.ladder import Step, Watch
     from portkit.verify.options import Options
 
@@ -77,7 +77,7 @@ def _check_ported(scan: Scan, directory: Path) -> None:
     if Status.TODO in statuses and Status.PORTED not in statuses:
         check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
-            f"{directory} holds no port to {scan.port.vendor.title}: run"
+            f"{directory} holds no port to {scan.job.vendor.title}: run"
             f" `portkit apply {directory}` first, or name a tree that is ported"
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from portkit.errors import ProfileError
-from portkit.profile import PROFILES
+from portkit.profile.profile import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

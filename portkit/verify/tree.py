@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
     from portkit.verify.options import Options
     from portkit.verify.process import Finished
     from portkit.verify.settings import Settings
@@ -60,18 +60,18 @@ class Tree:
     @cached_property
     def root(self) -> Path:
         """The directory of the workspace's root manifest, absolute."""
-        return self.scan.port.workspace.root.resolve()
+        return self.scan.job.workspace.root.resolve()
 
     @property
     def title(self) -> str:
         """What is looked at, such as ``candle 0.11.1``."""
-        port = self.scan.port
-        return f"{port.codebase.name or self.root.name} {port.workspace.version}".strip()
+        job = self.scan.job
+        return f"{job.codebase.name or self.root.name} {job.workspace.version}".strip()
 
     @cached_property
     def settings(self) -> Settings:
         """What the ladder has to know of the codebase."""
-        return load_settings(self.scan.port.codebase.name)
+        return load_settings(self.scan.job.codebase.name)
 
     @cached_property
     def tested(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Tree:
         Raises:
             VerificationError: the user names a crate that the tree does not have.
         """
-        names = {crate.name for crate in self.scan.port.workspace.crates}
+        names = {crate.name for crate in self.scan.job.workspace.crates}
         if unknown := [name for name in self.options.packages if name not in names]:
             raise VerificationError(
                 f"{self.root} has no crate {', '.join(unknown)}: name one of its own with --package"
@@ -106,12 +106,12 @@ class Tree:
     @property
     def feature(self) -> str:
         """The Cargo feature of the port."""
-        return self.scan.port.vendor.name
+        return self.scan.job.vendor.name
 
     @property
     def source_feature(self) -> str:
         """The Cargo feature of the backend that the port is derived from."""
-        return self.scan.port.vendor.source
+        return self.scan.job.vendor.source
 
     @cached_property
     def memory(self) -> Memory:
@@ -123,7 +123,7 @@ class Tree:
         """The commit to compare with."""
         if self.options.revision:
             return baseline.resolve(self.root, self.options.revision)
-        manifest = f"{self.scan.port.vendor.facade.name}/Cargo.toml"
+        manifest = f"{self.scan.job.vendor.facade.name}/Cargo.toml"
         return baseline.default_revision(self.root, manifest)
 
     @property

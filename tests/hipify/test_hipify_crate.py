@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from kernel_support import SOURCE
 
-from portkit.finding import Applicability
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import KernelProfile
+from portkit.tree.finding import Applicability
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from portkit.finding import Applicability
 from portkit.hipify import engines
 from portkit.hipify.engine import translate
 from portkit.hipify.engines import Engine, ExternalEngine, differences, find_engine, translate_with
 from portkit.hipify.errors import HipToolError
+from portkit.tree.finding import Applicability
 
 TABLE = Path(engines.__file__).with_name("crosscheck.toml")
 

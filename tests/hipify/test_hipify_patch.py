@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from portkit.finding import Applicability
 from portkit.hipify.engine import translate
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.patch import Patch
 from portkit.hipify.profile import KernelProfile, load_profile
+from portkit.tree.finding import Applicability
 
 
 def profile(match: str, replace: str, hits: int = 1, **more: object) -> KernelProfile:

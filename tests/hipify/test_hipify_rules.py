@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from portkit.finding import Applicability
 from portkit.hipify.engine import own_names, translate
 from portkit.hipify.profile import NO_PROFILE
 from portkit.hipify.rules import RULES, find_rule
+from portkit.tree.finding import Applicability
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "hipify"
 CASES = sorted(path.parent for path in FIXTURES.glob("*/*/before.cu"))

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from portkit.crosscheck.comparison import Part, read
 from portkit.errors import VerificationError
-from portkit.proof.comparison import Part, read
 
 HEAD = {"candle": "0.11.1", "device": "rocm", "seed": 7, "cases": 3}
 SUM = {

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.errors import ProfileError
-from portkit.proof.comparison import Difference, Part
-from portkit.proof.known import (
+from portkit.crosscheck.comparison import Difference, Part
+from portkit.crosscheck.known import (
     CLASSES,
     Known,
     Table,
@@ -18,6 +17,7 @@ from portkit.proof.known import (
     load_table,
     reasons,
 )
+from portkit.errors import ProfileError
 
 if TYPE_CHECKING:
     from pathlib import Path

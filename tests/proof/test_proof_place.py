@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from portkit.crosscheck.place import CRATE, placed
 from portkit.errors import DiskError
-from portkit.proof.place import CRATE, placed
 
 if TYPE_CHECKING:
     from pathlib import Path

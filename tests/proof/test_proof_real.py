@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.apply import write
+from portkit.crosscheck.place import placed
 from portkit.fetch import fetch
-from portkit.job import scan_tree
-from portkit.plan import plan
 from portkit.proof.mutation import load_mutants, seeded
-from portkit.proof.place import placed
+from portkit.scan.plan import plan
+from portkit.scan.session import scan_tree
+from portkit.write.transaction import write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,26 +23,26 @@ pytestmark = [pytest.mark.real]
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("proof") / "candle"
     fetch("candle@0.11.1", root)
     write(root, plan(scan_tree(root)).changes)
     return root
 
 
-def test_every_mutant_fits_the_port(port: Path) -> None:
+def test_every_mutant_fits_the_port(job: Path) -> None:
     for mutant in load_mutants():
-        before = (port / mutant.file).read_text(encoding="utf-8")
-        with seeded(port, mutant):
-            assert (port / mutant.file).read_text(encoding="utf-8") != before
+        before = (job / mutant.file).read_text(encoding="utf-8")
+        with seeded(job, mutant):
+            assert (job / mutant.file).read_text(encoding="utf-8") != before
 
 
 @pytest.mark.slow
-def test_every_operation_is_as_it_should_be(port: Path, tmp_path: Path) -> None:
+def test_every_operation_is_as_it_should_be(job: Path, tmp_path: Path) -> None:
     report = tmp_path / "crosscheck.md"
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "portkit.proof", "crosscheck", str(port)),
+            *(sys.executable, "-m", "portkit.proof", "crosscheck", str(job)),
             *("--wave", "32,64", "--cases", "6", "--report", str(report)),
         ],
         capture_output=True,
@@ -55,9 +55,9 @@ def test_every_operation_is_as_it_should_be(port: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_program_s_own_arithmetic(port: Path) -> None:
+def test_the_program_s_own_arithmetic(job: Path) -> None:
     """Its unit tests, which need a candle to compile with and no device."""
-    crate = placed(port)
+    crate = placed(job)
     done = subprocess.run(
         ["cargo", "test"],
         cwd=crate,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from cli_support import make_candle
 
-from portkit.job import scan_tree
-from portkit.proof.comparison import Comparison, Difference, Part
-from portkit.proof.known import Known, Table, judged
+from portkit.crosscheck.comparison import Comparison, Difference, Part
+from portkit.crosscheck.known import Known, Table, judged
 from portkit.proof.report import page
+from portkit.scan.session import scan_tree
 from portkit.verify import crosscheck
 from portkit.verify.crosscheck import Compared, outcome, take
 from portkit.verify.device_choice import Chosen, Run

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from port_of_candle import scan_tree
 
-from portkit.apply import write
 from portkit.fetch import fetch
-from portkit.plan import plan
+from portkit.scan.plan import plan
+from portkit.write.transaction import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 
 @pytest.fixture(scope="session")

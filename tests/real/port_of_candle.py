@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.profile import load_codebase, load_vendor
-from portkit.scan import Scan, scan
-from portkit.workspace import load
+from portkit.profile.profile import load_codebase, load_vendor
+from portkit.scan.scan import Scan, scan
+from portkit.tree.workspace import load
 
 if TYPE_CHECKING:
     from pathlib import Path

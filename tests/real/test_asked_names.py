@@ -40,13 +40,13 @@ def test_without_the_loader_s_spelling_the_dtype_f8e4m3_is_lost(
 ) -> None:
     """Upstream's own bug: Rust says f8e4m3, the kernels say f8_e4m3 or fp8_e4m3."""
     scan = scan_tree(ported("0.11.1"))
-    source = scan.port.workspace.sources[LOADER]
+    source = scan.job.workspace.sources[LOADER]
     text = re.sub(rb'\.replace\("f8e4m3", "\w+"\)', b".to_string()", source.data)
     assert text != source.data
-    changed = {**scan.port.workspace.sources, LOADER: type(source)(LOADER, text)}
-    workspace = replace(scan.port.workspace, sources=changed)
+    changed = {**scan.job.workspace.sources, LOADER: type(source)(LOADER, text)}
+    workspace = replace(scan.job.workspace, sources=changed)
     tree = Tree(
-        replace(scan, port=replace(scan.port, workspace=workspace)), Options(), lambda line: None
+        replace(scan, job=replace(scan.job, workspace=workspace)), Options(), lambda line: None
     )
     outcome = NAMES.take(tree)
     assert outcome.verdict is Verdict.FAILED

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from portkit.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 pytestmark = pytest.mark.real
 
@@ -122,7 +122,7 @@ def test_places_to_leave_alone_are_untouched(
     scan: Scan, ported: Callable[[str], Path], path: str
 ) -> None:
     sites = [s for s in SITES if s["path"] == path and s["decision"] == "no-change"]
-    source = scan.port.workspace.sources.get(path)
+    source = scan.job.workspace.sources.get(path)
     if source is None:
         # tensor-tools is not published; tests/fixtures/rules/no_change holds its construct.
         assert path.startswith("tensor-tools/")

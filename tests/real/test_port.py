@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 import pytest
 from port_of_candle import VERSIONS, scan_tree
 
-from portkit import job
-from portkit.apply import write
-from portkit.finding import Applicability, Status, no_files
-from portkit.merge import essence
-from portkit.parity import unpaired
-from portkit.plan import plan
-from portkit.port import conditions_of
-from portkit.profile import load_codebase, load_vendor
+from portkit.copying.merge import essence
+from portkit.lang.cfg import conditions_of
+from portkit.lang.source import Source, field_text, grouped
+from portkit.profile.profile import load_codebase, load_vendor
 from portkit.rules import Rule, rules
-from portkit.scan import scan
-from portkit.source import Source, field_text, grouped
-from portkit.workspace import load
+from portkit.scan import session as job
+from portkit.scan.parity import unpaired
+from portkit.scan.plan import plan
+from portkit.scan.scan import scan
+from portkit.tree.finding import Applicability, Status, no_files
+from portkit.tree.workspace import load
+from portkit.write.transaction import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 pytestmark = pytest.mark.real
 
@@ -130,7 +130,7 @@ def test_leaving_one_rule_out_is_noticed(
     codebase = load_codebase("candle")
     rest = [r for r in rules() if r is not rule]
     vendor = load_vendor("rocm", codebase)
-    without = scan(complete.port.workspace, vendor, codebase, chosen=rest)
+    without = scan(complete.job.workspace, vendor, codebase, chosen=rest)
     if not without.unaccounted:
         # Nothing mentions what the rule adds: parity misses it in the port.
         place = tmp_path / "candle"
@@ -196,18 +196,16 @@ def test_no_name_stands_twice_with_both_features_on(
     """What stands under either feature, and what both backends add to shared types, differs."""
     scanned = scan_tree(ported(version, gating), gating)
     macros: Counter[str] = Counter()
-    for path in scanned.port.mentions:
-        source = scanned.port.workspace.sources[path]
-        if not path.endswith(".rs") or scanned.port.codebase.kept(path):
+    for path in scanned.job.mentions:
+        source = scanned.job.workspace.sources[path]
+        if not path.endswith(".rs") or scanned.job.codebase.kept(path):
             continue
         exported = re.findall(rb"#\[macro_export\]\s*macro_rules! (\w+)", source.data)
         macros.update(name.decode() for name in exported)
         for names in conditional_names(source):
             assert names["cuda"].isdisjoint(names["rocm"]), path
-    for source_path, target in scanned.port.analogs.items():
-        one, other = (
-            shared_names(scanned.port.workspace.sources[p]) for p in (source_path, target)
-        )
+    for source_path, target in scanned.job.analogs.items():
+        one, other = (shared_names(scanned.job.workspace.sources[p]) for p in (source_path, target))
         assert one.isdisjoint(other), (source_path, one & other)
     assert [name for name, count in macros.items() if count > 1] == []
 
@@ -259,7 +257,7 @@ def test_a_scan_of_some_items_says_what_a_scan_of_whole_files_says(
     for tree in (pristine(version), ported(version, gating)):
         some = scan_tree(tree, gating)
         with monkeypatch.context() as patch:
-            patch.setattr("portkit.outline.parts", lambda *_: None)
+            patch.setattr("portkit.lang.outline.parts", lambda *_: None)
             whole = scan_tree(tree, gating)
         assert [replace(f, files=no_files) for f in some.findings] == [
             replace(f, files=no_files) for f in whole.findings

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from port_of_candle import VERSIONS
 
-from portkit.profile import load_codebase
+from portkit.profile.profile import load_codebase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portkit.finding import Finding
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
 
 pytestmark = pytest.mark.real
 

@@ -11,7 +11,7 @@ import pytest
 from cli_support import invoke
 from port_of_candle import VERSIONS
 
-from portkit.explain import every_page
+from portkit.scan.codes import every_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.files import ADDED
-from portkit.finding import Status
-from portkit.plan import plan
-from portkit.scan import Scan, scan
-from portkit.source import Source
-from portkit.workspace import Workspace
+from portkit.copying.whole_files import ADDED
+from portkit.lang.source import Source
+from portkit.scan.plan import plan
+from portkit.scan.scan import Scan, scan
+from portkit.tree.finding import Status
+from portkit.tree.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_every_place_comes_back_as_it_was(
         out = set(places[at : at + TOGETHER])
         rest = tuple(f for i, f in enumerate(found.findings) if i not in out)
         half = applied(replace(found, findings=rest))
-        again = applied(scan(half, found.port.vendor, found.port.codebase, gating=gating)).sources
+        again = applied(scan(half, found.job.vendor, found.job.codebase, gating=gating)).sources
         assert sorted(again) == sorted(whole)
         for path in whole:
             assert again[path].data.decode().split("\n") == whole[path].data.decode().split("\n")
@@ -49,7 +49,7 @@ def test_every_place_comes_back_as_it_was(
 
 def applied(scan: Scan) -> Workspace:
     """Return the tree that a scan would make, in memory and without rustfmt."""
-    old = scan.port.workspace
+    old = scan.job.workspace
     files = {path: source.data for path, source in old.sources.items()}
     files |= {change.path: change.after for change in plan(scan, rustfmt=False).changes}
     sources = {path: Source(path, data) for path, data in sorted(files.items())}

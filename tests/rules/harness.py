@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING, Any
 
 from tree_support import MANIFEST, Tree, scan_of, workspace_of
 
-from portkit.finding import Status, no_files
-from portkit.plan import conflicts, plan
 from portkit.rules import rules
+from portkit.scan.plan import conflicts, plan
+from portkit.tree.finding import Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from portkit.finding import Finding
     from portkit.rules import Rule
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "rules"
 
@@ -105,7 +105,7 @@ class Run:
         changes = plan(rest, rustfmt=False).changes
         return {**self.before, **{change.path: change.after for change in changes}}
 
-    def port(
+    def job(
         self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False
     ) -> Tree:
         """Return the tree that the port makes of a tree."""
@@ -157,10 +157,10 @@ class FixtureSuite:
     """The checks; a rule's test file inherits them, parametrized over its runs."""
 
     def test_result_is_exact(self, run: Run) -> None:
-        assert lines(run.port(run.before, rustfmt=True)) == lines(run.after)
+        assert lines(run.job(run.before, rustfmt=True)) == lines(run.after)
 
     def test_second_run_changes_nothing(self, run: Run) -> None:
-        assert lines(run.port(run.after)) == lines(run.after)
+        assert lines(run.job(run.after)) == lines(run.after)
         # What is missing from a file that was written before is no place any more once it is back.
         found = [f for f in run.scan(run.before).findings if f.construct != "item of a copy"]
         left = Counter(_identity(f) for f in found)
@@ -169,7 +169,7 @@ class FixtureSuite:
         assert all(f.status is not Status.TODO for f in run.scan(run.after).findings)
 
     def test_result_parses(self, run: Run) -> None:
-        for path, source in workspace_of(run.port(run.before), run.case.folder).sources.items():
+        for path, source in workspace_of(run.job(run.before), run.case.folder).sources.items():
             if path.endswith((".rs", ".toml")):
                 assert not source.tree.root_node.has_error, path
             if path.endswith((".py", ".pyi")):
@@ -181,13 +181,13 @@ class FixtureSuite:
     def test_order_of_rules_does_not_matter(self, run: Run) -> None:
         shuffled = random.Random(0).sample(rules(), len(rules()))
         for chosen in (rules()[::-1], shuffled):
-            assert run.port(run.before, chosen) == run.port(run.before)
+            assert run.job(run.before, chosen) == run.job(run.before)
             assert [_said(f) for f in run.scan(run.before, chosen).findings] == [
                 _said(f) for f in run.scan(run.before).findings
             ]
 
     def test_tree_with_crlf_gives_the_result_with_crlf(self, run: Run) -> None:
-        assert run.port(crlf(run.before)) == crlf(run.port(run.before))
+        assert run.job(crlf(run.before)) == crlf(run.job(run.before))
 
     def test_positions_lie_in_the_file(self, run: Run) -> None:
         sources = workspace_of(run.before, run.case.folder).sources
@@ -208,16 +208,16 @@ class FixtureSuite:
         assert [(u.path, u.text) for u in still] == [(u.path, u.text) for u in left]
 
     def test_a_place_that_was_taken_back_comes_back(self, run: Run) -> None:
-        whole = run.port(run.before)
+        whole = run.job(run.before)
         for finding in run.scan(run.before).findings:
             if finding.status is Status.TODO:
-                assert lines(run.port(run.port_without(finding))) == lines(whole), finding.message
+                assert lines(run.job(run.port_without(finding))) == lines(whole), finding.message
 
     def test_port_by_hand_is_recognised(self, run: Run) -> None:
         name = next((n for n in (f"by_hand_{run.gating}", "by_hand") if run.case.has(n)), None)
         if name is not None:
             tree = run.case.tree(name)
-            assert lines(run.port(tree)) == lines(tree)
+            assert lines(run.job(tree)) == lines(tree)
 
 
 def _said(finding: Finding) -> Finding:

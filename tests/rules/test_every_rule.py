@@ -12,15 +12,15 @@ import pytest
 import test_files
 from harness import FIXTURES, Case, Run, cases, runs
 
-from portkit.finding import Applicability
-from portkit.parity import unpaired
 from portkit.rules import rules
+from portkit.scan.parity import unpaired
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from portkit.rules import Rule
-    from portkit.scan import Scan
+    from portkit.scan.scan import Scan
 
 EVERY = [rule.name for rule in rules()]
 # Rules that only say what is left alone.
@@ -60,7 +60,7 @@ def test_leaving_it_out_is_reported(left_out: Rule) -> None:
     rest = [rule for rule in rules() if rule is not left_out]
     lost = []
     for run in runs(left_out.name):
-        ported = run.port(run.before, rest)
+        ported = run.job(run.before, rest)
         if ported != run.after:
             lost.append(run)
             assert _losses(run.scan(ported, rest)) > _losses(run.scan(run.after)), str(run)

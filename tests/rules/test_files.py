@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from harness import Case, FixtureSuite, Run, runs
 
-from portkit.explain import pages
-from portkit.files import may_declare
+from portkit.copying.whole_files import may_declare
+from portkit.scan.codes import pages
 
 NAMES = {page.name: page.code for page in pages()}
 FILES = ["copied_file", "kept_file", "override", "page_section", "guard", "repair"]

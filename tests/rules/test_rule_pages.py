@@ -7,22 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from portkit import docs
-from portkit.explain import Page, pages
+from portkit.pages import rules as docs
 from portkit.rules import Rule, rules
+from portkit.scan.codes import Page, pages
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_pages_are_those_that_would_be_made_now() -> None:
-    """Run `python -m portkit.docs` where this fails."""
+    """Run `python -m portkit.pages.rules` where this fails."""
     stored = {p.name: p.read_text() for p in (ROOT / docs.DOCS).glob("*.md")}
     assert stored == docs.made(ROOT)
 
 
 def test_every_code_has_a_page() -> None:
-    sources = [p.read_text() for p in (ROOT / "portkit").glob("*.py")]
-    sources += [p.read_text() for p in (ROOT / "portkit/rules").glob("*.py")]
+    sources = [p.read_text() for p in (ROOT / "portkit").rglob("*.py")]
     named = {code for text in sources for code in re.findall(r'"(PK\d{3})"', text)}
     assert named == {page.code for page in pages()}
 

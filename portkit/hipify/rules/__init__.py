@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from portkit.finding import Finding
     from portkit.hipify.lexer import KernelSource
+    from portkit.tree.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.finding import Applicability, Edit, Finding, Span, Status
+from portkit.lang.span import Span
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from portkit.hipify.lexer import KernelSource

@@ -17,16 +17,16 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from portkit.finding import Edit
 from portkit.hipify import api_table
 from portkit.hipify.paths import hip_path
 from portkit.hipify.rules._common import rewritten
+from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
     from portkit.hipify.lexer import KernelSource
+    from portkit.tree.finding import Finding
 
 CODE = "PH102"
 

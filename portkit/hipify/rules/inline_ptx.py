@@ -21,8 +21,8 @@ from portkit.hipify.rules._common import refused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
     from portkit.hipify.lexer import KernelSource
+    from portkit.tree.finding import Finding
 
 CODE = "PH203"
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.finding import Edit
 from portkit.hipify.rules._common import rewritten
+from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
     from portkit.hipify.lexer import KernelSource
+    from portkit.tree.finding import Finding
 
 CODE = "PH109"
 

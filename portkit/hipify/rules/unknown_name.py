@@ -24,8 +24,8 @@ from portkit.hipify.rules.api_name import api_group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
     from portkit.hipify.lexer import KernelSource
+    from portkit.tree.finding import Finding
 
 CODE = "PH201"
 

@@ -23,8 +23,8 @@ from portkit.hipify.rules.warp_sync import is_full_mask
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.finding import Finding
     from portkit.hipify.lexer import KernelSource
+    from portkit.tree.finding import Finding
 
 CODE = "PH202"
 

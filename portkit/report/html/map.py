@@ -12,7 +12,7 @@ from portkit.report.treemap import Box, squarified
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.report.model import Report, Site
+    from portkit.report.model import Report, ReportedSite
 
 WIDTH: Final = 1200.0
 HEIGHT: Final = 560.0
@@ -65,7 +65,7 @@ def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
         report: of the scan.
         settled: whether places with nothing to write are part of it.
     """
-    crates: dict[str, list[Site]] = {}
+    crates: dict[str, list[ReportedSite]] = {}
     for path, sites in report.by_crate().items():
         shown = [s for s in sites if settled or s.state is not State.KEPT]
         if shown:
@@ -75,7 +75,7 @@ def workspace_map(report: Report, *, settled: bool = True) -> tuple[Crate, ...]:
     return tuple(_crate(p, crates[p], box) for p, box in zip(order, boxes, strict=True))
 
 
-def _crate(path: str, sites: Sequence[Site], box: Box) -> Crate:
+def _crate(path: str, sites: Sequence[ReportedSite], box: Box) -> Crate:
     name = "workspace root" if path == "." else path
     label = _fitting(f"{name} {len(sites)}", box.width) or _fitting(name, box.width)
     if box.height <= 2 * _TITLE:
@@ -85,8 +85,8 @@ def _crate(path: str, sites: Sequence[Site], box: Box) -> Crate:
     return Crate(path, label, len(sites), box, tuple(_files(sites, inner)))
 
 
-def _files(sites: Sequence[Site], box: Box) -> Iterator[File]:
-    files: dict[str, list[Site]] = {}
+def _files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
+    files: dict[str, list[ReportedSite]] = {}
     for site in sites:
         files.setdefault(site.path, []).append(site)
     order = sorted(files, key=lambda path: (-len(files[path]), path))

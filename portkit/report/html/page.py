@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit import __version__
-from portkit.explain import every_page
-from portkit.finding import Status
 from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
 from portkit.report.html.matrix import matrix, plain_figures
@@ -21,6 +19,8 @@ from portkit.report.model import MEANINGS, by_state, what_apply_writes
 from portkit.report.scan_json import document, summary
 from portkit.report.verified import duration
 from portkit.report.workplan import work_plan
+from portkit.scan.codes import every_page
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

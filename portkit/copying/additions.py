@@ -1,0 +1,216 @@
+"""The files that a port adds to a tree and that no file of the tree stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from portkit.templates import folder, render
+from portkit.tree.finding import Applicability, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from portkit.hipify.crate import KernelsCrate
+    from portkit.hipify.engine import Translation
+    from portkit.hipify.translated import Translated
+    from portkit.profile.profile import HipSources
+    from portkit.site.context import Job
+
+Kind = TypeVar("Kind")
+
+
+def nothing_found() -> tuple[Finding, ...]:
+    """Return no findings."""
+    return ()
+
+
+def nothing_to_translate() -> Mapping[str, Callable[[], Translation]]:
+    """Return no sources."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Files that a port adds together.
+
+    Attributes:
+        name: the file, or the folder that holds them all, relative to the workspace root.
+        message: what it is, for the reader of the report.
+        files: says which files there are: path relative to the root, and what makes its text. Both
+            are called only when they are needed, since most runs find the files standing.
+        findings: what is said of the sources that the files are made from, with paths in the tree.
+            It takes as long as making the files.
+        translations: what translates the CUDA sources that the files are made from, by their path
+            in the tree. ``Port.translated`` takes what it returns.
+        beside: a pattern of the names of the other files, where they lie beside the one that gives
+            the name, among files of the tree's own; empty where the name says it all.
+    """
+
+    name: str
+    message: str
+    files: Callable[[], Mapping[str, Callable[[], str]]]
+    findings: Callable[[], tuple[Finding, ...]] = nothing_found
+    translations: Callable[[], Mapping[str, Callable[[], Translation]]] = nothing_to_translate
+    beside: str = ""
+
+    def holds(self, path: str) -> bool:
+        """Whether a file of the tree is one of the files, by its name."""
+        if path == self.name or path.startswith(f"{self.name}/"):
+            return True
+        folder = self.name.rpartition("/")[0]
+        return bool(self.beside) and fnmatchcase(path, f"{folder}/{self.beside}")
+
+
+def additions(job: Job) -> Iterator[Addition]:
+    """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
+    facade, kernels = job.vendor.facade, job.codebase.kernels
+    yield Addition(
+        facade.name,
+        "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
+        partial(_facade, job),
+    )
+    if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
+        crate = _Crate(job, kernels.source, kernels.name)
+        message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
+        made = crate.files, crate.findings, crate.translations
+        yield Addition(kernels.name, message, *made)
+    for site in job.codebase.hip_sources:
+        if site.source in job.workspace.sources:
+            beside = _Beside(job, site)
+            made = beside.files, beside.findings, beside.translations
+            yield Addition(site.target, site.reason, *made, beside="hipx*.h")
+    for path, template in sorted(job.codebase.templates.items()):
+        if "/" not in path or job.workspace.crate_of(path) is not None:
+            rendered = partial(_template, job, path, template)
+            yield Addition(path, "a file that the port adds", rendered)
+
+
+def values(job: Job) -> dict[str, Any]:
+    """Return what a template may name."""
+    workspace = job.workspace.manifest.get("workspace", {})
+    shared = workspace.get("package", {})
+    return {
+        "job": job,
+        "vendor": job.vendor,
+        "gating": job.gating.value,
+        "facade": job.vendor.facade,
+        "features": frozenset(f for c in job.workspace.crates for f in c.features),
+        "workspace": SimpleNamespace(
+            version=job.workspace.version,
+            edition=shared.get("edition", "2021"),
+            repository=shared.get("repository", ""),
+            dependencies=frozenset(workspace.get("dependencies", {})),
+        ),
+    }
+
+
+def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
+    name = job.vendor.facade.name
+    return {
+        f"{name}/{file.removesuffix('.j2')}": partial(_rendered, job, f"facade/{file}")
+        for file in folder("facade")
+    }
+
+
+def _template(job: Job, path: str, template: str) -> Mapping[str, Callable[[], str]]:
+    return {path: partial(_rendered, job, template)}
+
+
+def _rendered(job: Job, template: str) -> str:
+    return render(template, **values(job))
+
+
+@dataclass(frozen=True)
+class _Crate:
+    """The crate of HIP kernels, made when it is asked for."""
+
+    job: Job
+    source: str
+    name: str
+
+    def files(self) -> Mapping[str, Callable[[], str]]:
+        return {f"{self.name}/{p}": partial(self._crate.text, p) for p in self._crate.paths}
+
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(
+            _placed(self.job, finding, self.source, f"{self.name}/{target}" if target else "")
+            for finding in self._crate.findings
+            for target in [self._crate.target(finding.path)]
+        )
+
+    def translations(self) -> Mapping[str, Callable[[], Translation]]:
+        crate = self._crate
+        return {f"{self.source}/{p}": partial(crate.translation, p) for p in crate.kernels}
+
+    @cached_property
+    def _crate(self) -> KernelsCrate:
+        from portkit.hipify.crate import KernelsCrate
+
+        workspace = values(self.job)["workspace"]
+        return KernelsCrate(
+            _contents(self.job, self.source),
+            name=self.name,
+            facade=self.job.vendor.facade.name,
+            version=workspace.version,
+            edition=workspace.edition,
+            repository=workspace.repository,
+            known=_below(self.job.translated, self.source),
+        )
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """HIP sources that lie beside the CUDA sources they are made from."""
+
+    job: Job
+    site: HipSources
+
+    def files(self) -> Mapping[str, Callable[[], str]]:
+        folder, made = self.site.folder, self._translated
+        return {f"{folder}/{path}": partial(made.text, path) for path in made.paths}
+
+    def findings(self) -> tuple[Finding, ...]:
+        folder, made = self.site.folder, self._translated
+        return tuple(
+            _placed(self.job, finding, folder, f"{folder}/{made.targets[finding.path]}")
+            for finding in made.findings
+        )
+
+    def translations(self) -> Mapping[str, Callable[[], Translation]]:
+        folder, made = self.site.folder, self._translated
+        return {f"{folder}/{path}": partial(made.translation, path) for path in made.targets}
+
+    @cached_property
+    def _translated(self) -> Translated:
+        from portkit.hipify.translated import Translated
+
+        folder = self.site.folder
+        known = _below(self.job.translated, folder)
+        return Translated(_contents(self.job, folder), known=known)
+
+
+def _contents(job: Job, folder: str) -> dict[str, bytes]:
+    return {path: s.data for path, s in _below(job.workspace.sources, folder).items()}
+
+
+def _below(files: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
+    """Return what there is for files below a folder of the tree, by their path below it."""
+    start = f"{folder}/"
+    return {path.removeprefix(start): v for path, v in files.items() if path.startswith(start)}
+
+
+def _placed(job: Job, finding: Finding, folder: str, target: str) -> Finding:
+    """Return what is said of a CUDA source below a folder as a finding of the tree.
+
+    The CUDA source itself stays as it is: what the finding would edit is written to the HIP source.
+    """
+    status = finding.status
+    if finding.applicability in (Applicability.KEEP, Applicability.MANUAL):
+        status = Status.NONE
+    elif target and job.stands(target):
+        status = Status.PORTED
+    return replace(finding, path=f"{folder}/{finding.path}", status=status, edits=(), claims=())

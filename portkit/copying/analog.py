@@ -1,0 +1,308 @@
+"""Copies of items and files under the name table.
+
+A copy is more than renaming: code under a feature without a counterpart is evaluated away, items
+whose libraries really differ come from a template, and inside code that is specific to the source
+vendor, the places where a peer is turned away gain the source vendor as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.lang.cfg import WITH_OWN, conditions_of
+from portkit.lang.items import ITEMS, item_symbol
+from portkit.lang.renaming import normal
+from portkit.lang.source import grouped, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.lang.source import Source
+    from portkit.profile.profile import Override, Repair
+    from portkit.site.context import Job, Site
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Piece:
+    """What stands in the copy for the bytes ``[start, end)``; not renamed again."""
+
+    start: int
+    end: int
+    text: str
+
+
+def copy_site(site: Site) -> str:
+    """Return the copy of a place, its attributes included."""
+    return copy_range(
+        site.job, site.source, site.start, site.node.end_byte, site.node, site.scope.symbol
+    )
+
+
+def copy_file(job: Job, source: Source) -> str:
+    """Return the copy of a whole file."""
+    return copy_range(job, source, 0, len(source.data), source.tree.root_node, "")
+
+
+def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbol: str) -> str:
+    """Return the copy of the bytes ``[start, end)``, which hold ``node``.
+
+    Args:
+        job: the job.
+        source: the file.
+        start: the first byte, attributes of the node included.
+        end: the byte after the last one.
+        node: the node to copy.
+        symbol: the symbol of the items around the node.
+    """
+    pieces = sorted(_pieces(job, source, node, symbol))
+    out, at = [], start
+    for piece in pieces:
+        if piece.start < at:
+            continue
+        out += [job.rename(source.text(at, piece.start)), piece.text]
+        at = piece.end
+    copy = "".join([*out, job.rename(source.text(at, end))])
+    for prose in job.codebase.prose:
+        copy = copy.replace(prose.find, prose.replace)
+    for tidy in job.codebase.tidy:
+        if fnmatchcase(source.path, tidy.path):
+            copy = re.sub(tidy.find, tidy.replace, copy)
+    return copy
+
+
+def overridden(job: Job, source: Source, symbol: str) -> Override | None:
+    """Return the override that replaces an item in a copy, if any."""
+    for override in job.codebase.overrides:
+        if override.symbol == symbol and fnmatchcase(source.path, override.path):
+            return override
+    return None
+
+
+def repairs_of(job: Job, source: Source, symbol: str) -> tuple[Repair, ...]:
+    """Return the repairs that apply to the copy of an item."""
+    return tuple(r for r in job.codebase.repairs if r.applies(source.path, symbol))
+
+
+def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
+    from portkit.templates import render
+
+    pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
+    while pending:
+        current, attached, outer = pending.pop()
+        inner = "::".join(s for s in (outer, item_symbol(current)) if s)
+        if current.type in ITEMS and inner:
+            override = overridden(job, source, inner)
+            if override is not None:
+                start = attached[0].start_byte if attached else current.start_byte
+                text = render(override.template, job=job).strip("\n")
+                yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
+                continue
+        dropped = _evaluated(job, source, current, attached)
+        yield from dropped
+        if dropped and dropped[0].end >= current.end_byte:
+            continue
+        is_item = current.type in ITEMS
+        repairs = repairs_of(job, source, inner) if is_item and current is not node else ()
+        if repairs:
+            copy = copy_range(job, source, current.start_byte, current.end_byte, current, outer)
+            for repair in repairs:
+                copy = re.sub(repair.find, repair.replace, copy)
+            yield _Piece(current.start_byte, current.end_byte, copy)
+            continue
+        if current.type == "match_arm":
+            yield from _peer_arm(job, source, current)
+        text = source.data[current.start_byte : current.end_byte].decode()
+        if current.type == "parameter" and text in job.vendor.parameters:
+            yield _Piece(current.start_byte, current.end_byte, job.vendor.parameters[text])
+        if current.child_count == 0 or not (
+            job.has_unported_condition(text)
+            or job.names_peer(text)
+            or job.names_vendor(text)
+            or any(p in text for p in job.vendor.parameters)
+            or any(r.lies_below(inner) for r in job.codebase.repairs)
+            or any(o.symbol.startswith(inner) for o in job.codebase.overrides)
+        ):
+            continue
+        # The attributes of such a node are its own, not those of the child behind them.
+        own = current.type in WITH_OWN
+        children = ((c, ()) for c in current.children) if own else grouped(current)
+        pending += [(c, a, inner if is_item else outer) for c, a in children]
+
+
+def _evaluated(
+    job: Job, source: Source, node: Node, attached: tuple[Node, ...]
+) -> tuple[_Piece, ...]:
+    """Evaluate a ``cfg`` that names an unported feature with that feature off.
+
+    What stands under the written vendor's feature is its own and no part of a copy, but for an arm
+    that is turned round.
+    """
+    inner = node.children if node.type in WITH_OWN else ()
+    own = [*attached, *(c for c in inner if c.type == "attribute_item")]
+    off = frozenset(job.vendor.unported)
+    for attribute, cfg in conditions_of(own):
+        value = cfg.without(off)
+        if cfg.requires(job.vendor.name):
+            value = None if node.type == "match_arm" and _names_vendor(job, node) else False
+        if value is None:
+            continue
+        if value and _ends_its_block(node) and len(own) == 1:
+            inside = source.data[node.start_byte + 1 : node.end_byte - 1]
+            start = node.start_byte + 1 + len(inside) - len(inside.lstrip())
+            end = node.end_byte - 1 - len(inside) + len(inside.rstrip())
+            braces = _Piece(attribute.start_byte, start, ""), _Piece(end, node.end_byte, "")
+            return braces if start < end else ()
+        if value:
+            following = re.compile(rb"\s*").match(source.data, attribute.end_byte)
+            assert following is not None  # the pattern matches the empty string
+            return (_Piece(attribute.start_byte, following.end(), ""),)
+        start = min(n.start_byte for n in (node, *own))
+        end = node.end_byte
+        return (_line(source, start, end),)
+    return ()
+
+
+def _line(source: Source, start: int, end: int) -> _Piece:
+    """Return the piece that takes a range away, with its comma and the lines that are its own."""
+    tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
+    line = source.data.rfind(b"\n", 0, start) + 1
+    if tail is not None and not source.data[line:start].strip():
+        start, end = line, tail.end()
+    return _Piece(start, end, "")
+
+
+def _names_vendor(job: Job, arm: Node) -> bool:
+    return job.names_vendor(node_text(arm.child_by_field_name("pattern")))
+
+
+def _ends_its_block(node: Node) -> bool:
+    """Whether a node is a block at the end of another, which needs no braces of its own."""
+    inner = node.named_children[0] if node.type == "expression_statement" else node
+    parent = node.parent
+    return (
+        inner.type == "block"
+        and inner.byte_range == node.byte_range
+        and parent is not None
+        and parent.type == "block"
+        and parent.named_children[-1].id == node.id
+    )
+
+
+def _peer_arm(job: Job, source: Source, arm: Node) -> Iterator[_Piece]:
+    """Give the copy of a source-specific match an arm on the source where a peer has one.
+
+    Where the match has one on the written vendor already, that one is turned round instead.
+    """
+    members = _members(arm)
+    for member in members:
+        text = node_text(member)
+        if job.names_source(text):
+            continue
+        if job.names_vendor(text) and _joins(job, arm):
+            yield _line(source, arm.start_byte, arm.end_byte)
+        elif job.names_vendor(text):
+            whole = member if len(members) > 1 else arm
+            yield _Piece(whole.start_byte, whole.end_byte, _turned_round(job, source, whole))
+        elif job.names_peer(text) and not _turns_vendor_away(job, arm):
+            if len(members) > 1:
+                new = substitute_peer(job, job.rename(text), job.vendor.source)
+                yield _Piece(member.end_byte, member.end_byte, f" | {new}")
+                continue
+            copy = job.rename(source.text(arm.start_byte, arm.end_byte))
+            separator = "" if copy.endswith((",", "}")) else ","
+            indent = source.indent(arm.start_byte)
+            yield _Piece(
+                arm.end_byte,
+                arm.end_byte,
+                f"{separator}\n{indent}{substitute_peer(job, copy, job.vendor.source)}",
+            )
+
+
+def _turns_vendor_away(job: Job, arm: Node) -> bool:
+    """Whether the match of an arm has one on the written vendor alone that stays one."""
+    return any(
+        job.names_vendor(node_text(member)) and not job.names_source(node_text(member))
+        for other in _arms_beside(arm)
+        if not _joins(job, other)
+        for member in _members(other)
+    )
+
+
+def _joins(job: Job, arm: Node) -> bool:
+    """Whether an arm on the written vendor answers as an or-pattern with a peer does.
+
+    Such an arm was written for a pattern whose members cannot stand under a feature; in a copy the
+    source vendor joins the pattern.
+    """
+    members = _members(arm)
+    if len(members) != 1 or not job.names_vendor(node_text(members[0])):
+        return False
+    answer = normal(node_text(arm.child_by_field_name("value")))
+    return any(
+        len(_members(other)) > 1
+        and any(job.names_peer(node_text(m)) for m in _members(other))
+        and normal(node_text(other.child_by_field_name("value"))) == answer
+        for other in _arms_beside(arm)
+    )
+
+
+def _arms_beside(arm: Node) -> list[Node]:
+    arms = arm.parent.named_children if arm.parent is not None else []
+    return [other for other in arms if other.type == "match_arm"]
+
+
+def _members(arm: Node) -> list[Node]:
+    pattern = arm.child_by_field_name("pattern")
+    return pattern_members(pattern) if pattern is not None else []
+
+
+def _turned_round(job: Job, source: Source, node: Node) -> str:
+    """Return text about the written vendor as the copy has it: about the source vendor.
+
+    The condition that the variant may stand under is the written vendor's, and goes.
+    """
+    vendor = job.vendor
+    back = {vendor.variant: vendor.source.capitalize(), vendor.title: vendor.source}
+    back.setdefault(vendor.name, vendor.source)
+    marks = {word: chr(0xE000 + i) for i, word in enumerate(back)}  # of the private use area
+    start = next(
+        (c.start_byte for c in node.children if c.type != "attribute_item"), node.start_byte
+    )
+    text = source.text(start, node.end_byte)
+    for word, mark in marks.items():
+        text = re.sub(rf"\b{word}\b", mark, text)
+    text = job.rename(text)
+    for word, mark in marks.items():
+        text = text.replace(mark, back[word])
+    return text
+
+
+def pattern_members(pattern: Node) -> list[Node]:
+    """Return the members of an or-pattern, flattened; a plain pattern is its own member."""
+    if pattern.type == "or_pattern":
+        return [m for child in pattern.named_children for m in pattern_members(child)]
+    if pattern.type == "match_pattern" and pattern.named_children:
+        return pattern_members(pattern.named_children[0])
+    return [pattern]
+
+
+def substitute_peer(job: Job, text: str, vendor: str) -> str:
+    """Return text about a peer, such as Metal, as text about ``vendor``."""
+    variant, title = {
+        job.vendor.source: (job.vendor.source.capitalize(), job.vendor.source),
+        job.vendor.name: (job.vendor.variant, job.vendor.title),
+    }[vendor]
+    for peer in job.vendor.peers:
+        text = re.sub(rf"(?<=::){peer.capitalize()}\b", variant, text)
+        text = re.sub(rf"(?<![:\w]){peer.capitalize()}\b", title, text)
+        text = re.sub(rf"\b{peer}\b", vendor, text)
+    return text
+
+
+def _indented(text: str, indent: str) -> str:
+    return text.replace("\n", "\n" + indent).replace(f"\n{indent}\n", "\n\n")

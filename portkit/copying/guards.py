@@ -1,0 +1,59 @@
+"""Statements at the beginning of functions that are not ported themselves.
+
+A function that a ROCm tensor can reach and that has no ROCm path fails deep inside. The profile may
+hold a guard for it: a statement that takes the path that works on every device, or that says at
+once what is missing.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.lang.items import items
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
+from portkit.templates import render
+from portkit.tree.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+    from portkit.profile.profile import Guard
+    from portkit.site.context import Job
+
+CODE = "PK106"
+
+
+def guarded(job: Job, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each function of a file that the profile has a guard for."""
+    for guard in job.codebase.guards:
+        name = guard.symbol.rsplit("::", 1)[-1].encode()
+        if fnmatchcase(source.path, guard.path) and b"fn " + name + b"(" in source.data:
+            yield from _guarded(source, guard)
+
+
+def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
+    for item in items(source):
+        node, body = item.node, item.node.child_by_field_name("body")
+        if item.symbol != guard.symbol or node.type != "function_item" or body is None:
+            continue
+        indent = source.indent(node.start_byte) + "    "
+        text = render(guard.template).strip()
+        at = body.start_byte + 1
+        standing = normal(text) in normal(node_text(body))
+        yield Finding(
+            code=CODE,
+            path=source.path,
+            span=Span(node.start_byte, node.end_byte),
+            construct="cfg block",
+            symbol=guard.symbol,
+            applicability=Applicability.REVIEW,
+            status=Status.PORTED if standing else Status.TODO,
+            message=guard.reason,
+            edits=()
+            if standing
+            else (Edit(at, at, "\n" + indent + text.replace("\n", f"\n{indent}")),),
+        )

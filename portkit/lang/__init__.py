@@ -1,0 +1,1 @@
+"""Languages: files, syntax trees, items, conditions and names; nothing of a port."""

@@ -1,0 +1,150 @@
+"""Conditions of Rust's conditional compilation, as far as a port needs them.
+
+Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``any(..)``,
+``not(..)``, ``true``, ``false`` and options such as ``feature = "cuda"``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tree_sitter import Node
+
+WITH_OWN = frozenset({"field_initializer", "match_arm", "shorthand_field_initializer"})
+"""Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
+
+_TOKEN = re.compile(r'\s*(all|any|not)\s*\(|\s*(\))|\s*(,)|\s*([A-Za-z_]\w*(?:\s*=\s*"[^"]*")?)')
+_PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
+_FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
+# `true` holds as `all()` does, and `false` no more than `any()`.
+_CONSTANTS = {"true": "all", "false": "any"}
+_CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Cfg:
+    """A condition: an option, or an operator over conditions.
+
+    Attributes:
+        operator: ``all``, ``any``, ``not``, or empty for an option.
+        operands: the operands; empty for an option.
+        feature: the feature that an option asks for, or empty.
+    """
+
+    operator: str
+    operands: tuple[Cfg, ...] = ()
+    feature: str = ""
+
+    def requires(self, feature: str) -> bool:
+        """Whether the condition holds only where the feature is on."""
+        if self.operator == "all":
+            return any(o.requires(feature) for o in self.operands)
+        if self.operator == "any":
+            return bool(self.operands) and all(o.requires(feature) for o in self.operands)
+        return self.operator == "" and self.feature == feature
+
+    def forbids(self, feature: str) -> bool:
+        """Whether the condition holds only where the feature is off."""
+        if self.operator == "all":
+            return any(o.forbids(feature) for o in self.operands)
+        if self.operator == "not":
+            inner = self.operands[0]
+            members = inner.operands if inner.operator == "any" else (inner,)
+            return any(m.operator == "" and m.feature == feature for m in members)
+        return False
+
+    def features(self) -> frozenset[str]:
+        """Return every feature that the condition names."""
+        if self.operator == "":
+            return frozenset({self.feature} - {""})
+        return frozenset().union(*(o.features() for o in self.operands))
+
+    def without(self, features: frozenset[str]) -> bool | None:
+        """Evaluate with ``features`` off: true, false, or none where the rest decides."""
+        if self.operator == "":
+            return False if self.feature in features else None
+        values = [o.without(features) for o in self.operands]
+        if self.operator == "not":
+            return None if values[0] is None else not values[0]
+        decisive = self.operator == "any"
+        if decisive in values:
+            return decisive
+        return None if None in values else not decisive
+
+
+def parse_cfg(attribute: str) -> Cfg | None:
+    """Parse an attribute such as ``#[cfg(all(unix, feature = "cuda"))]``.
+
+    Returns:
+        The condition, or none where the attribute is not a ``cfg`` or is malformed.
+    """
+    match = _CFG.match(attribute.strip())
+    if match is None:
+        return None
+    stack: list[tuple[str, list[Cfg]]] = [("", [])]
+    text, at = match.group(1), 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            if text[at:].strip():
+                return None
+            break
+        at = token.end()
+        operator, close, _comma, option = token.groups()
+        if operator:
+            stack.append((operator, []))
+        elif close:
+            if len(stack) == 1:
+                return None
+            name, operands = stack.pop()
+            if name == "not" and len(operands) != 1:
+                return None
+            stack[-1][1].append(Cfg(name, tuple(operands)))
+        elif option in _CONSTANTS:
+            stack[-1][1].append(Cfg(_CONSTANTS[option]))
+        elif option:
+            feature = _FEATURE.match(option)
+            stack[-1][1].append(Cfg("", (), feature.group(1) if feature else ""))
+    if len(stack) != 1 or len(stack[0][1]) != 1:
+        return None
+    return stack[0][1][0]
+
+
+def widen(text: str, feature: str, other: str) -> str:
+    """Return a condition that takes ``other`` wherever it asked for ``feature`` alone.
+
+    Args:
+        text: an attribute or a ``cfg!``, whole.
+        feature: the feature that is named.
+        other: the feature that joins it.
+    """
+    out: list[str] = []
+    operators, at = [""], 0
+    for part in _PART.finditer(text):
+        if part.group(1):
+            operators.append(part.group(1))
+        elif part.group() == ")":
+            operators.pop()
+        elif part.group(2) == feature:
+            both = f'{part.group()}, feature = "{other}"'
+            out += [text[at : part.start()], both if operators[-1] == "any" else f"any({both})"]
+            at = part.end()
+    return "".join([*out, text[at:]])
+
+
+def conditions_of(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]:
+    """Parse the ``cfg`` attributes among ``attributes``."""
+    found = []
+    for attribute in attributes:
+        if attribute.type == "attribute_item":
+            cfg = parse_cfg(node_text(attribute))
+            if cfg is not None:
+                found.append((attribute, cfg))
+    return tuple(found)

@@ -1,0 +1,90 @@
+"""The items of a Rust file: what has a name of its own, at any depth.
+
+Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import grouped, node_text
+from portkit.lang.span import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.lang.source import Source
+
+ITEMS = frozenset(
+    {
+        "const_item",
+        "enum_item",
+        "function_item",
+        "function_signature_item",
+        "impl_item",
+        "macro_definition",
+        "mod_item",
+        "static_item",
+        "struct_item",
+        "trait_item",
+        "type_item",
+        "union_item",
+        "use_declaration",
+    }
+)
+_CONTAINERS = frozenset({"impl_item", "mod_item", "trait_item"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a file.
+
+    Attributes:
+        symbol: its name with those of the items around it, such as ``Device::location``.
+        node: the item.
+        attributes: the attributes and doc comments before it.
+    """
+
+    symbol: str
+    node: Node
+    attributes: tuple[Node, ...]
+
+    @property
+    def span(self) -> Span:
+        """The item with its attributes."""
+        start = self.attributes[0].start_byte if self.attributes else self.node.start_byte
+        return Span(start, self.node.end_byte)
+
+
+def items(source: Source) -> Iterator[Item]:
+    """Yield the items of a file; those inside another come after the ones beside it."""
+    pending: list[tuple[Node, str]] = [(source.tree.root_node, "")]
+    while pending:
+        container, outer = pending.pop()
+        for node, attributes in grouped(container):
+            if node.type not in ITEMS:
+                continue
+            symbol = "::".join(s for s in (outer, item_symbol(node)) if s)
+            yield Item(symbol, node, attributes)
+            body = node.child_by_field_name("body")
+            if body is not None and node.type in _CONTAINERS:
+                pending.append((body, symbol))
+
+
+def item_symbol(node: Node) -> str:
+    """Return what an item is called in reports, such as ``trait CustomOp1`` or ``Map1 for Elu``."""
+    if node.type == "impl_item":
+        type_name = _bare(node_text(node.child_by_field_name("type")))
+        trait = node.child_by_field_name("trait")
+        return f"{_bare(node_text(trait))} for {type_name}" if trait is not None else type_name
+    prefix = {"trait_item": "trait ", "enum_item": "enum ", "struct_item": "struct "}
+    name = node_text(node.child_by_field_name("name"))
+    return prefix.get(node.type, "") + name if name else ""
+
+
+def _bare(path: str) -> str:
+    return re.sub(r"<.*", "", path, flags=re.DOTALL).rsplit("::", 1)[-1].strip()

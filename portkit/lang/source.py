@@ -1,0 +1,181 @@
+"""One file of the tree: its bytes, its lazily parsed syntax tree and its lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tree_sitter import Node, Range, Tree
+
+    from portkit.lang.span import Span
+
+# The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
+_DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")
+COMMENTS = frozenset({"line_comment", "block_comment"})
+"""The kinds of comment, doc comments included."""
+ATTACHED = COMMENTS | {"attribute_item"}
+"""Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
+_BLOCK = 1 << 14
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the workspace.
+
+    Attributes:
+        path: relative to the workspace root, with ``/``.
+        data: the bytes on disk.
+    """
+
+    path: str
+    data: bytes
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
+        return _parse(self.path, self.data)
+
+    def tree_around(self, places: Sequence[int], words: Iterable[str]) -> Tree:
+        """Return a syntax tree that has at least the items of the file that hold some places.
+
+        Args:
+            places: offsets.
+            words: in lower case; items that hold them are in the tree as well.
+        """
+        if "tree" in self.__dict__ or not self.path.endswith(".rs"):
+            return self.tree
+        from portkit.lang.outline import parts
+
+        found = parts(self.data, places, [word.encode() for word in words])
+        tree = _parse(self.path, self.data, found) if found else self.tree
+        return self.tree if tree.root_node.has_error else tree
+
+    def offsets(self, words: Iterable[str]) -> list[int]:
+        """Return where any of ``words``, all in lower case, begins, in any case, sorted."""
+        found = []
+        lowered = self.data.lower()
+        for word in words:
+            wanted = word.encode()
+            at = lowered.find(wanted)
+            while at >= 0:
+                found.append(at)
+                at = lowered.find(wanted, at + 1)
+        return sorted(set(found))
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of the first byte of each line."""
+        lengths = (len(line) + 1 for line in self.data.split(b"\n"))
+        return list(accumulate(lengths, initial=0))[:-1]
+
+    @cached_property
+    def _lines_before(self) -> list[int]:
+        """How many lines end before each block of the file."""
+        counts = (
+            self.data.count(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK)
+        )
+        return list(accumulate(counts, initial=0))
+
+    @property
+    def newline(self) -> str:
+        r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
+        first = self.data.find(b"\n")
+        return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the line and the column of a byte offset, both from 1; columns count bytes."""
+        # Most files are asked for few positions: to look for all of their lines would take longer.
+        block = offset // _BLOCK
+        before = self._lines_before[block] + self.data.count(b"\n", block * _BLOCK, offset)
+        return before + 1, offset - self.data.rfind(b"\n", 0, offset)
+
+    def text(self, start: int, end: int) -> str:
+        r"""Return the text of a range of bytes, with ``\n`` as line ending."""
+        return self.data[start:end].decode().replace("\r\n", "\n")
+
+    def slice(self, span: Span) -> str:
+        """Return the text of a span."""
+        return self.text(span.start, span.end)
+
+    def indent(self, offset: int) -> str:
+        """Return the white space that begins the line of ``offset``."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        match = re.compile(rb"[ \t]*").match(self.data, start)
+        return match.group().decode() if match else ""
+
+    def line_tail(self, offset: int) -> int:
+        """Return the end of a comment that follows ``offset`` on its line, or ``offset``."""
+        match = re.compile(rb"[ \t]*//[^\r\n]*").match(self.data, offset)
+        return match.end() if match else offset
+
+
+def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
+    from tree_sitter import Language, Parser
+
+    parser = Parser(Language(_grammar(path)))
+    if parts:
+        parser.included_ranges = _ranges(data, parts)
+    return parser.parse(data)
+
+
+def _grammar(path: str) -> object:
+    if path.endswith(".toml"):
+        import tree_sitter_toml
+
+        return tree_sitter_toml.language()
+    if path.endswith((".py", ".pyi")):
+        import tree_sitter_python
+
+        return tree_sitter_python.language()
+    import tree_sitter_rust
+
+    return tree_sitter_rust.language()
+
+
+def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
+    from tree_sitter import Point, Range
+
+    ranges = []
+    at = row = 0
+    for part in parts:
+        row += data.count(b"\n", at, part.start)
+        start = Point(row, 0)
+        row += data.count(b"\n", part.start, part.end)
+        column = part.end - (data.rfind(b"\n", 0, part.end) + 1)
+        ranges.append(Range(start, Point(row, column), part.start, part.end))
+        at = part.end
+    return ranges
+
+
+def node_text(node: Node | None) -> str:
+    """Return the text of a node, or an empty string for none."""
+    return node.text.decode() if node is not None and node.text is not None else ""
+
+
+def field_text(node: Node, field: str) -> str:
+    """Return the text of a named field of a node, or an empty string where it has none."""
+    return node_text(node.child_by_field_name(field))
+
+
+def grouped(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Yield each child with the attributes and doc comments that belong to it.
+
+    A plain comment belongs to nothing, unless an attribute stands above it.
+    """
+    attached: list[Node] = []
+    for child in node.children:
+        if child.type in ATTACHED and (
+            child.type == "attribute_item" or attached or _DOC.match(node_text(child))
+        ):
+            attached.append(child)
+        else:
+            yield child, tuple(attached)
+            attached = []
+    for child in attached:
+        yield child, ()

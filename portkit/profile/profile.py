@@ -1,0 +1,441 @@
+"""Profiles: all that is particular to a vendor or to one codebase, as data.
+
+A *vendor* profile says what CUDA's names become on another vendor's platform, for any codebase. A
+*codebase* profile holds what is particular to one codebase. Both are TOML files below
+``portkit/profiles``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from portkit.errors import ProfileError
+from portkit.hipify.paths import hip_path
+from portkit.lang.renaming import NameTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROFILES = Path(__file__).parents[1] / "profiles"
+
+
+@dataclass(frozen=True)
+class Facade:
+    """The crate that has cudarc's shape under HIP's names.
+
+    Attributes:
+        name: the crate's name.
+    """
+
+    name: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return self.name.replace("-", "_")
+
+
+@dataclass(frozen=True)
+class VendorProfile:
+    """What CUDA's names become on one vendor's platform.
+
+    Attributes:
+        name: the vendor backend that is written; also its Cargo feature.
+        source: the vendor backend that is read.
+        variant: the name of its enum variants.
+        peers: other vendor backends that codebases hold.
+        vocabulary: the words of the source's platform.
+        peer_vocabulary: the words of the peers' platforms.
+        own_vocabulary: the words of the vendor's own platform.
+        names: how to rename.
+        parameters: parameters of functions whose type differs, as they stand in the source.
+        unported: features without a counterpart, with the reason.
+        dependencies: crates and their counterparts; empty where an entry is dropped.
+        facade: the bindings crate that the port writes.
+    """
+
+    name: str
+    source: str
+    variant: str
+    peers: tuple[str, ...]
+    vocabulary: tuple[str, ...]
+    peer_vocabulary: tuple[str, ...]
+    own_vocabulary: tuple[str, ...]
+    names: NameTable
+    parameters: Mapping[str, str]
+    unported: Mapping[str, str]
+    dependencies: Mapping[str, str]
+    facade: Facade
+
+    @property
+    def title(self) -> str:
+        """The vendor's platform as prose writes it, such as ``ROCm``."""
+        return self.names.prose.get(self.source.upper(), self.variant)
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Files that are left alone on purpose.
+
+    Attributes:
+        path: a pattern over paths relative to the root.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A decision about conditions on the device.
+
+    Attributes:
+        when: a pattern that is looked for in the whole construct's text.
+        path: a pattern over paths; empty for any.
+        verdict: ``widen`` or ``keep``; ``peer`` for a condition on a peer, which is always kept.
+        reason: why, for the reader of the report.
+    """
+
+    when: str
+    path: str
+    verdict: str
+    reason: str
+
+    @cached_property
+    def _when(self) -> re.Pattern[str]:
+        return re.compile(self.when)
+
+    def applies(self, path: str, text: str) -> bool:
+        """Whether the decision is about a construct with this text in this file."""
+        return (not self.path or fnmatchcase(path, self.path)) and bool(self._when.search(text))
+
+
+@dataclass(frozen=True)
+class Override:
+    """A hand-written template that replaces one named item of an analog.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        symbol: the item, such as ``CudaDevice::compile``.
+        template: below ``portkit/templates``.
+        reason: what differs between the two platforms.
+        fingerprints: for each upstream version that the template was written against, the hash of
+            the CUDA item.
+    """
+
+    path: str
+    symbol: str
+    template: str
+    reason: str
+    fingerprints: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A bug of the CUDA side that the copy does not carry on.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        symbol: a pattern over its items.
+        find: a regular expression over the item's copy.
+        replace: what stands there in the copy.
+        reason: the bug and its evidence, for the reader of the report.
+        mended: for each upstream version that has no such bug, the hash of the item; any other
+            version in which nothing is found is to be looked at.
+    """
+
+    path: str
+    symbol: str
+    find: str
+    replace: str
+    reason: str
+    mended: Mapping[str, str] = field(default_factory=dict)
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about an item of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
+
+    def lies_below(self, symbol: str) -> bool:
+        """Whether this may be about an item inside of one with this symbol."""
+        fixed = self.symbol.split("*")[0]
+        return fixed.startswith(symbol) or (fixed != self.symbol and symbol.startswith(fixed))
+
+
+@dataclass(frozen=True)
+class Tidy:
+    """What copies have instead of what the names alone give.
+
+    That is a form that lints object to and that upstream's own do not see where they run without
+    the source vendor's feature, or what the vendor's side can do beyond the source's.
+
+    Attributes:
+        path: a pattern over the CUDA side's file.
+        find: a regular expression over a copy.
+        replace: what stands there in the copy.
+    """
+
+    path: str
+    find: str
+    replace: str
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A change to a comment or a message, in a file of the tree or in a copy.
+
+    Attributes:
+        find: the exact text.
+        replace: what stands there afterwards.
+        reason: why, for the reader of the report.
+    """
+
+    find: str
+    replace: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Arms of a ``match`` that no arm of the source vendor gives.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: the function that holds the match.
+        template: below ``portkit/templates``.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    template: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A statement at the beginning of a function that is not ported.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: the function.
+        template: below ``portkit/templates``.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    template: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page of documentation.
+
+    Attributes:
+        path: the page, relative to the root.
+        before: the heading that it is set before.
+        heading: its own heading.
+        template: below ``portkit/templates``.
+    """
+
+    path: str
+    before: str
+    heading: str
+    template: str
+
+
+@dataclass(frozen=True)
+class KernelsCrate:
+    """The crate of kernels.
+
+    Attributes:
+        name: the crate that the port writes.
+        source: the crate with the CUDA kernels.
+    """
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class HipSources:
+    """A folder of CUDA sources whose translations lie beside them.
+
+    Attributes:
+        source: the CUDA source that says that the folder is there.
+        reason: what the translations are for.
+    """
+
+    source: str
+    reason: str
+
+    @property
+    def folder(self) -> str:
+        """The folder that holds it."""
+        return self.source.rpartition("/")[0]
+
+    @property
+    def target(self) -> str:
+        """The HIP source that it becomes."""
+        return hip_path(self.source)
+
+
+@dataclass(frozen=True)
+class CodebaseProfile:
+    """What is particular to one codebase.
+
+    Attributes:
+        name: the codebase.
+        crate: the crate whose presence says that a workspace is this codebase.
+        first_version: the first version that can be ported.
+        error_without_feature: the variant of its error that says that the vendor's feature is off.
+        words: its own identifiers.
+        dependencies: its own crates and their counterparts.
+        keep: files that are left alone.
+        conditions: decisions about conditions, the first that applies counts.
+        overrides: hand-written replacements.
+        prose: changes to comments and messages.
+        kernels: its kernels, where it has any.
+        hip_sources: folders of other kernels.
+        templates: files to add: path in the tree to template.
+        arms: arms that no arm of the source vendor gives.
+        sections: sections to add to pages of documentation.
+        unported: its own features without a counterpart, with the reason.
+        guards: statements at the beginning of functions that are not ported.
+        repairs: bugs of the CUDA side that copies do not carry on.
+        tidy: what copies have instead of what the names alone give.
+    """
+
+    name: str
+    crate: str
+    first_version: str
+    error_without_feature: str
+    words: Mapping[str, str]
+    dependencies: Mapping[str, str]
+    keep: tuple[Keep, ...]
+    conditions: tuple[Condition, ...]
+    overrides: tuple[Override, ...]
+    prose: tuple[Prose, ...]
+    kernels: KernelsCrate | None
+    templates: Mapping[str, str]
+    arms: tuple[Arms, ...] = ()
+    sections: tuple[Section, ...] = ()
+    unported: Mapping[str, str] = field(default_factory=dict)
+    guards: tuple[Guard, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    tidy: tuple[Tidy, ...] = ()
+    hip_sources: tuple[HipSources, ...] = ()
+
+    def kept(self, path: str) -> Keep | None:
+        """Return the entry that keeps a file, if any."""
+        return next((k for k in self.keep if fnmatchcase(path, k.path)), None)
+
+
+def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorProfile:
+    """Load a vendor profile, with the names that a codebase adds.
+
+    Raises:
+        ProfileError: there is no such profile, or it is malformed.
+    """
+    data = _read(PROFILES / "vendors" / f"{name}.toml", "vendor")
+    try:
+        facade = Facade(**data["facade"])
+        words = {
+            **data["names"]["words"],
+            data["bindings"]: facade.module,
+            **(codebase.words if codebase else {}),
+        }
+        return VendorProfile(
+            name=data["name"],
+            source=data["source"],
+            variant=data["variant"],
+            peers=tuple(data["peers"]),
+            vocabulary=tuple(data["vocabulary"]["source"]),
+            peer_vocabulary=tuple(data["vocabulary"]["peers"]),
+            own_vocabulary=tuple(data["vocabulary"]["own"]),
+            names=NameTable(
+                words=words,
+                parts=tuple((old, new) for old, new in data["names"]["parts"]),
+                prose=data["names"]["prose"],
+                kept_strings=data["names"]["kept_strings"],
+            ),
+            parameters=data["names"]["parameters"],
+            unported={**data["unported"], **(codebase.unported if codebase else {})},
+            dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
+            facade=facade,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
+
+
+def load_codebase(name: str, root: Path | None = None) -> CodebaseProfile:
+    """Load a codebase profile.
+
+    Args:
+        name: of a profile that portkit brings, or a file, relative to ``root``.
+        root: where a file is looked for; none where only portkit's own are.
+
+    Raises:
+        ProfileError: there is no such profile, or it is malformed.
+    """
+    if root is not None and name not in codebase_names():
+        return parse_codebase(_read(root / name, "codebase"))
+    return parse_codebase(_read(PROFILES / "codebases" / f"{name}.toml", "codebase"))
+
+
+def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
+    """Return the codebase profile that a parsed TOML file holds.
+
+    Raises:
+        ProfileError: it is malformed.
+    """
+    try:
+        return CodebaseProfile(
+            name=data["name"],
+            crate=data["crate"],
+            first_version=data["first_version"],
+            error_without_feature=data.get("error_without_feature", ""),
+            words=data["names"]["words"],
+            dependencies=data["dependencies"],
+            keep=tuple(Keep(**k) for k in data.get("keep", ())),
+            conditions=tuple(Condition(**{"path": "", **c}) for c in data.get("condition", ())),
+            overrides=tuple(Override(**o) for o in data.get("override", ())),
+            prose=tuple(Prose(**p) for p in data.get("prose", ())),
+            kernels=KernelsCrate(**data["kernels"]) if "kernels" in data else None,
+            templates=data.get("templates", {}),
+            arms=tuple(Arms(**a) for a in data.get("arms", ())),
+            sections=tuple(Section(**s) for s in data.get("section", ())),
+            unported=data.get("unported", {}),
+            guards=tuple(Guard(**g) for g in data.get("guard", ())),
+            repairs=tuple(Repair(**r) for r in data.get("repair", ())),
+            tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
+            hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        name = data.get("name", "")
+        raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
+
+
+def codebase_names() -> tuple[str, ...]:
+    """Return the names of the codebase profiles that portkit brings, sorted."""
+    return tuple(sorted(p.stem for p in (PROFILES / "codebases").glob("*.toml")))
+
+
+def _read(path: Path, kind: str) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise ProfileError(f"there is no {kind} profile {path.stem!r} ({path})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"{path} is not valid TOML: {error}") from None
+    if data.get("kind") != kind:
+        raise ProfileError(f'{path} does not say kind = "{kind}"')
+    return data

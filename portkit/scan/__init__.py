@@ -1,0 +1,1 @@
+"""From a tree to its findings, and from findings to the changes of a run."""

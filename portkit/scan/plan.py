@@ -1,0 +1,149 @@
+"""From findings to a plan: every change of one run, checked, not yet written."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from portkit.errors import PlanError
+from portkit.scan.rustfmt import Rustfmt
+from portkit.tree.finding import Edit, Status
+from portkit.write.transaction import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from portkit.lang.source import Source
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one run would do to the tree.
+
+    Attributes:
+        changes: sorted by path.
+        unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
+            before or rustfmt could not read it; sorted.
+    """
+
+    changes: tuple[Change, ...]
+    unformatted: tuple[str, ...] = ()
+
+
+def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
+    """Turn the findings of a scan that are to do into changes.
+
+    Args:
+        scan: the scan.
+        rustfmt: whether to format what is written, as the tree's own rustfmt settings say.
+
+    Raises:
+        PlanError: two findings want to edit the same bytes, or to add the same file.
+        ToolError: rustfmt is missing.
+    """
+    todo = [f for f in scan.findings if f.status is Status.TODO]
+    sources = scan.job.workspace.sources
+    by_path: dict[str, list[Finding]] = {}
+    for finding in todo:
+        if finding.edits:
+            by_path.setdefault(finding.path, []).append(finding)
+    changes = {
+        path: Change(path, sources[path].data, _edited(sources[path], found))
+        for path, found in by_path.items()
+    }
+    for finding in todo:
+        for file in finding.files():
+            if file.path in changes or (file.path in sources and file.before is None):
+                raise PlanError(
+                    f"{finding.code} would add {file.path}, which stands already or is added "
+                    "twice; this is a defect of the profile"
+                )
+            changes[file.path] = Change(file.path, file.before, file.text.encode())
+    unformatted: tuple[str, ...] = ()
+    if rustfmt:
+        changes, unformatted = _formatted(scan, changes)
+    return Plan(tuple(changes[p] for p in sorted(changes)), unformatted)
+
+
+def _edited(source: Source, findings: Sequence[Finding]) -> bytes:
+    edits = sorted(
+        ((edit, finding) for finding in findings for edit in finding.edits),
+        key=lambda pair: (pair[0].start, pair[0].end, pair[1].span.end, pair[1].code),
+    )
+    out: list[bytes] = []
+    at = 0
+    previous: tuple[Edit, Finding] | None = None
+    for edit, finding in edits:
+        if edit.start < at:
+            assert previous is not None  # `at` is beyond 0 only after a first edit
+            line, _ = source.position(edit.start)
+            raise PlanError(
+                f"{source.path}:{line}: {previous[1].code} and {finding.code} want to edit the "
+                "same place; this is a defect of portkit: skip one of the two rules meanwhile"
+            )
+        out += [source.data[at : edit.start], _with_newlines(source, edit.text)]
+        at, previous = edit.end, (edit, finding)
+    out.append(source.data[at:])
+    return b"".join(out)
+
+
+def _with_newlines(source: Source, text: str) -> bytes:
+    return text.replace("\n", source.newline).encode()
+
+
+def _formatted(
+    scan: Scan, changes: Mapping[str, Change]
+) -> tuple[dict[str, Change], tuple[str, ...]]:
+    rust = [c for c in changes.values() if c.path.endswith(".rs")]
+    if not rust:
+        return dict(changes), ()
+    rustfmt = Rustfmt(scan.job.workspace.root)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        results = list(pool.map(lambda c: _format_one(scan, rustfmt, c), rust))
+    if not any(results):
+        rustfmt.check()
+    formatted = dict(changes)
+    unformatted = []
+    for change, after in zip(rust, results, strict=True):
+        if after is None:
+            unformatted.append(change.path)
+        else:
+            formatted[change.path] = Change(change.path, change.before, after)
+    return formatted, tuple(sorted(unformatted))
+
+
+def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
+    """Return the formatted text, or none where rustfmt has no say.
+
+    A file that was not formatted before keeps its layout: formatting it now would change lines that
+    have nothing to do with the port.
+    """
+    edition = _edition(scan, change.path)
+    if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
+        return None
+    return rustfmt.formatted(change.after, edition)
+
+
+def _edition(scan: Scan, path: str) -> str:
+    """Return the Rust edition of a file; a new crate takes the workspace's."""
+    workspace = scan.job.workspace
+    shared = workspace.manifest.get("workspace", {}).get("package", {}).get("edition", "2021")
+    crate = workspace.crate_of(path)
+    own = crate.manifest["package"].get("edition", shared) if crate is not None else shared
+    return own if isinstance(own, str) else str(shared)
+
+
+def conflicts(findings: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
+    """Return the pairs of findings whose edits overlap; for tests."""
+    found = []
+    edits = sorted(((f.path, e.start, e.end, i) for i, f in enumerate(findings) for e in f.edits))
+    everything = list(findings)
+    for (path, _, end, i), (other, start, _, j) in itertools.pairwise(edits):
+        if path == other and start < end and i != j:
+            found.append((everything[i], everything[j]))
+    return found

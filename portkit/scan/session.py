@@ -1,0 +1,161 @@
+"""From what a user asks for to a scan: the profiles that fit the tree, and the chosen codes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from portkit.copying.fingerprint import OVERRIDE
+from portkit.copying.whole_files import ADDED, UNREAD
+from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
+from portkit.profile.profile import codebase_names, load_codebase, load_vendor, parse_codebase
+from portkit.profile.settings import NAME, settings
+from portkit.scan.exceptions import with_exceptions
+from portkit.scan.scan import Scan, scan
+from portkit.tree.finding import Applicability
+from portkit.tree.workspace import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence, Set
+    from pathlib import Path
+
+    from portkit.profile.profile import CodebaseProfile
+    from portkit.profile.settings import Settings
+    from portkit.tree.workspace import Workspace
+
+VENDOR: Final = "rocm"
+"""The vendor that is written; there is one profile so far."""
+
+DEFAULT_GATING: Final = "dummy"
+"""What stands without the feature, where nobody says."""
+
+_ANY: Final = {
+    "name": "",
+    "crate": "",
+    "first_version": "0.0.0",
+    "names": {"words": {}},
+    "dependencies": {},
+}
+"""Stands for a codebase that portkit has no profile for: it can be scanned."""
+
+
+def scan_tree(
+    directory: Path, *, gating: str = "", regenerate: bool = False, kernels: bool = False
+) -> Scan:
+    """Scan the tree at ``directory`` under the profiles that fit it.
+
+    Args:
+        directory: the directory of the workspace's root manifest.
+        gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
+        regenerate: replace files that an earlier run has written.
+        kernels: look into the sources of kernels as well, place by place.
+
+    Raises:
+        NotAWorkspaceError: there is no workspace.
+        NoBackendError: there is no place in it where a backend decision stands.
+        ProfileError: a profile is malformed.
+        ConfigError: ``portkit.toml`` is malformed.
+    """
+    workspace = load(directory)
+    said = settings(workspace.sources.get(NAME))
+    workspace = _without(workspace, {NAME, said.profile})
+    codebase = _codebase(workspace, said)
+    codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
+    vendor = load_vendor(VENDOR, codebase)
+    found = scan(
+        workspace,
+        vendor,
+        codebase,
+        gating=gating or said.gating or DEFAULT_GATING,
+        regenerate=regenerate,
+        kernels=kernels,
+    )
+    if not found.unaccounted and not any(
+        f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
+        for f in found.findings
+    ):
+        raise NoBackendError(
+            f"{directory} has no place that decides for {found.job.vendor.source}, so there is"
+            " nothing to port: name the root of a workspace with a CUDA backend"
+        )
+    found = with_exceptions(found, said)
+    if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
+        from portkit.scan.upstream import with_differences
+
+        return with_differences(found)
+    return found
+
+
+def chosen(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Scan:
+    """Return a scan with the findings alone whose codes are wanted.
+
+    Every rule has run all the same: what a rule accounts for stays accounted for.
+
+    Args:
+        found: the scan.
+        select: prefixes of the codes that are wanted; none for all.
+        skip: prefixes of the codes that are not; they count more.
+    """
+    kept = tuple(
+        f
+        for f in found.findings
+        if f.code.startswith(tuple(select) or "") and not f.code.startswith(tuple(skip))
+    )
+    return replace(found, findings=kept)
+
+
+def check_portable(found: Scan) -> None:
+    """Refuse a tree that can be scanned but not ported.
+
+    Raises:
+        ProfileError: there is no profile for the codebase.
+        UnsupportedVersionError: the version is older than the profile's first.
+    """
+    job = found.job
+    root, codebase, version = job.workspace.root, job.codebase, job.workspace.version
+    if not codebase.name:
+        raise ProfileError(
+            f"portkit has no profile for the codebase in {root} (it knows"
+            f" {', '.join(codebase_names())}), and so writes nothing there: port by hand what"
+            " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
+            f" name it in {NAME} (docs/guide-rule.md)"
+        )
+    if _release(version) < _release(codebase.first_version):
+        raise UnsupportedVersionError(
+            f"{root} is {codebase.name} {version or 'without a version'}, and the port begins at"
+            f" {codebase.first_version}: update the tree; `portkit scan` works on any version"
+        )
+
+
+def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
+    """Return a workspace without portkit's own files, which are not part of the codebase."""
+    if paths.isdisjoint(workspace.sources):
+        return workspace
+    kept = {path: source for path, source in workspace.sources.items() if path not in paths}
+    return replace(workspace, sources=kept)
+
+
+def _codebase(workspace: Workspace, said: Settings) -> CodebaseProfile:
+    named = said.profile
+    if named and named not in codebase_names() and not (workspace.root / named).is_file():
+        raise ProfileError(
+            f"{NAME}:{said.profile_line}: there is no codebase profile {named!r}: name"
+            f" {' or '.join(map(repr, codebase_names()))}, or a file of your own below"
+            f" {workspace.root}"
+        )
+    if named:
+        return load_codebase(named, workspace.root)
+    names = {crate.name for crate in workspace.crates}
+    profiles = (load_codebase(name) for name in codebase_names())
+    return next((p for p in profiles if p.crate in names), None) or parse_codebase(_ANY)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version; a pre-release counts as its release.
+
+    A pre-release has the code of what it leads to: candle 0.9.0-alpha.1 is already written against
+    the cudarc of 0.9.0.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    return tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)

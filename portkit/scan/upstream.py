@@ -1,0 +1,69 @@
+"""What upstream has changed under a template that was written by hand.
+
+An override or a block that comes from a template was written against a known text of the CUDA item.
+Where that text has changed, the difference is what a person needs to see. No upstream text is
+stored: it is read from the published crate of the version that the template was written against, if
+that crate is in the user's cache.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from portkit.copying.fingerprint import OVERRIDE
+from portkit.errors import PortkitError
+from portkit.fetch import fetch_crate
+from portkit.lang.items import items
+from portkit.lang.source import Source
+from portkit.tree.finding import Applicability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.profile.profile import Override
+    from portkit.scan.scan import Scan
+    from portkit.site.context import Job
+    from portkit.tree.finding import Finding
+
+
+def with_differences(scan: Scan) -> Scan:
+    """Return the scan with the difference in each finding about an override that may be stale."""
+    return replace(scan, findings=tuple(_with_difference(scan.job, f) for f in scan.findings))
+
+
+def _with_difference(job: Job, finding: Finding) -> Finding:
+    if finding.code != OVERRIDE or finding.applicability is not Applicability.REVIEW:
+        return finding
+    override = next((o for o in job.codebase.overrides if o.symbol == finding.symbol), None)
+    if override is None:
+        return finding
+    now = job.workspace.sources[finding.path].slice(finding.span)
+    for version, before in _known_texts(job, override, finding.path):
+        lines = difflib.unified_diff(
+            before.splitlines(), now.splitlines(), version, job.workspace.version, lineterm=""
+        )
+        return replace(finding, detail="\n".join(lines))
+    return finding
+
+
+def _known_texts(job: Job, override: Override, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the item as each known version has it, the newest version first."""
+    crate = job.workspace.crate_of(path)
+    if crate is None:
+        return
+    for version in sorted(override.fingerprints, key=_order, reverse=True):
+        try:
+            folder = fetch_crate(crate.name, version, offline=True)
+            data = (folder / path.removeprefix(f"{crate.directory}/")).read_bytes()
+        except (PortkitError, OSError):
+            continue
+        source = Source(path, data)
+        for item in items(source):
+            if item.symbol == override.symbol:
+                yield version, source.slice(item.span)
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("-")[0].split(".") if part.isdigit())

@@ -1,0 +1,1 @@
+"""What a rule is given: the site, its surroundings and the job."""

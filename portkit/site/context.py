@@ -1,0 +1,249 @@
+"""What a rule is given: the job (`Job`), the surroundings (`Scope`) and the node (`Site`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
+from portkit.lang.renaming import code_only
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.hipify.engine import Translation
+    from portkit.lang.source import Source
+    from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.tree.workspace import Crate, Workspace
+
+
+class Gating(StrEnum):
+    """How a tree without the feature is kept compiling."""
+
+    DUMMY = "dummy"
+    """Variants always exist; a dummy backend answers without the feature."""
+    CFG = "cfg"
+    """Variants, arms and exports stand under the feature; there is no dummy."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMacro:
+    """A macro that takes one argument per backend.
+
+    Attributes:
+        name: the macro.
+        position: the index, from 0, of the source vendor's argument.
+        arity: how many arguments a call has before the port.
+    """
+
+    name: str
+    position: int
+    arity: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: this tree, to this vendor.
+
+    Attributes:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: what is particular to the codebase.
+        gating: how a tree without the feature is kept compiling.
+        regenerate: whether files that were written before are replaced where they differ.
+        kernels: whether the sources of kernels are looked into, which takes as long as a scan.
+        mentions: the offsets of the backend mentions in each file that has any, by path.
+        macros: macros with one argument per backend, by name.
+        analogs: files that are copied whole: path to the path of the copy.
+        translated: HIP sources that are made already, by the path of the CUDA source.
+    """
+
+    workspace: Workspace
+    vendor: VendorProfile
+    codebase: CodebaseProfile
+    gating: Gating
+    regenerate: bool = False
+    kernels: bool = False
+    mentions: Mapping[str, list[int]] = field(default_factory=dict)
+    macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
+    analogs: Mapping[str, str] = field(default_factory=dict)
+    translated: Mapping[str, Translation] = field(default_factory=dict)
+
+    @cached_property
+    def _source_code(self) -> re.Pattern[str]:
+        ported = [w for w in self.vendor.vocabulary if w not in self.vendor.unported]
+        return re.compile("|".join(ported), re.IGNORECASE)
+
+    @cached_property
+    def _peer_code(self) -> re.Pattern[str]:
+        return re.compile("|".join(self.vendor.peer_vocabulary), re.IGNORECASE)
+
+    @cached_property
+    def unported_words(self) -> tuple[str, ...]:
+        """The unported features that are words of the platform's own, sorted."""
+        return tuple(sorted(f for f in self.vendor.unported if f in self.vendor.vocabulary))
+
+    @cached_property
+    def _unported_condition(self) -> re.Pattern[str]:
+        return re.compile(rf'feature\s*=\s*"(?:{"|".join(self.vendor.unported)})"')
+
+    @cached_property
+    def _gated(self) -> re.Pattern[str]:
+        name, variant = self.vendor.name, self.vendor.variant
+        return re.compile(
+            rf"\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
+            rf"|{self.vendor.facade.module})"
+        )
+
+    def stands(self, path: str) -> bool:
+        """Whether a file stands in the tree, also one that is not looked at."""
+        site = self.workspace.root / path
+        return path in self.workspace.sources or (site.is_file() and not site.is_symlink())
+
+    def names_source(self, text: str) -> bool:
+        """Whether text names the source vendor's platform."""
+        return bool(self._source_code.search(text))
+
+    def names_peer(self, text: str) -> bool:
+        """Whether text names a peer's platform."""
+        return bool(self._peer_code.search(text))
+
+    def names_vendor(self, text: str) -> bool:
+        """Whether text names the vendor that is written."""
+        return self.vendor.variant in text or self.vendor.name in text
+
+    def names_unported(self, text: str) -> bool:
+        """Whether text names a library without a counterpart."""
+        return any(word in text for word in self.unported_words)
+
+    def has_unported_condition(self, text: str) -> bool:
+        """Whether a condition in the text names a feature without a counterpart."""
+        return bool(self._unported_condition.search(text))
+
+    def names_gated(self, text: str) -> bool:
+        """Whether renamed code names something that exists only with the feature on."""
+        always = self.codebase.error_without_feature
+        return any(m.group() != always for m in self._gated.finditer(text))
+
+    def vendor_of(self, name: str) -> str:
+        """Return the vendor backend that an identifier or a path names, or an empty string."""
+        if self.names_source(name):
+            return self.vendor.source
+        if self.names_peer(name):
+            return self.vendor.peers[0]
+        return self.vendor.name if self.vendor.name in name.lower() else ""
+
+    def rename(self, text: str) -> str:
+        """Rename Rust source to the vendor that is written."""
+        return self.vendor.names.rust(text)
+
+    def renames_code(self, text: str) -> bool:
+        """Whether renaming changes the code of a text, its comments and strings aside."""
+        code = code_only(text)
+        return self.rename(code) != code
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where in a file a node stands.
+
+    Attributes:
+        symbol: the names of the enclosing items, joined by ``::``.
+        function: the innermost enclosing function's name, or empty.
+        type_name: the type of the enclosing implementation, or the enclosing trait, or empty.
+        container: ``trait``, ``trait impl``, ``impl`` or empty: what the node is a member of.
+        vendor: the vendor backend that an enclosing item is specific to, or empty.
+        gated: whether an enclosing item already stands under the written vendor's feature.
+    """
+
+    symbol: str = ""
+    function: str = ""
+    type_name: str = ""
+    container: str = ""
+    vendor: str = ""
+    gated: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """A node with all that a rule may ask about it.
+
+    Attributes:
+        node: the node.
+        attributes: the attributes and doc comments before it that belong to it.
+        siblings: the nodes of its container, itself included, each with its attributes.
+        source: the file.
+        scope: the enclosing items.
+        crate: the crate, or none for a file outside any.
+        job: the job.
+    """
+
+    node: Node
+    attributes: tuple[Node, ...]
+    siblings: tuple[tuple[Node, tuple[Node, ...]], ...]
+    source: Source
+    scope: Scope
+    crate: Crate | None
+    job: Job
+
+    @property
+    def kind(self) -> str:
+        """The kind of the node."""
+        return self.node.type
+
+    @property
+    def start(self) -> int:
+        """The offset at which the place begins, its attributes included."""
+        return self.attributes[0].start_byte if self.attributes else self.node.start_byte
+
+    @property
+    def span(self) -> Span:
+        """The place with its attributes."""
+        return Span(self.start, self.node.end_byte)
+
+    @property
+    def text(self) -> str:
+        """The text of the place with its attributes."""
+        return self.source.slice(self.span)
+
+    @property
+    def code(self) -> str:
+        """The text of the node alone."""
+        return self.source.text(self.node.start_byte, self.node.end_byte)
+
+    @property
+    def indent(self) -> str:
+        """The white space before the place on its line."""
+        return self.source.indent(self.start)
+
+    @cached_property
+    def name(self) -> str:
+        """The node's own name, or empty."""
+        return node_text(self.node.child_by_field_name("name"))
+
+    @cached_property
+    def conditions(self) -> tuple[tuple[Node, Cfg], ...]:
+        """The ``cfg`` attributes of the place, parsed."""
+        return conditions_of(self.own_attributes)
+
+    @property
+    def own_attributes(self) -> Iterable[Node]:
+        """The attributes of the place: before it, or inside it for the kinds in `WITH_OWN`."""
+        yield from self.attributes
+        if self.node.type in WITH_OWN:
+            yield from (c for c in self.node.children if c.type == "attribute_item")
+
+    def requires(self, feature: str) -> bool:
+        """Whether the place's own attributes ask for a feature."""
+        return any(cfg.requires(feature) for _, cfg in self.conditions)
+
+    def symbol(self, name: str = "") -> str:
+        """Return the symbol of the place, or of an item of this name in its scope."""
+        return "::".join(s for s in (self.scope.symbol, name) if s)

@@ -1,0 +1,121 @@
+"""What a rule says about a site.
+
+A *site* is a place in the tree where a backend decision stands. A *finding* is what one rule says
+about one site. Offsets are byte offsets into the file as it stands on disk; lines and columns are
+derived from them only when a report is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from portkit.lang.span import Span
+
+
+class Applicability(StrEnum):
+    """How far a finding may be trusted without a person."""
+
+    SAFE = "safe"
+    """Mechanical: the written counterpart follows from the CUDA side."""
+    REVIEW = "review"
+    """Written, or deliberately left as it is, but a person should look; the message says why."""
+    MANUAL = "manual"
+    """Not written; the message says what to do."""
+    KEEP = "keep"
+    """Left alone on purpose; the message says why."""
+
+
+class Status(StrEnum):
+    """What the tree shows now."""
+
+    TODO = "todo"
+    """The counterpart is missing."""
+    PORTED = "ported"
+    """The counterpart stands in the tree, whoever wrote it."""
+    NONE = "none"
+    """There is nothing to write."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Replace the bytes ``[start, end)`` by ``text``; an insertion has ``start == end``."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that the port adds, with its whole text.
+
+    Attributes:
+        path: relative to the workspace root, with ``/``.
+        text: its text.
+        before: what stands there and is replaced; none for a file that is new.
+    """
+
+    path: str
+    text: str
+    before: bytes | None = None
+
+
+def no_files() -> tuple[NewFile, ...]:
+    """Return no files."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one rule says about one site.
+
+    Attributes:
+        code: the rule's stable code, ``PKnnn``.
+        path: the file, relative to the workspace root, with ``/``.
+        span: the construct that the port changes or copies.
+        construct: the kind of construct in words, such as ``match arm: Device``.
+        symbol: the item that holds it, such as ``Device::location``.
+        applicability: how far it may be trusted.
+        status: what the tree shows now.
+        message: one sentence for the reader of the report.
+        edits: what to change in ``path``; empty unless ``status`` is ``todo``.
+        files: makes the files to add; called only when they are written.
+        claims: the spans whose backend mentions the finding accounts for.
+        detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
+            text.
+    """
+
+    code: str
+    path: str
+    span: Span
+    construct: str
+    symbol: str
+    applicability: Applicability
+    status: Status
+    message: str
+    edits: tuple[Edit, ...] = ()
+    files: Callable[[], tuple[NewFile, ...]] = no_files
+    claims: tuple[Span, ...] = field(default=(), repr=False)
+    detail: str = ""
+
+
+def finding_id(finding: Finding, ordinal: int) -> str:
+    """Return the identity of a finding that survives shifted lines.
+
+    Args:
+        finding: the finding.
+        ordinal: its place, from 1, among findings of the same code, path, construct and symbol.
+
+    Returns:
+        The code and eight hexadecimal digits, such as ``PK301-1f0c9a2b``.
+    """
+    key = "\0".join((finding.code, finding.path, finding.construct, finding.symbol, str(ordinal)))
+    # A file's name need not be Unicode.
+    digest = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
+    return f"{finding.code}-{digest[:8]}"

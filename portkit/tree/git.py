@@ -1,0 +1,150 @@
+"""The user's git repository: where its directory is, and whether the tree may be written to."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import DirtyTreeError, ToolError
+from portkit.tree.git_program import run_git
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git work tree.
+
+    Attributes:
+        top: the work tree's top folder.
+        git_dir: its git directory; that of a linked work tree is its own, not the shared one.
+    """
+
+    top: Path
+    git_dir: Path
+
+
+def find_repository(directory: Path) -> Repository | None:
+    """Return the innermost git work tree that holds a directory, without running git.
+
+    Args:
+        directory: an absolute path.
+    """
+    for top in (directory, *directory.parents):
+        git_dir = _git_dir(top / ".git")
+        # As git, pass by what only looks like a git directory (setup.c: is_git_directory).
+        if git_dir is not None and (git_dir / "HEAD").is_file():
+            return Repository(top, git_dir)
+    return None
+
+
+def check_clean(
+    root: Path, *, allow_dirty: bool, allow_no_vcs: bool, allow_staged: bool = False
+) -> None:
+    """Refuse a tree whose state before the port could not be brought back by git.
+
+    The rules are those of ``cargo fix`` (``check_version_control`` in cargo's
+    ``src/cargo/ops/fix/mod.rs``; tried with cargo 1.95): the whole repository counts, also where
+    the root is a folder of it; untracked files are dirty, ignored ones are not; a file is staged
+    when its changes lie in the index alone; a root that the repository ignores has no version
+    control; ``allow_dirty`` includes ``allow_staged``. It differs, to the safe side, in two
+    points: ``allow_no_vcs`` does not allow uncommitted changes, and only git counts as version
+    control.
+
+    Args:
+        root: the workspace root.
+        allow_dirty: accept uncommitted changes.
+        allow_no_vcs: accept a tree without a git repository.
+        allow_staged: accept changes that are staged.
+
+    Raises:
+        DirtyTreeError: there are uncommitted changes, or no repository.
+        ToolError: git is missing or failed.
+    """
+    if allow_dirty and allow_no_vcs:
+        return
+    root = root.resolve()
+    repository = find_repository(root)
+    if repository is None or (root != repository.top and _is_ignored(root)):
+        if allow_no_vcs:
+            return
+        raise DirtyTreeError(
+            f"{root} is in no git repository, so the port could not be undone: run `git init` and"
+            " commit the tree, or pass --allow-no-vcs"
+        )
+    if allow_dirty:
+        return
+    dirty, staged = _uncommitted(root)
+    if dirty:
+        raise DirtyTreeError(
+            f"{repository.top} has uncommitted changes ({_listed(dirty)}): commit or stash them, or"
+            " pass --allow-dirty"
+        )
+    if staged and not allow_staged:
+        raise DirtyTreeError(
+            f"{repository.top} has staged changes ({_listed(staged)}): commit or stash them, or"
+            " pass --allow-staged"
+        )
+
+
+def _git_dir(entry: Path) -> Path | None:
+    """Return the git directory that a ``.git`` entry stands for.
+
+    It is a directory or, in linked work trees and submodules, a file that names one
+    (gitrepository-layout(5)).
+    """
+    if entry.is_dir():
+        return entry
+    try:
+        key, _, value = entry.read_bytes().partition(b": ")
+    except OSError:
+        return None
+    return entry.parent / os.fsdecode(value.rstrip(b"\r\n")) if key == b"gitdir" else None
+
+
+def _uncommitted(root: Path) -> tuple[list[str], list[str]]:
+    """Return the repository's dirty paths and those that are only staged, relative to its top.
+
+    The format is porcelain v1 of git-status(1): two letters, a blank, a path, NUL.
+    """
+    # In a submodule git would follow that repository's configuration: what lies in its work tree is
+    # left to itself, as portkit writes there only where the workspace reaches into it.
+    options = ("-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+    output = _git(root, "status", "--porcelain=v1", *options).stdout
+    dirty: list[str] = []
+    staged: list[str] = []
+    for entry in output.split(b"\0"):
+        if not entry:
+            continue
+        index, work_tree, path = entry[:1], entry[1:2], entry[3:]
+        only_staged = index in (b"A", b"M", b"D", b"T") and work_tree == b" "
+        (staged if only_staged else dirty).append(path.decode(errors="backslashreplace"))
+    return dirty, staged
+
+
+def _is_ignored(root: Path) -> bool:
+    arguments = ("check-ignore", "--quiet", "--", str(root))
+    return _git(root.parent, *arguments, accept=(0, 1)).returncode == 0
+
+
+def _git(
+    directory: Path, *arguments: str, accept: tuple[int, ...] = (0,)
+) -> subprocess.CompletedProcess[bytes]:
+    done = run_git(directory, *arguments)
+    if done.returncode not in accept:
+        said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
+        raise ToolError(
+            f"`git {arguments[0]}` failed in {directory} ({said[0]}): mend the repository, or pass"
+            " --allow-dirty and --allow-no-vcs"
+        )
+    return done
+
+
+def _listed(paths: list[str]) -> str:
+    more = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,84 @@
+"""The programs that portkit works with: what is found on this machine, and in which version."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+NOWHERE: Final = Path(Path(__file__).anchor)
+"""A folder in which no tree lies: there no file of a tree says which toolchain is run."""
+
+_PATIENCE: Final = 20.0
+"""How long a program may take to say its version, in seconds."""
+_NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program.
+
+    Attributes:
+        name: as it is called.
+        path: where it was found; empty where it was not.
+        version: the numbers that it states; empty where it states none.
+    """
+
+    name: str
+    path: str
+    version: str
+
+
+def find_program(name: str, path: str | None = None) -> str:
+    """Return the absolute path of a program, or an empty string.
+
+    Args:
+        name: as it is called.
+        path: the folders to look in, as in ``PATH``, which they are by default. Relative ones are
+            passed over: they would lead into the tree that portkit is run in.
+    """
+    folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
+    found = shutil.which(name, path=os.pathsep.join(f for f in folders if Path(f).is_absolute()))
+    return found or ""
+
+
+def tools() -> tuple[Tool, ...]:
+    """Return the programs that portkit works with, found or not."""
+    with ThreadPoolExecutor(len(_NAMES)) as pool:
+        return tuple(pool.map(_tool, _NAMES))
+
+
+def _tool(name: str) -> Tool:
+    path = _found(name)
+    return Tool(name, path, _version(path) if path else "")
+
+
+def _found(name: str) -> str:
+    """Return where a program is: hipcc by ``HIPCC`` and ``ROCM_PATH`` first, as builds find it."""
+    if name == "hipcc" and os.environ.get("HIPCC"):
+        return os.environ["HIPCC"]
+    rocm = os.environ.get("ROCM_PATH", "") if name.startswith("hip") else ""
+    return (rocm and find_program(name, f"{rocm}/bin")) or find_program(name)
+
+
+def _version(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            cwd=NOWHERE,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = re.search(r"\d+(?:\.\d+)+[\w.+-]*", done.stdout or done.stderr)
+    return found.group() if found else ""

@@ -1,0 +1,254 @@
+"""The user's tree: crates, features, version and the files that are looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from portkit.errors import NotAWorkspaceError
+from portkit.lang.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
+CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+"""How the names of files end that the CUDA compiler may be given."""
+LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
+"""How the names of files end that are looked at; what is Metal's own by its name is not."""
+
+# https://git-scm.com/docs/git-merge#_how_conflicts_are_presented
+_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_AFTER_A_MERGE = (
+    "{where} holds conflicts of a merge{others}: end the merge first; where it brings a new"
+    " upstream version to a port, take upstream's side and run `portkit apply --regenerate` then"
+)
+
+
+@dataclass(frozen=True)
+class Crate:
+    """A package of the workspace.
+
+    Attributes:
+        name: the package's name.
+        directory: relative to the workspace root, ``.`` for a package at the root.
+        manifest: the parsed ``Cargo.toml``.
+    """
+
+    name: str
+    directory: str
+    manifest: Mapping[str, Any]
+
+    @property
+    def features(self) -> frozenset[str]:
+        """The names of the crate's features."""
+        return frozenset(self.manifest.get("features", {}))
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file that could not be looked at.
+
+    Attributes:
+        path: relative to the root.
+        reason: why, as half a sentence.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A Cargo workspace, or a single package, as it stands on disk.
+
+    Attributes:
+        root: the directory of the root manifest.
+        manifest: the parsed root manifest.
+        sources: every file that is looked at, by path relative to the root.
+        unread: files that could not be read, in order.
+    """
+
+    root: Path
+    manifest: Mapping[str, Any]
+    sources: Mapping[str, Source]
+    unread: tuple[Unread, ...]
+
+    @cached_property
+    def crates(self) -> tuple[Crate, ...]:
+        """Every package below the root, members and excluded ones alike, sorted by directory."""
+        found = []
+        for path, source in self.sources.items():
+            if PurePosixPath(path).name != "Cargo.toml":
+                continue
+            try:
+                manifest = tomllib.loads(source.data.decode())
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+                continue
+            name = manifest.get("package", {}).get("name")
+            if isinstance(name, str):
+                found.append(Crate(name, str(PurePosixPath(path).parent), manifest))
+        return tuple(sorted(found, key=lambda c: c.directory))
+
+    @cached_property
+    def version(self) -> str:
+        """The version of the workspace, or of its first crate that states one, else empty."""
+        shared = self.manifest.get("workspace", {}).get("package", {}).get("version")
+        if isinstance(shared, str):
+            return shared
+        for crate in self.crates:
+            version = crate.manifest["package"].get("version")
+            if isinstance(version, str):
+                return version
+        return ""
+
+    def crate_of(self, path: str) -> Crate | None:
+        """Return the innermost crate whose directory holds ``path``."""
+        best: Crate | None = None
+        for crate in self.crates:
+            inside = crate.directory == "." or path.startswith(crate.directory + "/")
+            if inside and (best is None or len(crate.directory) > len(best.directory)):
+                best = crate
+        return best
+
+
+def load(directory: Path) -> Workspace:
+    """Read the workspace at ``directory``.
+
+    Symbolic links are never followed: what they lead to is not part of the tree.
+
+    Args:
+        directory: the directory that holds the root ``Cargo.toml``.
+
+    Raises:
+        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
+            file holds the conflicts of a merge.
+    """
+    manifest_path = directory / "Cargo.toml"
+    try:
+        manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotAWorkspaceError(
+            f"{directory} is not a Cargo workspace: it has no Cargo.toml; "
+            "name the directory of the workspace's root manifest"
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise NotAWorkspaceError(_fault(manifest_path, error)) from None
+    if "workspace" not in manifest and "package" not in manifest:
+        raise NotAWorkspaceError(
+            f"{manifest_path} has neither [workspace] nor [package]; "
+            "name the directory of the workspace's root manifest"
+        )
+    above = None if "workspace" in manifest else _workspace_above(directory)
+    if above is not None:
+        raise NotAWorkspaceError(
+            f"{directory} is one crate of the workspace in {above}, which is ported as a whole;"
+            " name that directory"
+        )
+    sources: dict[str, Source] = {}
+    unread: list[Unread] = []
+    for path in _files(directory):
+        try:
+            # To make a `Path` takes longer than to read the file.
+            with open(f"{directory}/{path}", "rb") as file:  # noqa: PTH123
+                data = file.read()
+        except OSError as error:
+            unread.append(Unread(path, f"it cannot be read ({error.strerror})"))
+            continue
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            unread.append(Unread(path, f"it is not UTF-8 (byte {error.start})"))
+            continue
+        sources[path] = Source(path, data)
+    _check_merged(directory, sources)
+    return Workspace(directory, manifest, sources, tuple(unread))
+
+
+def _fault(manifest: Path, error: Exception) -> str:
+    """Return what is wrong with a root manifest that cannot be read, and what to do about it."""
+    try:
+        data = manifest.read_bytes()
+    except OSError:
+        data = b""
+    line = _conflict(data)
+    if line:
+        return _AFTER_A_MERGE.format(where=f"{manifest}:{line}", others="")
+    return f"{manifest} cannot be read as a manifest ({error}); mend it first"
+
+
+def _conflict(data: bytes) -> int:
+    """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
+    if b"<<<<<<< " not in data:  # the pattern below takes far longer
+        return 0
+    found = _CONFLICT.search(data)
+    return data.count(b"\n", 0, found.start()) + 1 if found else 0
+
+
+def _check_merged(root: Path, sources: Mapping[str, Source]) -> None:
+    """Refuse a tree in the middle of a merge: nothing true can be said of a file with both sides.
+
+    Raises:
+        NotAWorkspaceError: a file of code holds conflicts.
+    """
+    found = [
+        (path, line)
+        for path, source in sources.items()
+        if not path.endswith(".md")
+        for line in [_conflict(source.data)]
+        # A text in Rust may hold what looks like a conflict.
+        if line and not (path.endswith(".rs") and not source.tree.root_node.has_error)
+    ]
+    if found:
+        (path, line), *more = found
+        others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""
+        where = f"{root / path}:{line}"
+        raise NotAWorkspaceError(_AFTER_A_MERGE.format(where=where, others=others))
+
+
+def _workspace_above(directory: Path) -> Path | None:
+    """Return the root of the workspace that a package is a member of, as cargo looks for it.
+
+    The nearest manifest above that has a ``[workspace]``, unless its ``members`` do not name the
+    package (https://doc.rust-lang.org/cargo/reference/workspaces.html).
+    """
+    place = directory.resolve()
+    for above in place.parents:
+        try:
+            manifest = tomllib.loads((above / "Cargo.toml").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            continue
+        members = manifest.get("workspace", {}).get("members")
+        if "workspace" in manifest:
+            path = place.relative_to(above).as_posix()
+            named = isinstance(members, list) and any(
+                isinstance(member, str) and PurePosixPath(path).match(member) for member in members
+            )
+            return above if named else None
+    return None
+
+
+def _files(root: Path) -> list[str]:
+    found: list[str] = []
+    pending = [""]
+    while pending:
+        below = pending.pop()
+        try:
+            entries = list(os.scandir(root / below))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_symlink():
+                continue
+            path = f"{below}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and entry.name not in SKIPPED_DIRECTORIES:
+                    pending.append(path + "/")
+            elif entry.name.endswith(LOOKED_AT) and entry.is_file(follow_symlinks=False):
+                found.append(path)
+    return sorted(found)

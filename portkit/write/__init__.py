@@ -1,0 +1,1 @@
+"""The only code that changes the user's tree."""
