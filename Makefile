@@ -1,9 +1,10 @@
 # make demo      report on candle 0.11.1 in half a minute, from an empty machine with Rust, Python and a
 #                C++ compiler; then port it, and run the tests of candle-core on a HIP device that runs
-#                on the CPU, which takes up to half an hour
+#                on the CPU, which takes about a quarter of an hour on two cores
 # make help      this list
 # make test      what CI runs: lint, types, fast tests, tests on the real candle and its kernels; the
-#                latter need hipcc, which is installed (1 GB), or left out with PORTKIT_HIPCC=no
+#                latter need hipcc, which is installed (1 GB); where it cannot be had they are left
+#                out, unless PORTKIT_HIPCC=require, and with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
 # make test-all  every test, those included that are too long for CI
 # make reports   write reports/ anew, for each version that is reported on

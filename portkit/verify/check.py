@@ -159,7 +159,7 @@ def lacking(tree: Tree, features: Sequence[str]) -> str:
     """
     if tree.source_feature in features and not _nvcc(tree):
         return "nvcc is not found: put it on PATH or set CUDA_HOME"
-    for crate in tree.scan.port.workspace.crates if tree.options.packages else ():
+    for crate in tree.scan.job.workspace.crates if tree.options.packages else ():
         if crate.name in tree.tested and (unknown := sorted({*features} - crate.features)):
             return f"{crate.name} has no feature {', '.join(unknown)}"
     return ""
