@@ -11,6 +11,8 @@
 # make kernels   compile candle's kernels for every architecture, and write reports/kernels anew: an
 #                hour, and seconds where nothing has changed; a run that was stopped is taken up
 # make device    run candle's tests on the CPU device, and write reports/device anew: an hour
+# make versions  port every published version of candle, type-check each port, and write
+#                reports/versions anew: an hour; with CLONE=DIR commits of that clone instead
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -32,7 +34,7 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
-.PHONY: help demo test test-fast test-all lint reports kernels device docs lock clean
+.PHONY: help demo test test-fast test-all lint reports kernels device versions docs lock clean
 
 help:
 	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
@@ -72,6 +74,9 @@ kernels: $(INSTALLED)
 
 device: $(INSTALLED)
 	@$(STEP) device $(BIN)/python ci/device-tests
+
+versions: $(INSTALLED)
+	@$(STEP) versions $(BIN)/python ci/versions $(if $(CLONE),--clone $(CLONE))
 
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .

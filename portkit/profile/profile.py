@@ -248,7 +248,8 @@ class Guard:
     Attributes:
         path: a pattern over paths.
         symbol: the function.
-        template: in the codebase's directory, or else below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``; ``parameters``
+            are the names of the function's.
         reason: why, for the reader of the report.
     """
 
