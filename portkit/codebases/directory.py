@@ -11,6 +11,7 @@ A codebase's directory holds ``codebase.toml``, and beside it what the codebase 
 ``crosscheck.toml`` what the cross-check of its operations is known to find
 ``mutants.toml``   defects that are seeded to prove the ladder
 ``fetch.toml``     how its published workspace is rebuilt
+``proven.toml``    the versions that its port was proven on
 ================== ===============================================================
 """
 

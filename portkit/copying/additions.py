@@ -71,8 +71,15 @@ def additions(job: Job) -> Iterator[Addition]:
     yield Addition(
         facade.name,
         "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
-        partial(_facade, job),
+        partial(_written, job, "facade", facade.name),
     )
+    generator = job.vendor.generator
+    if job.workspace.requirement(generator.source):
+        yield Addition(
+            generator.name,
+            f"the generator of HIP sources, in the place of {generator.source}",
+            partial(_written, job, "generator", generator.name),
+        )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
         crate = _Crate(job, kernels.source, kernels.name)
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
@@ -98,6 +105,8 @@ def values(job: Job) -> dict[str, Any]:
         "vendor": job.vendor,
         "gating": job.gating.value,
         "facade": job.vendor.facade,
+        "generator": job.vendor.generator,
+        "requirement": job.workspace.requirement,
         "features": frozenset(f for c in job.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=job.workspace.version,
@@ -108,11 +117,11 @@ def values(job: Job) -> dict[str, Any]:
     }
 
 
-def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
-    name = job.vendor.facade.name
+def _written(job: Job, templates: str, crate: str) -> Mapping[str, Callable[[], str]]:
+    """Return the files of a crate that comes from a folder of templates."""
     return {
-        f"{name}/{file.removesuffix('.j2')}": partial(_rendered, job, f"facade/{file}")
-        for file in folder("facade")
+        f"{crate}/{file.removesuffix('.j2')}": partial(_rendered, job, f"{templates}/{file}")
+        for file in folder(templates)
     }
 
 

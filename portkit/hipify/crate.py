@@ -172,7 +172,7 @@ class KernelsCrate:
             KernelPatchError: two edits overlap, or a rule finds nothing where it must.
         """
         found = [replace(f, path=_SOURCES + f.path) for f in self._kernels.findings]
-        expected = self._profile.expected.get(self.version)
+        expected = self.profile.expected.get(self.version)
         return (*found, *_unexpected(found, expected, self.version))
 
     @property
@@ -194,12 +194,8 @@ class KernelsCrate:
         return target and _SOURCES + target
 
     @cached_property
-    def _profile(self) -> KernelProfile:
-        return self.profile.for_version(self.version)
-
-    @cached_property
     def _kernels(self) -> Translated:
-        return Translated(_inside(self.source), self._profile, _inside(self.known))
+        return Translated(_inside(self.source), self.profile, _inside(self.known))
 
     @cached_property
     def _frame(self) -> dict[str, str]:

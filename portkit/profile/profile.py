@@ -45,6 +45,24 @@ class Facade:
 
 
 @dataclass(frozen=True)
+class Generator:
+    """The crate that writes HIP sources at run time, from the kernels of a compiler.
+
+    Attributes:
+        name: the crate's name.
+        source: the crate that writes CUDA sources, whose place it takes.
+    """
+
+    name: str
+    source: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return _module(self.name)
+
+
+@dataclass(frozen=True)
 class VendorProfile:
     """What CUDA's names become on one vendor's platform.
 
@@ -61,6 +79,7 @@ class VendorProfile:
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
+        generator: the crate of generated kernels that the port writes.
     """
 
     name: str
@@ -75,6 +94,7 @@ class VendorProfile:
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
+    generator: Generator
 
     @property
     def title(self) -> str:
@@ -228,7 +248,8 @@ class Guard:
     Attributes:
         path: a pattern over paths.
         symbol: the function.
-        template: in the codebase's directory, or else below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``; ``parameters``
+            are the names of the function's.
         reason: why, for the reader of the report.
     """
 
@@ -236,6 +257,25 @@ class Guard:
     symbol: str
     template: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Exclusive:
+    """Items under the source vendor's feature that cannot stand beside their copies.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: a pattern over the items, and over what holds them.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    reason: str
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about what stands under a symbol of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
 
 
 @dataclass(frozen=True)
@@ -301,6 +341,7 @@ class CodebaseProfile:
         first_version: the first version that can be ported.
         error_without_feature: the variant of its error that says that the vendor's feature is off.
         bindings: the crate of bindings that the port writes.
+        generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
@@ -317,6 +358,7 @@ class CodebaseProfile:
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
         tidy: what copies have instead of what the names alone give.
+        exclusives: items that cannot stand beside their copies.
         directory: where the rest of what is particular to it lies, if anywhere.
     """
 
@@ -339,7 +381,9 @@ class CodebaseProfile:
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
+    exclusives: tuple[Exclusive, ...] = ()
     bindings: str = ""
+    generator: str = ""
     variables: str = ""
     directory: Directory | None = None
 
@@ -357,7 +401,14 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     data = vendor_directory(name).table(VENDOR)
     try:
         facade = Facade(codebase.bindings if codebase else _joined("hip"))
-        words = {**data["names"]["words"], data["bindings"]: facade.module}
+        generator = Generator(
+            codebase.generator if codebase else _joined("ug-rocm"), data["generator"]["source"]
+        )
+        words = {
+            **data["names"]["words"],
+            data["bindings"]: facade.module,
+            _module(generator.source): generator.module,
+        }
         dependencies = dict(data["dependencies"])
         if codebase:
             words |= codebase.words
@@ -380,6 +431,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             unported={**data["unported"], **(codebase.unported if codebase else {})},
             dependencies=dependencies,
             facade=facade,
+            generator=generator,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
@@ -407,7 +459,8 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
     try:
         name = data["name"]
         kernels = None
-        words, dependencies = dict(data["names"]["words"]), dict(data["dependencies"])
+        words = dict(data.get("names", {}).get("words", {}))
+        dependencies = dict(data.get("dependencies", {}))
         if "kernels" in data:
             kernels = KernelsCrate(**{"name": _joined(name, "rocm-kernels"), **data["kernels"]})
             words.setdefault(_module(kernels.source), _module(kernels.name))
@@ -425,6 +478,7 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             prose=tuple(Prose(**p) for p in data.get("prose", ())),
             kernels=kernels,
             bindings=data.get("bindings", _joined(name, "hip")),
+            generator=data.get("generator", _joined(name, "ug-rocm")),
             variables=data.get("variables", _joined(name, "rocm").upper().replace("-", "_")),
             templates=data.get("templates", {}),
             arms=tuple(Arms(**a) for a in data.get("arms", ())),
@@ -434,6 +488,7 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
             hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+            exclusives=tuple(Exclusive(**e) for e in data.get("exclusive", ())),
             directory=directory,
         )
     except (KeyError, TypeError, ValueError) as error:
