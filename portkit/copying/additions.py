@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from portkit.templates import folder, render
+from portkit.copying.bindings import copied
+from portkit.templates import render
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
@@ -68,11 +69,12 @@ class Addition:
 def additions(job: Job) -> Iterator[Addition]:
     """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
     facade, kernels = job.vendor.facade, job.codebase.kernels
-    yield Addition(
-        facade.name,
-        "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
-        partial(_facade, job),
-    )
+    if not facade.source:
+        yield Addition(
+            facade.name,
+            "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
+            partial(_facade, job),
+        )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
         crate = _Crate(job, kernels.source, kernels.name)
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
@@ -109,11 +111,10 @@ def values(job: Job) -> dict[str, Any]:
 
 
 def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
-    name = job.vendor.facade.name
-    return {
-        f"{name}/{file.removesuffix('.j2')}": partial(_rendered, job, f"facade/{file}")
-        for file in folder("facade")
-    }
+    facade = job.vendor.facade
+    manifest = partial(_rendered, job, "bindings/Cargo.toml.j2")
+    files: dict[str, Callable[[], str]] = {"Cargo.toml": manifest, **copied(facade)}
+    return {f"{facade.name}/{path}": text for path, text in files.items()}
 
 
 def _template(job: Job, path: str, template: str) -> Mapping[str, Callable[[], str]]:
@@ -150,11 +151,13 @@ class _Crate:
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
 
-        workspace = values(self.job)["workspace"]
+        workspace, facade = values(self.job)["workspace"], self.job.vendor.facade
         return KernelsCrate(
             _contents(self.job, self.source),
             name=self.name,
-            facade=self.job.vendor.facade.name,
+            facade=facade.name,
+            dependency=facade.dependency("../", workspace.version),
+            package=facade.package if facade.source else facade.name,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,

@@ -116,7 +116,9 @@ class KernelsCrate:
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         name: the name of the emitted crate.
-        facade: the name of the crate of HIP bindings, which lies beside it.
+        facade: the name of the crate of HIP bindings.
+        dependency: what the manifest says of that crate, without braces; by default it lies beside.
+        package: the crate's own name, where it is another.
         profile: the kernel profile of the codebase; empty for none.
         known: translations that were made elsewhere, by the path of the CUDA source in its crate.
     """
@@ -127,6 +129,8 @@ class KernelsCrate:
     repository: str = ""
     name: str = "candle-rocm-kernels"
     facade: str = "candle-hip"
+    dependency: str = ""
+    package: str = ""
     profile: str = "candle"
     known: Mapping[str, Translation] = field(default_factory=dict)
 
@@ -204,7 +208,13 @@ class KernelsCrate:
                     "repository": self.repository,
                 },
                 "modules": layout.modules,
-                "facade": {"name": self.facade, "module": self.facade.replace("-", "_")},
+                "facade": {
+                    "name": self.facade,
+                    "module": self.facade.replace("-", "_"),
+                    "package": self.package or self.facade,
+                    "dependency": self.dependency
+                    or f'path = "../{self.facade}", version = "{self.version}"',
+                },
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,

@@ -7,12 +7,13 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from portkit.errors import ProfileError
@@ -30,15 +31,41 @@ class Facade:
     """The crate that has cudarc's shape under HIP's names.
 
     Attributes:
-        name: the crate's name.
+        name: what the tree calls it.
+        package: what it is called where it is published.
+        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
+            ``git``, ``version``, ...); empty where it holds a copy.
+        features: what the tree needs of it, where it is no copy.
     """
 
     name: str
+    package: str
+    source: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
         """The name under which Rust code imports the crate."""
         return self.name.replace("-", "_")
+
+    def dependency(self, up: str, version: str) -> str:
+        """Return what a manifest says of the crate, without braces.
+
+        Args:
+            up: the way from the manifest's folder to the workspace root, such as ``../``.
+            version: of the workspace, which a copy has too.
+        """
+        if not self.source:
+            return f'path = "{up}{self.name}", version = "{version}"'
+        source = dict(self.source)
+        if "path" in source and not PurePath(source["path"]).is_absolute():
+            source["path"] = up + source["path"]
+        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said.insert(0, f'package = "{self.package}"')
+        if self.features:
+            listed = ", ".join(f'"{name}"' for name in self.features)
+            said.append(f"features = [{listed}]")
+        return ", ".join(said)
 
 
 @dataclass(frozen=True)

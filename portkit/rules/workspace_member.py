@@ -32,7 +32,8 @@ def check(site: Site) -> Iterator[Finding]:
     if array.type != "array":
         return
     listed = strings(array)
-    wanted = [job.vendor.facade.name] if key_of(site.node) == "members" else []
+    facade = job.vendor.facade
+    wanted = [facade.name] if key_of(site.node) == "members" and not facade.source else []
     kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from portkit.copying.bindings import placed
 from portkit.copying.fingerprint import OVERRIDE
 from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
@@ -63,6 +64,7 @@ def scan_tree(
     codebase = _codebase(workspace, said)
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
+    vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
         vendor,

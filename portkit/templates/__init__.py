@@ -51,15 +51,3 @@ def render(name: str, **values: object) -> str:
         return _environment().get_template(name).render(**values)
     except jinja2.TemplateError as error:
         raise ProfileError(f"the template {name!r} failed: {error}") from None
-
-
-def folder(name: str) -> tuple[str, ...]:
-    """Return the files below a folder of templates, relative to it, sorted."""
-    root = TEMPLATES / name
-    return tuple(
-        sorted(
-            p.relative_to(root).as_posix()
-            for p in root.rglob("*")
-            if p.is_file() and "__pycache__" not in p.parts
-        )
-    )

@@ -82,8 +82,8 @@ impl HipContext {
 
 /// What is said of a code object that has no bytes: build scripts write such ones for checks of
 /// types and for documentation.
-const EMPTY: &str = "the code object is empty, as those of a build with \
-                     CANDLE_ROCM_KERNELS=none are: build without that setting, with hipcc installed";
+const EMPTY: &str = "the code object is empty, as those of a build without kernels are: build \
+                     with them, with hipcc installed";
 
 impl HipModule {
     /// The kernel with a name.

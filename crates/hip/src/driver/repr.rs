@@ -26,8 +26,11 @@ macro_rules! numbers {
 
 numbers! {
     bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64,
-    half::f16, half::bf16,{% if "float8" in workspace.dependencies %} float8::F8E4M3, float8::F8E5M2,{% endif %}
+    half::f16, half::bf16,
 }
+
+#[cfg(feature = "float8")]
+numbers! { float8::F8E4M3, float8::F8E5M2 }
 
 // SAFETY: an array is its elements, one after the other.
 unsafe impl<T: DeviceRepr, const N: usize> DeviceRepr for [T; N] {}

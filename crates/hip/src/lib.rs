@@ -18,8 +18,8 @@
 //! other.
 //!
 //! ```no_run
-//! use {{ facade.module }}::driver::{HipContext, LaunchConfig, PushKernelArg};
-//! use {{ facade.module }}::hiprtc::compile_hsaco;
+//! use hiprc::driver::{HipContext, LaunchConfig, PushKernelArg};
+//! use hiprc::hiprtc::compile_hsaco;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let context = HipContext::new(0)?;

@@ -157,7 +157,7 @@ mod tests {
         source: "extern \"C\" __global__ void f() {}",
         headers: &[("a.h", "1"), ("b.h", "2")],
         options: &["-O3"],
-        advice: "name it in CANDLE_ROCM_ARCHS",
+        advice: "name it in ROCM_ARCHS",
     };
 
     #[test]
@@ -197,13 +197,13 @@ mod tests {
     #[test]
     fn a_build_without_kernels_says_so() {
         let kernels = Kernels {
-            advice: "CANDLE_ROCM_KERNELS=none was set",
+            advice: "ROCM_KERNELS=none was set",
             ..KERNELS
         };
         assert_eq!(
             kernels.absent(),
             "nn/affine.hip: this program was built without kernels: \
-             CANDLE_ROCM_KERNELS=none was set"
+             ROCM_KERNELS=none was set"
         );
     }
 
@@ -219,7 +219,7 @@ mod tests {
             "nn/affine.hip: this program has kernels for gfx90a, gfx942 and gfx1100, the device \
              is gfx1030, and they could not be compiled for it: hipRTC: \
              HIPRTC_ERROR_COMPILATION, a.h:1:2: error: no such type; or name it in \
-             CANDLE_ROCM_ARCHS"
+             ROCM_ARCHS"
         );
         let one = Kernels {
             archs: &["gfx90a"],
