@@ -117,12 +117,12 @@ fn options(context: &HipContext) -> Result<CompileOptions, HipError> {
 fn a_kernel_is_compiled_and_launched() -> Outcome {
     let (context, stream) = device()?;
     let module = context.load_module(compile_hsaco_with_opts(SOURCE, options(&context)?)?)?;
-    let n = 1000;
+    let n = 1000i32;
     let x = stream.clone_htod(&(0..n).map(|i| i as f32).collect::<Vec<_>>())?;
-    let mut y = stream.clone_htod(&vec![1f32; n])?;
+    let mut y = stream.clone_htod(&vec![1f32; n as usize])?;
     let axpy = module.load_function("axpy")?;
     let mut launch = stream.launch_builder(&axpy);
-    launch.arg(&mut y).arg(&x).arg(&0.5f32).arg(&(n as i32));
+    launch.arg(&mut y).arg(&x).arg(&0.5f32).arg(&n);
     // SAFETY: the arguments are those of `axpy`, which stays within `n` elements.
     unsafe { launch.launch(LaunchConfig::for_num_elems(n as u32)) }?;
     let expected: Vec<f32> = (0..n).map(|i| 1. + 0.5 * i as f32).collect();
@@ -139,10 +139,7 @@ fn a_kernel_is_compiled_and_launched() -> Outcome {
     };
     // SAFETY: the kernel takes 64 values, with a thread for each.
     unsafe { launch.launch(config) }?;
-    assert_eq!(
-        stream.clone_dtoh(&x)?,
-        (0..64).rev().collect::<Vec<i32>>()
-    );
+    assert_eq!(stream.clone_dtoh(&x)?, (0..64).rev().collect::<Vec<i32>>());
     Ok(context.check_err()?)
 }
 
@@ -249,13 +246,24 @@ fn products_of_matrices() -> Outcome {
     unsafe { blas.gemm_strided_batched(products(2., 10.), &a, &b, &mut c) }?;
     assert_eq!(stream.clone_dtoh(&c)?, [22., 40., 24., 26.]);
     let halves = |values: &[f32]| values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>();
-    let (a, b) = (stream.clone_htod(&halves(&A))?, stream.clone_htod(&halves(&B))?);
+    let (a, b) = (
+        stream.clone_htod(&halves(&A))?,
+        stream.clone_htod(&halves(&B))?,
+    );
     let mut c = stream.alloc_zeros::<f16>(4)?;
     // SAFETY: as above.
     unsafe { blas.gemm_strided_batched(products(f16::ONE, f16::ZERO), &a, &b, &mut c) }?;
     assert_eq!(stream.clone_dtoh(&c)?, halves(&[6., 15., 7., 8.]));
-    let brain = |values: &[f32]| values.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>();
-    let (a, b) = (stream.clone_htod(&brain(&A))?, stream.clone_htod(&brain(&B))?);
+    let brain = |values: &[f32]| {
+        values
+            .iter()
+            .map(|&v| bf16::from_f32(v))
+            .collect::<Vec<_>>()
+    };
+    let (a, b) = (
+        stream.clone_htod(&brain(&A))?,
+        stream.clone_htod(&brain(&B))?,
+    );
     let mut c = stream.alloc_zeros::<bf16>(4)?;
     // SAFETY: as above.
     unsafe { blas.gemm_strided_batched(products(bf16::ONE, bf16::ZERO), &a, &b, &mut c) }?;
