@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OWNER = "AMDGPU"
-_METADATA = 32
+_METADATA = "32"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -90,5 +90,6 @@ def _metadata(code_object: bytes) -> Iterator[Any]:
     sections = (s for s in elf.iter_sections() if isinstance(s, NoteSection))
     for section in sections:
         for note in section.iter_notes():
-            if note["n_name"] == _OWNER and note["n_type"] == _METADATA:
+            # The library names the types that it knows; of this owner it knows none.
+            if (note["n_name"], str(note["n_type"])) == (_OWNER, _METADATA):
                 yield msgpack.unpackb(note["n_descdata"])
