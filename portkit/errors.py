@@ -57,7 +57,7 @@ class ProfileError(PortkitError):
 
 
 class PlanError(PortkitError):
-    """Two rules want to edit the same bytes: a defect of portkit or of a profile."""
+    """Two rules want the same bytes, or write no Rust: a defect of portkit or of a profile."""
 
     exit_code = 17
 

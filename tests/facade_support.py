@@ -33,7 +33,7 @@ def render_facade(dependencies: frozenset[str]) -> dict[str, str]:
             version="0.11.1", edition="2021", repository="", dependencies=dependencies
         ),
     }
-    manifest = render("bindings/Cargo.toml.j2", **values)
+    manifest = render("bindings/Cargo.toml.j2", None, **values)
     files = {path: text() for path, text in copied(FACADE).items()}
     return {"Cargo.toml": manifest, **files}
 

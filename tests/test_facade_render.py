@@ -13,7 +13,7 @@ import portkit
 from portkit.copying.bindings import HOME
 from portkit.shipped import shipped
 
-VENDOR = Path(portkit.__file__).parent / "profiles" / "vendors" / "rocm.toml"
+VENDOR = Path(portkit.__file__).parent / "vendors" / "rocm" / "vendor.toml"
 WORKSPACES = {"all": frozenset(SHARED), "none": frozenset[str]()}
 
 

@@ -19,6 +19,7 @@ from cli_support import (
     invoke,
     make_candle,
 )
+from codebase_support import CANDLE
 from verify_support import (
     artifact,
     binary,
@@ -85,6 +86,35 @@ def test_cargo_is_run_as_the_profile_says(tmp_path: Path, cargo: Path) -> None:
     for kernels, target, folder, _ in lines:
         assert (kernels, folder) == ("none", str(candle))
         assert target.startswith(str(tmp_path / "cache" / "portkit" / "target"))
+
+
+@pytest.mark.parametrize("name", ["check", "lint"])
+def test_crates_that_are_named_are_compiled_alone(tmp_path: Path, cargo: Path, name: str) -> None:
+    candle = make_ported(tmp_path)
+    log = tmp_path / "log"
+    stand_in(cargo, f'echo "$*" >> {log}')
+    assert step(candle, name, "--package", "candle-core")[0] == "passed"
+    assert log.read_text().count("--package candle-core --all-targets") == 2
+    assert "--workspace" not in log.read_text()
+    # What was found of one crate says nothing of the whole.
+    log.unlink()
+    assert step(candle, name)[0] == "passed"
+    assert log.read_text().count("--workspace --all-targets") == 2
+
+
+@pytest.mark.parametrize("name", ["check", "lint"])
+def test_a_feature_that_a_named_crate_lacks_is_not_asked_of_it(
+    tmp_path: Path, cargo: Path, name: str
+) -> None:
+    candle = make_ported(tmp_path)
+    manifest = '[package]\nname = "candle-words"\nversion = "0.1.0"\n'
+    add_file(candle, "candle-words/Cargo.toml", manifest.encode())
+    log = tmp_path / "log"
+    stand_in(cargo, f'echo "$*" >> {log}')
+    found = verify(candle, "--only", name, "--package", "candle-words")[name]
+    assert found["verdict"] == "passed"
+    assert "rocm" not in log.read_text()
+    assert "rocm: candle-words has no feature rocm" in found["left_out"]
 
 
 def test_what_needs_nvcc_is_left_out_where_there_is_none(tmp_path: Path, cargo: Path) -> None:
@@ -661,10 +691,10 @@ def test_a_run_that_was_cut_goes_on_where_it_was(tmp_path: Path, cargo: Path) ->
 
 
 def test_settings_of_a_codebase() -> None:
-    candle = load_settings("candle")
+    candle = load_settings(CANDLE)
     assert candle.tested == ("candle-core", "candle-nn")
     assert candle.environment["CANDLE_ROCM_KERNELS"] == "none"
-    assert load_settings("") == load_settings("another") == Settings()
+    assert load_settings(None) == Settings()
 
 
 def test_nothing_is_said_where_nobody_listens(tmp_path: Path, cargo: Path) -> None:

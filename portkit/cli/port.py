@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
-from portkit.cli.options import Directory, Gating, GatingOption, Output, Select, Skip, codes
+from portkit.cli.options import (
+    Directory,
+    Gating,
+    GatingOption,
+    Output,
+    Profile,
+    Select,
+    Skip,
+    codes,
+    profile_directory,
+)
 from portkit.cli.output import deliver, errors, notice, plain, progress, screen, show
 from portkit.report.forms import Form
 from portkit.report.progress import waiting
@@ -57,6 +67,7 @@ def scan(
     output: Output = None,
     select: Select = None,
     skip: Skip = None,
+    profile: Profile = "",
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 while a place is not ported.")
     ] = False,
@@ -93,7 +104,6 @@ def scan(
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
-    from portkit.scan.session import check_portable
     from portkit.tree.finding import Applicability, Status
     from portkit.write.disk import Disk
     from portkit.write.journal import unfinished
@@ -110,10 +120,10 @@ def scan(
             f"{directory} may be written in part, by a portkit that is running or was killed:"
             " `portkit apply` completes what was begun, or takes it back"
         )
-    scanned = _scanned(directory, select, skip, gating, kernels=kernels)
+    scanned = _scanned(directory, select, skip, gating, profile, kernels=kernels)
     obstacle = ""
     try:
-        check_portable(scanned)
+        _check_portable(scanned)
     except PortkitError as error:
         obstacle = str(error)
     found = report(scanned, directory.as_posix(), partial=bool(select or skip), obstacle=obstacle)
@@ -152,6 +162,7 @@ def apply(
     ] = False,
     select: Select = None,
     skip: Skip = None,
+    profile: Profile = "",
     gating: GatingOption = None,
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
@@ -186,7 +197,6 @@ def apply(
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
     from portkit.scan.plan import plan
-    from portkit.scan.session import check_portable
     from portkit.tree.finding import Status
     from portkit.write.transaction import check_clean, recover, write
 
@@ -194,8 +204,8 @@ def apply(
     recovery = recover(directory) if directory.is_dir() else None
     if recovery is not None:
         progress(str(recovery))
-    found = _scanned(directory, select, skip, gating, regenerate=regenerate, kernels=True)
-    check_portable(found)
+    found = _scanned(directory, select, skip, gating, profile, regenerate=regenerate, kernels=True)
+    _check_portable(found)
     dry = diff or check
     refuse = partial(
         check_clean,
@@ -220,7 +230,7 @@ def apply(
     if diff:
         from portkit.report.diff import patch
 
-        show(patch(planned.changes), end="")
+        show(patch(planned.changes), end="", verbatim=True)
     else:
         show(applied(summary, planned, screen(), written=not dry, left=left), end="")
     if page is not None:
@@ -232,6 +242,20 @@ def apply(
         said = headline(summary, planned) if planned.changes and not dry else ""
         deliver(html(shown, snippets(found), written=said), page)
     return FOUND if check and planned.changes else 0
+
+
+def _check_portable(found: Scan) -> None:
+    """Refuse a tree that can be scanned but not ported; say where nobody has tried its version.
+
+    Raises:
+        PortkitError: it cannot be ported.
+    """
+    from portkit.profile.proven import unproven
+    from portkit.scan.session import check_portable
+
+    check_portable(found)
+    if said := unproven(found.job.codebase, found.job.workspace.version):
+        progress(said)
 
 
 def _asked(found: Scan) -> Scan:
@@ -263,6 +287,7 @@ def _scanned(
     select: list[str] | None,
     skip: list[str] | None,
     gating: Gating | None,
+    profile: str,
     *,
     regenerate: bool = False,
     kernels: bool = False,
@@ -271,11 +296,14 @@ def _scanned(
 
     Raises:
         BadParameter: there are no such codes.
-        PortkitError: the tree cannot be scanned.
+        PortkitError: there is no such profile, or the tree cannot be scanned.
     """
     from portkit.scan.session import chosen, scan_tree
 
-    wanted = codes(select), codes(skip)
+    own = profile_directory(profile)
+    wanted = codes(select, own), codes(skip, own)
     with waiting(f"Looking at {directory}"):
-        found = scan_tree(directory, gating=gating or "", regenerate=regenerate, kernels=kernels)
+        found = scan_tree(
+            directory, gating=gating or "", regenerate=regenerate, kernels=kernels, profile=own
+        )
     return chosen(found, *wanted)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from portkit.copying.bindings import copied
-from portkit.templates import render
+from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
@@ -75,6 +75,13 @@ def additions(job: Job) -> Iterator[Addition]:
             "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
             partial(_facade, job),
         )
+    generator = job.vendor.generator
+    if job.workspace.requirement(generator.source):
+        yield Addition(
+            generator.name,
+            f"the generator of HIP sources, in the place of {generator.source}",
+            partial(_written, job, "generator", generator.name),
+        )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
         crate = _Crate(job, kernels.source, kernels.name)
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
@@ -100,6 +107,8 @@ def values(job: Job) -> dict[str, Any]:
         "vendor": job.vendor,
         "gating": job.gating.value,
         "facade": job.vendor.facade,
+        "generator": job.vendor.generator,
+        "requirement": job.workspace.requirement,
         "features": frozenset(f for c in job.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=job.workspace.version,
@@ -117,12 +126,20 @@ def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
     return {f"{facade.name}/{path}": text for path, text in files.items()}
 
 
+def _written(job: Job, templates: str, crate: str) -> Mapping[str, Callable[[], str]]:
+    """Return the files of a crate that comes from a folder of templates."""
+    return {
+        f"{crate}/{file.removesuffix('.j2')}": partial(_rendered, job, f"{templates}/{file}")
+        for file in folder(templates)
+    }
+
+
 def _template(job: Job, path: str, template: str) -> Mapping[str, Callable[[], str]]:
     return {path: partial(_rendered, job, template)}
 
 
 def _rendered(job: Job, template: str) -> str:
-    return render(template, **values(job))
+    return render(template, job.codebase.directory, **values(job))
 
 
 @dataclass(frozen=True)
@@ -150,8 +167,10 @@ class _Crate:
     @cached_property
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
+        from portkit.hipify.profile import NO_PROFILE, load_profile
 
-        workspace, facade = values(self.job)["workspace"], self.job.vendor.facade
+        workspace, codebase = values(self.job)["workspace"], self.job.codebase
+        own, facade = codebase.directory, self.job.vendor.facade
         return KernelsCrate(
             _contents(self.job, self.source),
             name=self.name,
@@ -161,6 +180,7 @@ class _Crate:
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,
+            profile=load_profile(own, codebase.name) if own else NO_PROFILE,
             known=_below(self.job.translated, self.source),
         )
 

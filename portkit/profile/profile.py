@@ -1,21 +1,22 @@
 """Profiles: all that is particular to a vendor or to one codebase, as data.
 
 A *vendor* profile says what CUDA's names become on another vendor's platform, for any codebase. A
-*codebase* profile holds what is particular to one codebase. Both are TOML files below
-``portkit/profiles``.
+*codebase* profile holds what is particular to one codebase. Each is the main file of a directory
+(``portkit.codebases.directory``).
 """
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
 
+from portkit.codebases.directory import vendor_directory
+from portkit.codebases.known import MAIN
 from portkit.errors import ProfileError
 from portkit.hipify.paths import hip_path
 from portkit.lang.renaming import NameTable
@@ -23,7 +24,10 @@ from portkit.lang.renaming import NameTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROFILES = Path(__file__).parents[1] / "profiles"
+    from portkit.codebases.directory import Directory
+
+VENDOR: Final = "vendor.toml"
+"""The main file of a vendor's directory."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,24 @@ class Facade:
 
 
 @dataclass(frozen=True)
+class Generator:
+    """The crate that writes HIP sources at run time, from the kernels of a compiler.
+
+    Attributes:
+        name: the crate's name.
+        source: the crate that writes CUDA sources, whose place it takes.
+    """
+
+    name: str
+    source: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return self.name.replace("-", "_")
+
+
+@dataclass(frozen=True)
 class VendorProfile:
     """What CUDA's names become on one vendor's platform.
 
@@ -85,6 +107,7 @@ class VendorProfile:
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
+        generator: the crate of generated kernels that the port writes.
     """
 
     name: str
@@ -99,6 +122,7 @@ class VendorProfile:
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
+    generator: Generator
 
     @property
     def title(self) -> str:
@@ -151,7 +175,7 @@ class Override:
     Attributes:
         path: a pattern over the CUDA side's file.
         symbol: the item, such as ``CudaDevice::compile``.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
         reason: what differs between the two platforms.
         fingerprints: for each upstream version that the template was written against, the hash of
             the CUDA item.
@@ -235,7 +259,7 @@ class Arms:
     Attributes:
         path: a pattern over paths.
         symbol: the function that holds the match.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
         reason: why, for the reader of the report.
     """
 
@@ -252,7 +276,8 @@ class Guard:
     Attributes:
         path: a pattern over paths.
         symbol: the function.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``; ``parameters``
+            are the names of the function's.
         reason: why, for the reader of the report.
     """
 
@@ -263,6 +288,25 @@ class Guard:
 
 
 @dataclass(frozen=True)
+class Exclusive:
+    """Items under the source vendor's feature that cannot stand beside their copies.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: a pattern over the items, and over what holds them.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    reason: str
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about what stands under a symbol of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
+
+
+@dataclass(frozen=True)
 class Section:
     """A section of a page of documentation.
 
@@ -270,7 +314,7 @@ class Section:
         path: the page, relative to the root.
         before: the heading that it is set before.
         heading: its own heading.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
     """
 
     path: str
@@ -339,6 +383,8 @@ class CodebaseProfile:
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
         tidy: what copies have instead of what the names alone give.
+        exclusives: items that cannot stand beside their copies.
+        directory: where the rest of what is particular to it lies, if anywhere.
     """
 
     name: str
@@ -360,6 +406,8 @@ class CodebaseProfile:
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
+    exclusives: tuple[Exclusive, ...] = ()
+    directory: Directory | None = None
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -372,12 +420,14 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     Raises:
         ProfileError: there is no such profile, or it is malformed.
     """
-    data = _read(PROFILES / "vendors" / f"{name}.toml", "vendor")
+    data = vendor_directory(name).table(VENDOR)
     try:
         facade = Facade(**data["facade"])
+        generator = Generator(**data["generator"])
         words = {
             **data["names"]["words"],
             data["bindings"]: facade.module,
+            generator.source.replace("-", "_"): generator.module,
             **(codebase.words if codebase else {}),
         }
         return VendorProfile(
@@ -398,28 +448,27 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             unported={**data["unported"], **(codebase.unported if codebase else {})},
             dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
             facade=facade,
+            generator=generator,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
 
 
-def load_codebase(name: str, root: Path | None = None) -> CodebaseProfile:
-    """Load a codebase profile.
-
-    Args:
-        name: of a profile that portkit brings, or a file, relative to ``root``.
-        root: where a file is looked for; none where only portkit's own are.
+def load_codebase(directory: Directory) -> CodebaseProfile:
+    """Load the profile in the directory of a codebase.
 
     Raises:
-        ProfileError: there is no such profile, or it is malformed.
+        ProfileError: there is none, or it is malformed.
     """
-    if root is not None and name not in codebase_names():
-        return parse_codebase(_read(root / name, "codebase"))
-    return parse_codebase(_read(PROFILES / "codebases" / f"{name}.toml", "codebase"))
+    return parse_codebase(directory.table(MAIN), directory)
 
 
-def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
+def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) -> CodebaseProfile:
     """Return the codebase profile that a parsed TOML file holds.
+
+    Args:
+        data: the file.
+        directory: where the rest of what is particular to the codebase lies.
 
     Raises:
         ProfileError: it is malformed.
@@ -445,24 +494,9 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
             hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+            exclusives=tuple(Exclusive(**e) for e in data.get("exclusive", ())),
+            directory=directory,
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")
         raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
-
-
-def codebase_names() -> tuple[str, ...]:
-    """Return the names of the codebase profiles that portkit brings, sorted."""
-    return tuple(sorted(p.stem for p in (PROFILES / "codebases").glob("*.toml")))
-
-
-def _read(path: Path, kind: str) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise ProfileError(f"there is no {kind} profile {path.stem!r} ({path})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"{path} is not valid TOML: {error}") from None
-    if data.get("kind") != kind:
-        raise ProfileError(f'{path} does not say kind = "{kind}"')
-    return data

@@ -103,6 +103,8 @@ def written_crate(job: Job, crate: str) -> str:
     known = job.vendor.dependencies.get(crate, "")
     if known == "facade":
         return job.vendor.facade.name
+    if known == "generator":
+        return job.vendor.generator.name
     if known == "kernels" and job.codebase.kernels is not None:
         return job.codebase.kernels.name
     return ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from portkit.errors import PlanError, ToolError
+from portkit.errors import PlanError
+from portkit.scan.rustfmt import Rustfmt
 from portkit.tree.finding import Edit, Status
 from portkit.write.transaction import Change
 
@@ -28,7 +28,7 @@ class Plan:
     Attributes:
         changes: sorted by path.
         unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
-            before or rustfmt could not read it; sorted.
+            before, or not as rustfmt could read it; sorted.
     """
 
     changes: tuple[Change, ...]
@@ -43,7 +43,8 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
         rustfmt: whether to format what is written, as the tree's own rustfmt settings say.
 
     Raises:
-        PlanError: two findings want to edit the same bytes, or to add the same file.
+        PlanError: two findings want to edit the same bytes, or to add the same file, or rustfmt
+            could read a file and could not read what it would become.
         ToolError: rustfmt is missing.
     """
     todo = [f for f in scan.findings if f.status is Status.TODO]
@@ -100,8 +101,13 @@ def _formatted(
     scan: Scan, changes: Mapping[str, Change]
 ) -> tuple[dict[str, Change], tuple[str, ...]]:
     rust = [c for c in changes.values() if c.path.endswith(".rs")]
+    if not rust:
+        return dict(changes), ()
+    rustfmt = Rustfmt(scan.job.workspace.root)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = list(pool.map(lambda c: _format_one(scan, c), rust))
+        results = list(pool.map(lambda c: _format_one(scan, rustfmt, c), rust))
+    if not any(results):
+        rustfmt.check()
     formatted = dict(changes)
     unformatted = []
     for change, after in zip(rust, results, strict=True):
@@ -112,31 +118,26 @@ def _formatted(
     return formatted, tuple(sorted(unformatted))
 
 
-def _format_one(scan: Scan, change: Change) -> bytes | None:
+def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     """Return the formatted text, or none where rustfmt has no say.
 
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
+
+    Raises:
+        PlanError: what would be written does not parse, though what stands there does.
+        ToolError: rustfmt is missing.
     """
     edition = _edition(scan, change.path)
-    if change.before is not None and _rustfmt(scan, change.before, edition) != change.before:
+    if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
-    return _rustfmt(scan, change.after, edition)
-
-
-def _rustfmt(scan: Scan, text: bytes, edition: str) -> bytes | None:
-    # From standard input, rustfmt formats this file alone and does not follow `mod` declarations;
-    # run in the root it finds the tree's own rustfmt.toml.
-    command = ["rustfmt", "--edition", edition, "--emit", "stdout", "--quiet"]
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, cwd=scan.job.workspace.root, check=False
+    after = rustfmt.formatted(change.after, edition)
+    if after is None and change.before is not None:
+        raise PlanError(
+            f"{change.path} would be no Rust any more that rustfmt can read, so nothing is written:"
+            " this is a defect of portkit or of a profile; --no-format writes it all the same"
         )
-    except FileNotFoundError:
-        raise ToolError(
-            "rustfmt is missing: install it (rustup component add rustfmt) or pass --no-format"
-        ) from None
-    return done.stdout if done.returncode == 0 else None
+    return after
 
 
 def _edition(scan: Scan, path: str) -> str:

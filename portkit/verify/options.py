@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from portkit.codebases.directory import Directory
+
 T = TypeVar("T")
 
 
@@ -111,10 +113,12 @@ class Options:
         test_seconds: after how long a test counts as hung.
         archs: the architectures that kernels are compiled for; none for one of each kind.
         report: the file that the report goes to, which is no part of the tree; none by default.
-        packages: the crates whose tests are run; none for those that the codebase's profile names.
+        packages: the crates that are type-checked, linted and tested; none for all, and for the
+            tests of those that the codebase's profile names.
         device: what the ported tests run on, one of ``DEVICES``.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.
+        profile: the codebase's directory; none for the one that the tree's own settings name.
     """
 
     only: tuple[str, ...] = ()
@@ -132,3 +136,4 @@ class Options:
     device: str = "auto"
     waves: tuple[int, ...] = (32,)
     checked: bool = False
+    profile: Directory | None = None

@@ -72,7 +72,7 @@ class Tree:
     @cached_property
     def settings(self) -> Settings:
         """What the ladder has to know of the codebase."""
-        return load_settings(self.scan.job.codebase.name)
+        return load_settings(self.scan.job.codebase.directory)
 
     @cached_property
     def tested(self) -> tuple[str, ...]:
@@ -94,6 +94,15 @@ class Tree:
         """The same as arguments of cargo; the whole workspace where none are named."""
         named = tuple(word for crate in self.tested for word in ("--package", crate))
         return named or ("--workspace",)
+
+    @property
+    def compiled(self) -> tuple[str, ...]:
+        """The crates that are type-checked, as arguments of cargo: the user's, else all.
+
+        Raises:
+            VerificationError: the user names a crate that the tree does not have.
+        """
+        return self.packages if self.options.packages else ("--workspace",)
 
     @property
     def feature(self) -> str:
