@@ -6,6 +6,7 @@
 #include "../check/checker.h"
 #include "device.h"
 #include "memory.h"
+#include "module.h"
 #include "options.h"
 #include "stream.h"
 
@@ -24,7 +25,8 @@ void require_range(const void *pointer, size_t bytes, Side side) {
     return;
   }
   if (ordinal < 0) {
-    require(is_locked_host_memory(pointer), hipErrorInvalidValue);  // which devices reach as well
+    // Devices reach locked memory of the host as well, and have the variables of modules.
+    require(is_locked_host_memory(pointer) || is_variable(pointer, bytes), hipErrorInvalidValue);
     return;
   }
   const Heap::Allocation allocation = device(ordinal).heap.find(pointer);

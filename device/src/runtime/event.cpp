@@ -94,7 +94,9 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
   return answer(__func__, [&] {
     const std::shared_ptr<Event> event = event_of(handle);
     const std::shared_ptr<Stream> stream = stream_of(stream_handle);
-    if (event->capture != nullptr) {
+    // Once the capture is over, such a record counts no more (clr, hip_stream.cpp,
+    // hipStreamWaitEvent_common).
+    if (event->capture != nullptr && !event->capture->ended) {
       stream->capture = event->capture;  // it joins
       return;
     }

@@ -32,6 +32,7 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
     require(capture != nullptr, hipErrorIllegalState);
     require(capture->origin == handle, hipErrorStreamCaptureUnmatched);
     stream->capture = nullptr;
+    capture->ended = true;
     require(!capture->broken, hipErrorStreamCaptureInvalidated);
     *graph = new ihipGraph{capture->work};
   });

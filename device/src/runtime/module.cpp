@@ -22,6 +22,7 @@ namespace {
 struct Functions {
   std::mutex mutex;
   std::set<const Function *> alive;
+  std::map<const char *, size_t> variables;  // bytes by address
 };
 
 Functions &functions() {
@@ -87,6 +88,7 @@ LoadedModule::~LoadedModule() {
   {
     std::lock_guard<std::mutex> lock(functions().mutex);
     for (const auto &[signature, function] : by_signature_) functions().alive.erase(&function);
+    for (const char *address : variables_) functions().variables.erase(address);
   }
   dlclose(library_);
   close(file_);
@@ -113,7 +115,19 @@ void *LoadedModule::variable(const char *name, size_t *bytes) const {
     return nullptr;
   }
   *bytes = symbol->st_size;
+  std::lock_guard<std::mutex> lock(functions().mutex);
+  variables_.insert(static_cast<const char *>(address));
+  functions().variables[static_cast<const char *>(address)] = *bytes;
   return address;
+}
+
+bool is_variable(const void *address, size_t bytes) {
+  const auto *at = static_cast<const char *>(address);
+  std::lock_guard<std::mutex> lock(functions().mutex);
+  auto after = functions().variables.upper_bound(at);
+  if (after == functions().variables.begin()) return false;
+  const auto &[begin, size] = *--after;
+  return at + bytes <= begin + size;
 }
 
 const Function &function_of(hipFunction_t handle) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "answer.h"
@@ -42,7 +43,11 @@ class LoadedModule {
   const Module *table_ = nullptr;
   std::map<std::string, Function> by_signature_;
   std::map<const void *, const Function *> by_address_;
+  mutable std::set<const char *> variables_;  // that were asked for
 };
+
+// Whether the bytes are of a variable that a loaded module was asked for: a device has them.
+bool is_variable(const void *address, size_t bytes);
 
 // Throws hipErrorInvalidHandle for what is no kernel of a loaded module.
 const Function &function_of(hipFunction_t handle);

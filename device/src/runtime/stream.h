@@ -26,6 +26,7 @@ struct Capture {
   std::vector<Work> work;
   hipStream_t origin;
   bool broken = false;
+  bool ended = false;
 };
 
 class Stream {
