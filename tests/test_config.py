@@ -123,6 +123,12 @@ def test_a_file_says_what_it_says() -> None:
             3,
             "write 'keep', 'peer' or 'widen'",
         ),
+        ("gating = 'cfg'\nbindings = 'vendored'\n", 2, "bindings is not a table"),
+        ("[bindings]\n", 1, "write one of path, git and version"),
+        ("[bindings]\ngit = 'x'\nversion = '1'\n", 1, "write one of path, git and version"),
+        ("[bindings]\ngit = 'x'\ntag = 'v1'\nrev = '1'\n", 1, "leave out the others"),
+        ("[bindings]\nversion = '1'\nrev = '1'\n", 1, "one of branch, tag and rev"),
+        ("[bindings]\nfolder = 'x'\n", 2, "there is no key 'folder'"),
         ("[[decision]]\nwhen = 'a'\nverdict = 'keep'\n", 1, "reason is missing"),
     ],
 )

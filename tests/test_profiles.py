@@ -20,7 +20,7 @@ from portkit.profile.profile import load_codebase
 from portkit.profile.settings import settings
 from portkit.profile.vendor_file import VendorFile
 from portkit.report.phases import phases
-from portkit.verify.settings import load_settings
+from portkit.verify.settings import VerifyFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[Directory], object]] = {
     "vendor.toml": lambda d: d.typed("vendor.toml", VendorFile),
     "kernels.toml": lambda d: load_profile(d, "toy"),
     "phases.toml": phases,
-    "verify.toml": load_settings,
+    "verify.toml": lambda d: d.typed("verify.toml", VerifyFile),
     "fetch.toml": lambda d: d.typed("fetch.toml", FetchFile),
     "portkit.toml": lambda d: settings(Source("portkit.toml", d.text("portkit.toml").encode())),
 }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from portkit.profile.entries import Exclusive
     from portkit.site.context import Job, Site
 
 SPACED = frozenset(
@@ -98,7 +99,9 @@ def peers_of(site: Site) -> Iterator[tuple[Node, tuple[Node, ...]]]:
             yield node, attributes
 
 
-def named_sibling(site: Site, name: str, *, without: bool = False) -> Span | None:
+def named_sibling(
+    site: Site, name: str, *, without: bool = False, gated: bool = False
+) -> Span | None:
     """Return the span of a sibling of this name that could not stand beside a copy.
 
     Args:
@@ -106,12 +109,17 @@ def named_sibling(site: Site, name: str, *, without: bool = False) -> Span | Non
         name: the name.
         without: whether to look for what stands in where the written vendor's feature is off; it
             is never the counterpart itself.
+        gated: whether it must stand under the written vendor's feature.
     """
-    vendor = site.job.vendor.name
+    source, vendor = site.job.vendor.source, site.job.vendor.name
     kinds = next((group for group in ALIKE if site.kind in group), {site.kind})
     for node, attributes in site.siblings:
         if node.type in kinds and node_text(node.child_by_field_name("name")) == name:
-            stands_in = any(cfg.forbids(vendor) for _, cfg in conditions_of(attributes))
+            conditions = [cfg for _, cfg in conditions_of(attributes)]
+            if gated and not any(cfg.requires(vendor) for cfg in conditions):
+                continue
+            # What gives way to its copy (PK501) stands in for nothing.
+            stands_in = any(c.forbids(vendor) and not c.requires(source) for c in conditions)
             if stands_in is without:
                 start = attributes[0].start_byte if attributes else node.start_byte
                 return Span(start, node.end_byte)
@@ -189,6 +197,34 @@ def one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span | 
 def _essence(text: str, job: Job) -> str:
     bare = normal(text).replace(normal(feature_attribute(job)), "")
     return re.sub(r"^pub(\([^)]*\))?", "", bare)
+
+
+def exclusive(site: Site) -> Exclusive | None:
+    """Return the profile's word that a site cannot stand beside its copy, if there is one."""
+    return next(
+        (e for e in site.job.codebase.exclusives if e.applies(site.source.path, site.scope.symbol)),
+        None,
+    )
+
+
+def giving_way(site: Site) -> tuple[Edit, ...]:
+    """Return the edit that takes a site away where its copy stands: with both features on."""
+    source, vendor = site.job.vendor.source, site.job.vendor.name
+    attribute = positive_condition(site, source)
+    if attribute is None or any(cfg.forbids(vendor) for _, cfg in site.conditions):
+        return ()
+    new = node_text(attribute).replace(f'feature = "{source}"', _without(source, vendor), 1)
+    return (Edit(attribute.start_byte, attribute.end_byte, new),)
+
+
+def exclusive_copy(site: Site, copy: str) -> str:
+    """Return the copy of a site that may give way to it, under the written vendor's feature."""
+    vendor = site.job.vendor.name
+    return copy.replace(_without(vendor, vendor), f'feature = "{vendor}"')
+
+
+def _without(feature: str, other: str) -> str:
+    return f'all(feature = "{feature}", not(feature = "{other}"))'
 
 
 def ported(site: Site, span: Span | None) -> tuple[Status, tuple[Span, ...]]:

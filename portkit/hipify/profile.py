@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -46,13 +46,8 @@ class PatchRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     with_comments: Annotated[
         bool, Meta(description="Whether the comments right before the place go with it.")
     ] = False
-    since: Annotated[
-        str,
-        Meta(
-            pattern=r"^(\d+\.\d+\.\d+)?$",
-            title="a version as 0.11.1",
-            description="The first version that has what the patch changes.",
-        ),
+    beside: Annotated[
+        str, Meta(description="A name that a file holds where it has what the patch changes.")
     ] = ""
     each: Annotated[
         tuple[_Text, ...], Meta(description="Words for which % stands, one after the other.")
@@ -92,7 +87,7 @@ class KernelProfile:
     """What is particular to one codebase's CUDA sources.
 
     Attributes:
-        name: such as ``candle``; empty for sources of which nothing is known.
+        name: the codebase; empty for sources of which nothing is known.
         undefined: macros that are undefined on AMD once the patches are in.
         defined: macros that the build for AMD defines.
         patches: changes, in order of their code.
@@ -108,11 +103,6 @@ class KernelProfile:
     purposes: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     defined: frozenset[str] = frozenset()
-
-    def for_version(self, version: str) -> KernelProfile:
-        """Return the profile with only the patches that a version of the codebase needs."""
-        patches = tuple(patch for patch in self.patches if patch.applies_to(version))
-        return replace(self, patches=patches)
 
 
 NO_PROFILE = KernelProfile()
@@ -169,7 +159,7 @@ def _patches(row: PatchRow) -> list[Patch]:
                 hits=row.hits,
                 upstream_bug=row.upstream_bug,
                 with_comments=row.with_comments,
-                since=row.since,
+                beside=row.beside,
             )
         )
     return patches

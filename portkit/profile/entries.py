@@ -17,9 +17,12 @@ from msgspec import Meta, Struct
 from portkit.hipify.paths import hip_path
 from portkit.lang.tokens import Pattern
 from portkit.lang.typed import Fault
+from portkit.profile.proven import precedence
 
 Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
-Version = Annotated[str, Meta(pattern=r"^(\d+\.\d+\.\d+)?$", title="a version as 0.11.1")]
+Version = Annotated[
+    str, Meta(pattern=r"^(\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?)?$", title="a version as 0.11.1")
+]
 Reason = Annotated[
     str,
     Meta(
@@ -91,13 +94,13 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
     def is_for(self, version: str) -> bool:
         """Whether the entry has something to do in a version; one that is not known has all."""
-        return not version or (
-            (not self.since or release(version) >= release(self.since))
-            and (not self.until or release(version) < release(self.until))
-        )
+        now = precedence(version)
+        since, until = precedence(self.since), precedence(self.until)
+        return now is None or ((since is None or now >= since) and (until is None or now < until))
 
     def __post_init__(self) -> None:
-        if self.since and self.until and release(self.since) >= release(self.until):
+        since, until = precedence(self.since), precedence(self.until)
+        if since is not None and until is not None and since >= until:
             raise Fault(f"until {self.until} is not after since {self.since}", "until")
 
 
@@ -322,16 +325,34 @@ Patch = Whole | Section | Guard | Repair | Adjust | Arms | Prose
 """A change to one place: what stands there, what is written, under which code, and why."""
 
 
+class Exclusive(Entry, frozen=True, kw_only=True):
+    """Items under the source vendor's feature that cannot stand beside their copies.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: a pattern over the items, and over what holds them.
+        reason: why, for the reader of the report.
+    """
+
+    path: Paths
+    symbol: Symbol
+    reason: Reason
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about what stands under a symbol of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
+
+
 class KernelsCrate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The crate of kernels.
 
     Attributes:
-        name: the crate that the port writes.
         source: the crate with the CUDA kernels.
+        name: the crate that the port writes; empty for one made from the codebase's name.
     """
 
-    name: Text
     source: Text
+    name: str = ""
 
 
 class HipSources(Entry, frozen=True, kw_only=True):
@@ -401,6 +422,23 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         str,
         Meta(description="The variant of its error that says that the vendor's feature is off."),
     ] = ""
+    bindings: Annotated[
+        str, Meta(description="The crate of bindings that the port writes; NAME-hip by default.")
+    ] = ""
+    generator: Annotated[
+        str,
+        Meta(
+            description="The crate that writes HIP sources at run time, where the port needs it;"
+            " NAME-ug-rocm by default."
+        ),
+    ] = ""
+    variables: Annotated[
+        str,
+        Meta(
+            description="How the names of the environment variables begin that the port reads;"
+            " NAME_ROCM by default."
+        ),
+    ] = ""
     names: Words = Words()
     dependencies: Annotated[
         dict[str, str],
@@ -415,6 +453,7 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = {}
     kernels: KernelsCrate | None = None
     hip_sources: tuple[HipSources, ...] = ()
+    exclusive: tuple[Exclusive, ...] = ()
     keep: tuple[Keep, ...] = ()
     condition: tuple[Condition, ...] = ()
     patch: tuple[Patch, ...] = ()

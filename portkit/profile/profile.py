@@ -7,8 +7,10 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import convert
@@ -18,7 +20,7 @@ from portkit.codebases.known import MAIN
 from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
-from portkit.profile.entries import CodebaseFile, Prose
+from portkit.profile.entries import CodebaseFile, KernelsCrate, Prose
 from portkit.profile.vendor_file import VendorFile
 
 if TYPE_CHECKING:
@@ -29,17 +31,76 @@ if TYPE_CHECKING:
     from portkit.profile.entries import (
         Condition,
         Entry,
+        Exclusive,
         HipSources,
         Keep,
-        KernelsCrate,
         Patch,
     )
-    from portkit.profile.vendor_file import Facade
 
 Kind = TypeVar("Kind")
 
 VENDOR: Final = "vendor.toml"
 """The main file of a vendor's directory."""
+
+
+@dataclass(frozen=True)
+class Facade:
+    """The crate that has cudarc's shape under HIP's names.
+
+    Attributes:
+        name: what the tree calls it.
+        package: what it is called where it is published.
+        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
+            ``git``, ``version``, ...); empty where it holds a copy.
+        features: what the tree needs of it, where it is no copy.
+    """
+
+    name: str
+    package: str
+    source: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return _module(self.name)
+
+    def dependency(self, up: str, version: str) -> str:
+        """Return what a manifest says of the crate, without braces.
+
+        Args:
+            up: the way from the manifest's folder to the workspace root, such as ``../``.
+            version: of the workspace, which a copy has too.
+        """
+        if not self.source:
+            return f'path = "{up}{self.name}", version = "{version}"'
+        source = dict(self.source)
+        if "path" in source and not PurePath(source["path"]).is_absolute():
+            source["path"] = up + source["path"]
+        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said.insert(0, f'package = "{self.package}"')
+        if self.features:
+            listed = ", ".join(f'"{name}"' for name in self.features)
+            said.append(f"features = [{listed}]")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """The crate that writes HIP sources at run time, from the kernels of a compiler.
+
+    Attributes:
+        name: the crate's name.
+        source: the crate that writes CUDA sources, whose place it takes.
+    """
+
+    name: str
+    source: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return _module(self.name)
 
 
 @dataclass(frozen=True)
@@ -59,6 +120,7 @@ class VendorProfile:
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
+        generator: the crate of generated kernels that the port writes.
     """
 
     name: str
@@ -73,6 +135,7 @@ class VendorProfile:
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
+    generator: Generator
 
     @property
     def title(self) -> str:
@@ -96,10 +159,15 @@ class CodebaseProfile:
         patches: changes to single places.
         kernels: its kernels, where it has any.
         hip_sources: folders of other kernels.
+        exclusives: items that cannot stand beside their copies.
+        bindings: the crate of bindings that the port writes.
+        generator: the crate that writes HIP sources at run time, where the port needs it.
+        variables: how the names of the environment variables begin that the port reads.
         templates: files to add: path in the tree to template.
         unported: its own features without a counterpart, with the reason.
         directory: where the rest of what is particular to it lies, if anywhere.
         versions: its words and its unported features as the file has them.
+        said_dependencies: the crates that the file names.
     """
 
     name: str
@@ -115,8 +183,13 @@ class CodebaseProfile:
     templates: Mapping[str, str]
     unported: Mapping[str, str]
     hip_sources: tuple[HipSources, ...]
+    exclusives: tuple[Exclusive, ...] = ()
+    bindings: str = ""
+    generator: str = ""
+    variables: str = ""
     directory: Directory | None = None
     versions: Mapping[Key, str | Entry] = field(default_factory=dict)
+    said_dependencies: tuple[str, ...] = ()
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -124,7 +197,12 @@ class CodebaseProfile:
 
     def key(self, entry: Entry) -> str:
         """Return what findings name an entry by, such as ``patch 3``; it counts from 0."""
-        kinds = {"keep": self.keep, "condition": self.conditions, "patch": self.patches}
+        kinds = {
+            "keep": self.keep,
+            "condition": self.conditions,
+            "patch": self.patches,
+            "exclusive": self.exclusives,
+        }
         return next(
             f"{kind} {number}"
             for kind, entries in kinds.items()
@@ -145,6 +223,10 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
     names = said.names
+    facade = Facade(codebase.bindings if codebase else _joined("hip"), said.facade.package)
+    generator = Generator(
+        codebase.generator if codebase else _joined("ug-rocm"), said.generator.source
+    )
     return VendorProfile(
         name=said.name,
         source=said.source,
@@ -156,7 +238,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         names=NameTable(
             words={
                 **names.words,
-                said.bindings: said.facade.module,
+                said.bindings: facade.module,
+                _module(generator.source): generator.module,
                 **(codebase.words if codebase else {}),
             },
             parts=names.parts,
@@ -166,7 +249,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
-        facade=said.facade,
+        facade=facade,
+        generator=generator,
     )
 
 
@@ -188,21 +272,34 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         said: the file.
         directory: where the rest of what is particular to the codebase lies.
     """
+    kernels = said.kernels
+    words = {k: w if isinstance(w, str) else w.to for k, w in said.names.words.items()}
+    dependencies = dict(said.dependencies)
+    if kernels is not None:
+        name = kernels.name or _joined(said.name, "rocm-kernels")
+        kernels = KernelsCrate(name=name, source=kernels.source)
+        words.setdefault(_module(kernels.source), _module(kernels.name))
+        dependencies.setdefault(kernels.source, "kernels")
     return CodebaseProfile(
         name=said.name,
         crate=said.crate,
         first_version=said.first_version,
         error_without_feature=said.error_without_feature,
-        words={k: w if isinstance(w, str) else w.to for k, w in said.names.words.items()},
-        dependencies=said.dependencies,
+        words=words,
+        dependencies=dependencies,
         keep=said.keep,
         conditions=said.condition,
         patches=said.patch,
-        kernels=said.kernels,
+        kernels=kernels,
         templates=said.templates,
         unported={k: u if isinstance(u, str) else u.reason for k, u in said.unported.items()},
         hip_sources=said.hip_sources,
+        exclusives=said.exclusive,
+        bindings=said.bindings or _joined(said.name, "hip"),
+        generator=said.generator or _joined(said.name, "ug-rocm"),
+        variables=said.variables or _joined(said.name, "rocm").upper().replace("-", "_"),
         directory=directory,
+        said_dependencies=tuple(said.dependencies),
         versions={
             **{("names", "words", k): w for k, w in said.names.words.items()},
             **{("unported", k): u for k, u in said.unported.items()},
@@ -251,3 +348,13 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
                 f"there is no template {template!r} in {directory.root / TEMPLATES}"
                 f"{nearest(template, known)}",
             )
+
+
+def _joined(*parts: str) -> str:
+    """Return a crate's name from the name of the codebase, which may be empty, and an ending."""
+    return "-".join(filter(None, parts))
+
+
+def _module(crate: str) -> str:
+    """Return the name under which Rust code imports a crate."""
+    return crate.replace("-", "_")

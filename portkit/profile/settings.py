@@ -8,17 +8,18 @@ worse than none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, to_builtins
 
 from portkit.errors import ConfigError
 from portkit.lang.typed import Fault, decode, line_of
 from portkit.profile.entries import Condition, Reason, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from portkit.lang.source import Source
@@ -27,6 +28,9 @@ NAME: Final = "portkit.toml"
 Gating = Literal["dummy", "cfg"]
 ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-generic)"
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
+
+BINDINGS: Final = ("path", "git", "branch", "tag", "rev", "version")
+"""Where a crate may come from, in the words of Cargo's dependencies."""
 
 Arch = Annotated[str, Meta(pattern=f"^{ARCH}$", title="an architecture as gfx1100")]
 Code = Annotated[str, Meta(pattern="^P[KH][0-9]{0,3}$", title="a code, or how it begins: PK301")]
@@ -50,6 +54,23 @@ class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise Fault("a skip names neither codes nor paths: name what is skipped")
 
 
+class Bindings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the tree takes the HIP bindings from, as Cargo's dependencies say it."""
+
+    path: Annotated[Text, Meta(description="A folder, relative to the root.")] | None = None
+    git: Text | None = None
+    branch: Text | None = None
+    tag: Text | None = None
+    rev: Text | None = None
+    version: Text | None = None
+
+    def __post_init__(self) -> None:
+        if sum(each is not None for each in (self.path, self.git, self.version)) != 1:
+            raise Fault("bindings come from one place: write one of path, git and version")
+        if sum(each is not None for each in (self.branch, self.tag, self.rev)) > bool(self.git):
+            raise Fault("one of branch, tag and rev may stand beside git: leave out the others")
+
+
 class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a codebase's maintainers have decided about its port."""
 
@@ -57,8 +78,8 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[
             Text,
             Meta(
-                description="The codebase profile: a name that portkit knows, or a file relative to"
-                " this one. By default the one whose crate is in the workspace."
+                description="The codebase: a name that portkit knows, or a directory of the tree"
+                " that holds a codebase.toml. By default the one whose crate is in the workspace."
             ),
         ]
         | None
@@ -77,6 +98,13 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    bindings: Annotated[
+        Bindings | None,
+        Meta(
+            description="Where the tree takes the HIP bindings from. By default the port holds a"
+            " copy of them."
+        ),
+    ] = None
     skip: Annotated[
         tuple[SkipEntry, ...], Meta(description="Places that are not ported, on purpose.")
     ] = ()
@@ -124,6 +152,8 @@ class Settings:
         decisions: about conditions on the device; they count before the profile's.
         profile_line: the line that names the profile.
         decision_lines: the lines of the decisions.
+        bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
+        bindings_line: the line that says so.
     """
 
     profile: str = ""
@@ -133,6 +163,8 @@ class Settings:
     decisions: tuple[Condition, ...] = ()
     profile_line: int = 0
     decision_lines: tuple[int, ...] = ()
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    bindings_line: int = 0
 
 
 def settings(source: Source | None) -> Settings:
@@ -154,6 +186,8 @@ def settings(source: Source | None) -> Settings:
         ),
         decisions=said.decision,
         profile_line=line_of(source.data, ("profile",)) if said.profile else 0,
+        bindings=to_builtins(said.bindings) if said.bindings else {},
+        bindings_line=line_of(source.data, ("bindings",)) if said.bindings else 0,
         decision_lines=tuple(
             line_of(source.data, ("decision", number)) for number in range(len(said.decision))
         ),

@@ -11,19 +11,18 @@ from portkit.lang.typed import Fault
 from portkit.profile.entries import Reason, Text
 
 
-class Facade(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The crate that has cudarc's shape under HIP's names.
+class FacadeEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The crate that has cudarc's shape under HIP's names."""
 
-    Attributes:
-        name: the crate's name.
-    """
+    package: Annotated[Text, Meta(description="What it is called where it is published.")]
 
-    name: Text
 
-    @property
-    def module(self) -> str:
-        """The name under which Rust code imports the crate."""
-        return self.name.replace("-", "_")
+class GeneratorEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The crate that writes HIP sources at run time, from the kernels of a compiler."""
+
+    source: Annotated[
+        Text, Meta(description="The crate that writes CUDA sources, whose place it takes.")
+    ]
 
 
 class Vocabulary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,4 +86,5 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " port writes, an empty text drops the entry."
         ),
     ]
-    facade: Facade
+    facade: FacadeEntry
+    generator: GeneratorEntry

@@ -4,9 +4,10 @@ What stands under the feature alone exists only for CUDA. Its ROCm counterpart i
 name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
-condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would
-stand twice with both features on is another rule's (PK511), and so is an import that only such
-functions need.
+condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls
+exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
+on. A function whose name would stand twice then is another rule's (PK511), and so is an import that
+only such functions need.
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
@@ -80,21 +81,29 @@ def check(site: Site) -> Iterator[Finding]:
             applicability=Applicability.KEEP,
         )
         return
-    copy = copy_site(site)
+    copy = emit.exclusive_copy(site, copy_site(site))
     if not job.renames_code(site.code) and f'"{source}"' not in site.code:
         yield from _widened(site, construct, symbol)
         return
     if site.kind == "function_item" and job.rename(site.name) == site.name:
         return  # PK511
-    status, claims = emit.ported(site, _counterpart(site, copy))
+    counterpart = _counterpart(site, copy)
+    status, claims = emit.ported(site, counterpart)
+    exclusive = emit.exclusive(site)
+    edits = () if counterpart else (emit.insertion(site, copy),)
+    if exclusive is not None:
+        edits = (*emit.giving_way(site), *edits)
+        status = Status.TODO if edits else Status.PORTED
     yield emit.finding(
         site,
         CODE,
         construct,
-        f"copy it for {job.vendor.title}, under the feature {job.vendor.name}",
+        exclusive.reason
+        if exclusive
+        else f"copy it for {job.vendor.title}, under the feature {job.vendor.name}",
         symbol=symbol,
         status=status,
-        edits=(emit.insertion(site, copy),),
+        edits=edits,
         claims=without_peer_arms(site, claims),
     )
 
@@ -102,7 +111,9 @@ def check(site: Site) -> Iterator[Finding]:
 def _counterpart(site: Site, copy: str) -> Span | None:
     """Return the span of what stands for the written vendor already, whoever wrote it."""
     if site.name:
-        return emit.named_sibling(site, site.job.rename(site.name))
+        name = site.job.rename(site.name)
+        gated = name == site.name  # a sibling of that name may be another vendor's
+        return emit.named_sibling(site, name, gated=gated)
     if site.kind == "use_declaration":
         return site.span if imports_stand(site) else None
     return emit.equal_sibling(site, copy) or emit.sibling_by_hand(site, _key, gated=True)

@@ -1,6 +1,6 @@
 """The Cargo feature of the CUDA backend.
 
-``cuda = ["cudarc", "dep:candle-kernels", "candle/cuda"]`` gains a sibling ``rocm`` that asks for
+``cuda = ["cudarc", "dep:toy-kernels", "toy/cuda"]`` gains a sibling ``rocm`` that asks for
 the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
 Crates that exist only to compile or bind CUDA are left out.
 
@@ -103,6 +103,8 @@ def written_crate(job: Job, crate: str) -> str:
     known = job.vendor.dependencies.get(crate, "")
     if known == "facade":
         return job.vendor.facade.name
+    if known == "generator":
+        return job.vendor.generator.name
     if known == "kernels" and job.codebase.kernels is not None:
         return job.codebase.kernels.name
     return ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
+from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.rules import Rule
 from portkit.tree.finding import Applicability, Finding
@@ -89,8 +90,8 @@ def _is_others(site: Site) -> bool:
         if site.code == f"is_{peer}":
             return True
         if site.name == f"{peer}_fwd" and site.scope.container == "trait impl":
-            source = f"{site.job.vendor.source}_fwd"
-            return emit.named_sibling(site, source) is None
+            names = {node_text(node.child_by_field_name("name")) for node, _ in site.siblings}
+            return f"{site.job.vendor.source}_fwd" not in names
     return False
 
 

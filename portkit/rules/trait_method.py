@@ -16,6 +16,7 @@ from portkit.copying import counterpart as emit
 from portkit.copying.analog import copy_site
 from portkit.rules import Rule
 from portkit.rules.peer_arm import without_peer_arms
+from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +34,15 @@ def check(site: Site) -> Iterator[Finding]:
         return
     if not job.names_source(site.name) or emit.unported_feature(site):
         return
-    copy = copy_site(site)
+    copy = emit.exclusive_copy(site, copy_site(site))
     if job.names_gated(copy):
         copy = emit.gated(site, copy)
-    status, claims = emit.ported(site, emit.named_sibling(site, job.rename(site.name)))
+    counterpart = emit.named_sibling(site, job.rename(site.name))
+    status, claims = emit.ported(site, counterpart)
+    edits = () if counterpart else (emit.insertion(site, copy),)
+    if emit.exclusive(site):
+        edits = (*emit.giving_way(site), *edits)
+        status = Status.TODO if edits else Status.PORTED
     in_trait = site.scope.container == "trait"
     yield emit.finding(
         site,
@@ -45,7 +51,7 @@ def check(site: Site) -> Iterator[Finding]:
         f"{job.rename(site.name)} is its copy",
         symbol=site.symbol(site.name),
         status=status,
-        edits=(emit.insertion(site, copy),),
+        edits=edits,
         claims=without_peer_arms(site, claims),
     )
 

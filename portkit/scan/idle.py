@@ -70,13 +70,21 @@ def _idle_entries(scan: Scan, settings: Settings) -> Iterator[Finding]:
             not patch.is_for(job.workspace.version) and _stands(job, patch)
         )
         yield from _said(job, ("patch", number), patch, _named(patch), met)
+    for number, exclusive in enumerate(codebase.exclusives):
+        met = any(
+            exclusive.applies(path, item.symbol)
+            for path in job.mentions
+            if fnmatchcase(path, exclusive.path)
+            for item in items(job.workspace.sources[path])
+        )
+        yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
     for number, folder in enumerate(codebase.hip_sources):
         met = folder.source in job.workspace.sources
         yield from _said(job, ("hip_sources", number), folder, folder.source, met)
     added = {finding.path for finding in scan.findings if finding.code == "PK103"}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
     for key, names in (
-        (("dependencies",), [d for d in codebase.dependencies if not _named_in(manifests, d)]),
+        (("dependencies",), [d for d in codebase.said_dependencies if not _named_in(manifests, d)]),
         (("templates",), [path for path in codebase.templates if path not in added]),
     ):
         for name in names:

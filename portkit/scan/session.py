@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import announced, brought, inside, names
+from portkit.copying.bindings import placed
 from portkit.copying.patches import OVERRIDE
 from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.entries import CodebaseFile, release
 from portkit.profile.profile import codebase_of, load_codebase, load_vendor
-from portkit.profile.settings import NAME, settings
+from portkit.profile.settings import NAME, read, settings
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.idle import idle_entries
 from portkit.scan.scan import Scan, in_order, scan
@@ -67,6 +68,7 @@ def scan_tree(
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
+    vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
         vendor,
@@ -154,7 +156,7 @@ def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
 
 
 def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -> CodebaseProfile:
-    if profile is None and said.profile:
+    if profile is None:
         profile = _named(workspace.root, said)
     if profile is not None:
         return load_codebase(profile)
@@ -169,12 +171,19 @@ def _every_directory() -> Iterator[Directory]:
     yield from announced().values()
 
 
-def _named(root: Path, said: Settings) -> Directory:
-    """Return the directory that ``portkit.toml`` names.
+def named_profile(directory: Path) -> Directory | None:
+    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does.
 
     Raises:
-        ProfileError: there is none; with the line.
+        ProfileError: there is none of that name; with the line.
+        ConfigError: ``portkit.toml`` is malformed.
     """
+    return _named(directory, read(directory))
+
+
+def _named(root: Path, said: Settings) -> Directory | None:
+    if not said.profile:
+        return None
     own = brought().get(said.profile)
     if own is not None:
         return own

@@ -13,7 +13,7 @@ from portkit.profile.entries import Text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.codebases.directory import Directory
+    from portkit.profile.profile import CodebaseProfile
 
 FILE: Final = "verify.toml"
 
@@ -82,20 +82,29 @@ class Settings:
     names: Names | None = None
 
 
-def load_settings(directory: Directory | None) -> Settings:
-    """Return the settings in a codebase's directory; there may be none.
+def load_settings(codebase: CodebaseProfile) -> Settings:
+    """Return the settings of a codebase: what its directory says, and what every port is told.
+
+    Without a GPU and without hipcc the build script of the crate of kernels writes empty code
+    objects, and the Rust side can be type-checked and tested all the same; tests on a device need
+    the kernels.
 
     Raises:
         ProfileError: the file is malformed.
     """
-    if directory is None or not directory.has(FILE):
-        return Settings()
-    said = directory.typed(FILE, VerifyFile)
+    said = VerifyFile()
+    directory = codebase.directory
+    if directory is not None and directory.has(FILE):
+        said = directory.typed(FILE, VerifyFile)
+    every = codebase.variables
+    own = codebase.kernels is not None
+    device = {key: value for key, value in said.device.items() if isinstance(value, str)}
+    cpu_device = {f"{every}_ARCHS": "{archs}", f"{every}_CACHE": "{cache}"} if own else {}
     return Settings(
         said.tested,
-        said.environment,
-        {key: value for key, value in said.device.items() if isinstance(value, str)},
-        _table(said.device.get("cpu", {})),
+        ({f"{every}_KERNELS": "none"} if own else {}) | said.environment,
+        ({f"{every}_KERNELS": "all"} if own else {}) | device,
+        cpu_device | _table(said.device.get("cpu", {})),
         said.names,
     )
 
