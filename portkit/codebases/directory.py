@@ -29,7 +29,7 @@ VENDORS: Final = Path(__file__).parents[1] / "vendors"
 TEMPLATES: Final = "templates"
 
 LARGEST: Final = 1 << 22
-"""How many bytes a file of a directory may have; candle's largest has 130,000."""
+"""How many bytes a file of a directory may have; the largest of portkit's own has 130,000."""
 
 
 @dataclass(frozen=True, slots=True)

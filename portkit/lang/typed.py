@@ -26,7 +26,7 @@ Key = tuple[str | int, ...]
 """Where a value stands: the names of tables and keys, and the numbers, from 0, in arrays."""
 
 LARGEST: Final = 1 << 18
-"""How many bytes a file may have; candle's largest has 20,000."""
+"""How many bytes a file may have; the largest of portkit's own has 20,000."""
 _DOTS: Final = 100
 # tomllib takes time as the square of the parts of a key: 80 s for 50,000.
 

@@ -67,12 +67,27 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     found = {key: _plain(each) for key, each in value.items()}
-    if found.get("title") == "SkipEntry":
-        found["anyOf"] = [{"required": ["codes"]}, {"required": ["paths"]}]
     description = found.get("description")
     if isinstance(description, str):
         found["description"] = inspect.cleandoc(description).partition("\n\n")[0].replace("\n", " ")
-    return found
+    return found | _BESIDE.get(str(found.get("title")), {})
+
+
+_BESIDE: Final[dict[str, dict[str, Any]]] = {
+    "SkipEntry": {"anyOf": [{"required": ["codes"]}, {"required": ["paths"]}]},
+    "Bindings": {
+        "oneOf": [
+            {"required": ["path"], "maxProperties": 1},
+            {
+                "required": ["git"],
+                "maxProperties": 2,
+                "not": {"anyOf": [{"required": ["path"]}, {"required": ["version"]}]},
+            },
+            {"required": ["version"], "maxProperties": 1},
+        ]
+    },
+}
+"""What types check themselves, in the words of JSON Schema."""
 
 
 if __name__ == "__main__":
