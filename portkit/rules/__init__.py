@@ -1,7 +1,8 @@
 """The rules: one construct each, in a file named after the construct that it finds.
 
-A rule is a pure function from a place to findings. It never reads the disk, writes or prints. Its
-module's docstring is its documentation: ``portkit explain`` and ``docs/rules`` show it.
+A rule is a pure function from a site to what it wants there. It never reads the disk, writes or
+prints. Its module's docstring is its documentation: ``portkit explain`` and ``docs/rules`` show it.
+Every module of this package is a rule; there is no list of them.
 """
 
 from __future__ import annotations
@@ -9,52 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from portkit.site.context import Site
-    from portkit.tree.finding import Finding
-
-MODULES = (
-    "feature",
-    "dependency",
-    "workspace_member",
-    "target",
-    "match_arm",
-    "or_pattern",
-    "peer_arm",
-    "added_arms",
-    "device_check",
-    "device_branch",
-    "if_let",
-    "matches",
-    "peer_check",
-    "if_available",
-    "cfg_item",
-    "cfg_condition",
-    "cfg_function",
-    "backend_function",
-    "trait_method",
-    "enum_variant",
-    "field",
-    "named_item",
-    "backend_impl",
-    "use_list",
-    "statement",
-    "device_macro",
-    "device_macro_call",
-    "python_definition",
-    "python_name",
-    "python_condition",
-    "python_prose",
-    "comment",
-    "message",
-    "unported",
-    "peer",
-    "peer_operation",
-)
+    from portkit.site.intent import Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +26,22 @@ class Rule:
 
     Attributes:
         code: its stable code, ``PKnnn``.
-        name: the name of its module.
-        nodes: the kinds of syntax node that it looks at.
-        check: from a place to what there is to say about it.
+        nodes: the kinds of syntax node that it looks at; ``*`` for all.
+        check: from a site to what is wanted there.
     """
 
     code: str
-    name: str
     nodes: frozenset[str]
-    check: Callable[[Site], Iterator[Finding]]
+    check: Callable[[Site], Iterator[Intent]]
+
+    @property
+    def name(self) -> str:
+        """The name of its module."""
+        return self.check.__module__.rpartition(".")[2]
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """Return every rule, sorted by code."""
-    found = [import_module(f"portkit.rules.{name}").RULE for name in MODULES]
+    found = [import_module(f"{__name__}.{module.name}").RULE for module in iter_modules(__path__)]
     return tuple(sorted(found, key=lambda rule: rule.code))

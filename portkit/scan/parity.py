@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.copying.gating import arms_under_feature
 from portkit.copying.guards import guarded
 from portkit.lang.cfg import conditions_of
 from portkit.lang.items import item_symbol, items
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, node_text
-from portkit.rules.added_arms import arms_of
 from portkit.site.context import Gating
+from portkit.templates import render
 from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
 def _without_arms(job: Job) -> Iterator[Unpaired]:
     """Yield the functions that lack the arms that the profile has for them."""
     for arms in job.codebase.arms:
-        wanted = normal(arms_of(job, arms))
+        wanted = normal(arms_under_feature(job, render(arms.template)))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
         for path in job.mentions:
             source = job.workspace.sources[path]

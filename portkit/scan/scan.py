@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
 from portkit.copying.guards import guarded
+from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text
 from portkit.lang.span import Span
 from portkit.rules import rules
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Scope, Site
+from portkit.site.macros import described
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
@@ -192,8 +194,6 @@ def _macro_parameter(job: Job) -> re.Pattern[bytes]:
 
 def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
     """Return the macros that a file defines and that take an argument for the source vendor."""
-    from portkit.rules.device_macro import describe
-
     source = job.workspace.sources[path]
     if not _macro_parameter(job).search(source.data):
         return []
@@ -203,7 +203,7 @@ def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
     while pending:
         node = pending.pop()
         if node.type == "macro_definition":
-            found.append(describe(job, node))
+            found.append(described(job, node))
         elif source.data.find(definition, node.start_byte, node.end_byte) >= 0:
             pending += node.named_children
     return [macro for macro in found if macro is not None]
@@ -257,7 +257,8 @@ class _Walk:
             if not self._holds_open(site.span):
                 continue
             for rule in (*self.by_node.get(site.kind, ()), *self.by_node.get("*", ())):
-                for finding in rule.check(site):
+                for intent in rule.check(site):
+                    finding = finding_of(site, rule.code, intent)
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.span):
@@ -339,9 +340,7 @@ def _inside(site: Site) -> Scope:
 def _vendor(site: Site) -> str:
     """Return the vendor that a place is specific to, or an empty string."""
     job, kind = site.job, site.kind
-    from portkit.copying.counterpart import unported_feature
-
-    if unported_feature(site):
+    if site.unported_feature:
         return "unported"
     if kind in ATTACHED:
         return ""

@@ -14,13 +14,13 @@ from portkit.lang.source import node_text
 from portkit.lang.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
     from portkit.hipify.engine import Translation
     from portkit.lang.source import Source
-    from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.profile.profile import CodebaseProfile, Prose, VendorProfile
     from portkit.tree.workspace import Crate, Workspace
 
 
@@ -127,6 +127,23 @@ class Job:
         """Whether a condition in the text names a feature without a counterpart."""
         return bool(self._unported_condition.search(text))
 
+    def names_value(self, text: str) -> bool:
+        """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
+        return self.renames_code(text) or f'"{self.vendor.source}"' in text
+
+    def prose_in(self, text: str) -> Prose | None:
+        """Return the change that the profile holds for a text, made or to be made."""
+        held = (p for p in self.codebase.prose if p.find in text or p.replace in text)
+        return next(held, None)
+
+    def written_crate(self, crate: str) -> str:
+        """Return the crate that takes the place of another, or an empty string."""
+        known = self.vendor.dependencies.get(crate, "")
+        if known == "facade":
+            return self.vendor.facade.name
+        kernels = self.codebase.kernels
+        return kernels.name if known == "kernels" and kernels is not None else ""
+
     def names_gated(self, text: str) -> bool:
         """Whether renamed code names something that exists only with the feature on."""
         always = self.codebase.error_without_feature
@@ -199,6 +216,11 @@ class Site:
         return self.node.type
 
     @property
+    def is_python(self) -> bool:
+        """Whether the file is Python."""
+        return self.source.path.endswith((".py", ".pyi"))
+
+    @property
     def start(self) -> int:
         """The offset at which the place begins, its attributes included."""
         return self.attributes[0].start_byte if self.attributes else self.node.start_byte
@@ -243,6 +265,22 @@ class Site:
     def requires(self, feature: str) -> bool:
         """Whether the place's own attributes ask for a feature."""
         return any(cfg.requires(feature) for _, cfg in self.conditions)
+
+    @property
+    def unported_feature(self) -> str:
+        """The unported feature without which the place does not exist, or an empty string."""
+        for _, cfg in self.conditions:
+            for feature in sorted(self.job.vendor.unported):
+                if cfg.requires(feature):
+                    return feature
+        return ""
+
+    @property
+    def peers(self) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+        """The siblings of the same kind, with their attributes."""
+        for node, attributes in self.siblings:
+            if node.type == self.kind and node.id != self.node.id:
+                yield node, attributes
 
     def symbol(self, name: str = "") -> str:
         """Return the symbol of the place, or of an item of this name in its scope."""
