@@ -104,4 +104,5 @@ def _repair(
         applicability=Applicability.REVIEW,
         status=Status.PORTED if standing else Status.NONE,
         message=f"{repair.reason}; {what}",
+        reason=repair.reason,
     )

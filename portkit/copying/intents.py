@@ -155,7 +155,7 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
     stands = joining.stand(site, intent, wanted)
     if not stands and joining.apart(site, intent):
         if intent.otherwise is not None:
-            return finding_of(site, code, intent.otherwise)
+            return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
     else:
         edits = joining.edits(intent, wanted)

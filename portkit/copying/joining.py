@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,14 @@ from portkit.copying.analog import substitute_peer
 from portkit.copying.placing import insertion
 from portkit.lang import patterns
 from portkit.lang.span import Span
+from portkit.site.intent import Copy
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from portkit.site.context import Site
-    from portkit.site.intent import Join
+    from portkit.site.intent import Intent, Join
 
 Joins = tuple[tuple[tuple[Span, str], ...], ...]
 """For each list, the members that the value joins, and what joins them."""
@@ -99,7 +101,7 @@ def claims(site: Site, intent: Join) -> tuple[Span, ...]:
     )
 
 
-def alone(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins, span: Span) -> str:
+def _only(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins, span: Span) -> str:
     """Return a text in which each list holds what joins it and nothing else."""
     out, at = [], span.start
     for members, joining in sorted(zip(lists, wanted, strict=True), key=lambda pair: pair[0][0]):
@@ -108,12 +110,24 @@ def alone(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins, span: Span
     return "".join([*out, site.source.text(at, span.end)])
 
 
+def without_others(site: Site, intent: Join, wanted: Joins) -> Intent:
+    """Return what is wanted where no value can join: its copy is not about others that stand there.
+
+    With them, what is done for a peer would be done twice.
+    """
+    assert intent.otherwise is not None
+    if not isinstance(intent.otherwise, Copy) or all(len(m) == 1 for m in intent.lists):
+        return intent.otherwise
+    text = site.job.rename(_only(site, intent.lists, wanted, site.span))
+    return replace(intent.otherwise, text=text)
+
+
 def _alone(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins) -> tuple[str, str, str]:
     """Return an arm on the value alone: the pattern, the guard, and what follows."""
     pattern = site.node.child_by_field_name("pattern")
     assert pattern is not None  # an arm has one
     inner = pattern.named_children[0]
-    text = alone(site, lists, wanted, Span(pattern.start_byte, inner.end_byte))
+    text = _only(site, lists, wanted, Span(pattern.start_byte, inner.end_byte))
     guard = site.source.text(inner.end_byte, pattern.end_byte)
     return text, guard, site.source.text(pattern.end_byte, site.node.end_byte)
 
@@ -131,6 +145,3 @@ def _match(site: Site, wanted: Joins) -> str:
         f"{attribute}{inner}{text}{condition} => true,\n"
         f"{inner}_ => false,\n{site.indent}}}"
     )
-
-
-__all__ = ["Joins", "alone", "apart", "claims", "edits", "joins", "own_arm", "stand"]

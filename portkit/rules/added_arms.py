@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Arms, Intent
 from portkit.templates import render
 
@@ -39,4 +39,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Arms("match arms: from the profile", wanted.reason, text=text, claims=())
 
 
-RULE = Rule("PK304", frozenset({"match_block"}), check)
+RULE = SiteRule("PK304", frozenset({"match_block"}), check)

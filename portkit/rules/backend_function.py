@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -35,4 +35,4 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-RULE = Rule("PK503", frozenset({"function_item", "function_signature_item"}), check)
+RULE = SiteRule("PK503", frozenset({"function_item", "function_signature_item"}), check)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.items import head_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -30,4 +30,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy("impl", message, symbol=site.symbol(head))
 
 
-RULE = Rule("PK508", frozenset({"impl_item"}), check)
+RULE = SiteRule("PK508", frozenset({"impl_item"}), check)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent, Widen
 
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ def check(site: Site) -> Iterator[Intent]:
         )
 
 
-RULE = Rule("PK502", frozenset({"*"}), check)
+RULE = SiteRule("PK502", frozenset({"*"}), check)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.handover import imports_for, parameters
 from portkit.lang.source import field_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import CopyAs, Intent
 
 if TYPE_CHECKING:
@@ -61,4 +61,4 @@ def _device(site: Site) -> str:
     return asks[1] if asks is not None and asks[2] in parameters(site) else ""
 
 
-RULE = Rule("PK511", frozenset({"function_item"}), check)
+RULE = SiteRule("PK511", frozenset({"function_item"}), check)

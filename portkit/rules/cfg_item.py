@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from portkit.copying.analog import overridden
 from portkit.copying.fingerprint import fingerprint
 from portkit.copying.handover import is_for_functions
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent, Keep, Widen
 from portkit.templates import render
 
@@ -100,4 +100,4 @@ def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
             return
 
 
-RULE = Rule("PK501", frozenset({"*"}), check)
+RULE = SiteRule("PK501", frozenset({"*"}), check)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import span_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep, Replace
 
 if TYPE_CHECKING:
@@ -32,4 +32,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep(construct, "prose: nothing depends on it", claims=(span_of(site.node),))
 
 
-RULE = Rule("PK701", frozenset({"line_comment", "block_comment"}), check)
+RULE = SiteRule("PK701", frozenset({"line_comment", "block_comment"}), check)

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.lang.toml import end_of, name_of, table_of, value_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
 if TYPE_CHECKING:
@@ -82,4 +82,4 @@ def _why_kept(site: Site, name: str) -> str:
     return "it belongs to a peer, or ROCm needs no other"
 
 
-RULE = Rule("PK202", frozenset({"pair"}), check)
+RULE = SiteRule("PK202", frozenset({"pair"}), check)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Branch, Intent
 from portkit.site.questions import is_of_source, questions
 
@@ -40,4 +40,4 @@ def check(site: Site) -> Iterator[Intent]:
         )
 
 
-RULE = Rule("PK402", frozenset({"if_expression"}), check)
+RULE = SiteRule("PK402", frozenset({"if_expression"}), check)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep, Widen
 from portkit.site.questions import decided, decision, is_of_source, is_question
 
@@ -62,4 +62,4 @@ def _construct(site: Site, holder: Node) -> str:
     return f"is_{site.job.vendor.source}{peer} check"
 
 
-RULE = Rule("PK401", frozenset({"call_expression", "macro_invocation"}), check)
+RULE = SiteRule("PK401", frozenset({"call_expression", "macro_invocation"}), check)

@@ -14,7 +14,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Stands
 from portkit.site.macros import described, device_rule, parameters, plain_rules, takes_vendor
 
@@ -75,4 +75,4 @@ def _more(job: Job, macro: DeviceMacro, arguments: str) -> str:
     return ",".join([*parts[: macro.position + 1], added, *parts[macro.position + 1 :]])
 
 
-RULE = Rule("PK601", frozenset({"macro_definition"}), check)
+RULE = SiteRule("PK601", frozenset({"macro_definition"}), check)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import COMMENTS, field_text, node_text
 from portkit.lang.span import Span
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Enlist, Intent, Keep, Member, Stands
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ def _arguments(node: Node) -> list[list[Node]]:
     return [g for g in groups if g]
 
 
-RULE = Rule("PK602", frozenset({"macro_invocation"}), check)
+RULE = SiteRule("PK602", frozenset({"macro_invocation"}), check)

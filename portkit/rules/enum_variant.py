@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -28,4 +28,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy("enum variant", f"the enum gains {job.rename(site.name)}")
 
 
-RULE = Rule("PK505", frozenset({"enum_variant"}), check)
+RULE = SiteRule("PK505", frozenset({"enum_variant"}), check)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.toml import end_of, key_of, strings, table_of, value_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
 if TYPE_CHECKING:
@@ -75,4 +75,4 @@ def _in_tree(site: Site, dependency: str) -> bool:
     )
 
 
-RULE = Rule("PK201", frozenset({"pair"}), check)
+RULE = SiteRule("PK201", frozenset({"pair"}), check)

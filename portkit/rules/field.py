@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import field_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -32,4 +32,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy("field", message, symbol=site.symbol(field))
 
 
-RULE = Rule("PK506", frozenset({"field_declaration", "field_initializer"}), check)
+RULE = SiteRule("PK506", frozenset({"field_declaration", "field_initializer"}), check)

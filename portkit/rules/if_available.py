@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import field_text, node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Replace
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-RULE = Rule("PK406", frozenset({"try_expression"}), check)
+RULE = SiteRule("PK406", frozenset({"try_expression"}), check)

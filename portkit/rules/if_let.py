@@ -1,13 +1,14 @@
 """An ``if let`` on a value of the CUDA backend.
 
 ``if let Device::Cuda(_) = device { .. }`` runs a step for CUDA alone. Where the pattern binds
-nothing and the body names nothing of CUDA, ROCm joins the pattern, for a person to review.
-Otherwise ROCm gets a step of its own, since a binding has one type: a copy of the statement after
-it, or, where an ``else`` follows, one more branch of the chain.
+nothing of CUDA's value and the body names nothing of CUDA, ROCm joins the pattern, for a person to
+review; so it does where CUDA stands beside others. Otherwise ROCm gets a step of its own, since a
+binding has one type: a copy of the statement after it, or, where an ``else`` follows, one more
+branch of the chain.
 
 With ``--gating cfg`` a pattern and a branch of a chain cannot stand under the feature; the
 statement is copied under it, and a chain with an ``else`` is left to a person. Not handled: ``while
-let``, ``let .. else`` and chains of ``let`` conditions; they are listed as unaccounted.
+let`` and chains of ``let`` conditions; they are listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from portkit.lang import patterns
 from portkit.lang.source import node_text, span_of, spans_of
 from portkit.lang.span import Span
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Branch, Copy, Intent, Join
 
 if TYPE_CHECKING:
@@ -40,17 +41,19 @@ def check(site: Site) -> Iterator[Intent]:
     branch = (Span(condition.start_byte, body.end_byte),)
     apart = Branch if site.node.child_by_field_name("alternative") is not None else Copy
     step = apart(construct, own, claims=branch)
-    if patterns.binds_of(pattern, job.names_value) or job.renames_code(node_text(body)):
+    lists = patterns.mixed_lists(pattern, job.names_value)
+    binds = patterns.binds_of(pattern, job.names_value)
+    if not lists and (binds or job.renames_code(node_text(body))):
         yield step
         return
     yield Join(
         construct,
         f"the step runs for {job.vendor.title} too: see that it is needed there",
         review=True,
-        lists=(spans_of(patterns.members(pattern)),),
+        lists=tuple(map(spans_of, lists or [patterns.members(pattern)])),
         otherwise=step,
         claims=(span_of(condition),),
     )
 
 
-RULE = Rule("PK403", frozenset({"if_expression"}), check)
+RULE = SiteRule("PK403", frozenset({"if_expression"}), check)

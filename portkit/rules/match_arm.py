@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang import patterns
 from portkit.lang.source import node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent, Stands
 
 if TYPE_CHECKING:
@@ -44,4 +44,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy(construct, f"copy the arm for {job.vendor.title}")
 
 
-RULE = Rule("PK301", frozenset({"match_arm"}), check)
+RULE = SiteRule("PK301", frozenset({"match_arm"}), check)

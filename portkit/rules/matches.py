@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang import patterns
 from portkit.lang.source import field_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Join
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def check(site: Site) -> Iterator[Intent]:
         )
 
 
-RULE = Rule("PK404", frozenset({"macro_invocation"}), check)
+RULE = SiteRule("PK404", frozenset({"macro_invocation"}), check)

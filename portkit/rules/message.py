@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
 
 if TYPE_CHECKING:
@@ -33,4 +33,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep("message", "a text for people: nothing depends on it")
 
 
-RULE = Rule("PK702", frozenset({"string_literal", "raw_string_literal"}), check)
+RULE = SiteRule("PK702", frozenset({"string_literal", "raw_string_literal"}), check)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def check(site: Site) -> Iterator[Intent]:
     yield Copy(construct, f"{job.rename(site.name)} is its copy", symbol=site.symbol(site.name))
 
 
-RULE = Rule(
+RULE = SiteRule(
     "PK507",
     frozenset(
         {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang import patterns
 from portkit.lang.source import spans_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Join
 
 if TYPE_CHECKING:
@@ -40,4 +40,4 @@ def check(site: Site) -> Iterator[Intent]:
         )
 
 
-RULE = Rule("PK302", frozenset({"match_arm"}), check)
+RULE = SiteRule("PK302", frozenset({"match_arm"}), check)

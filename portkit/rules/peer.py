@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import field_text, node_text, span_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
@@ -115,4 +115,4 @@ def _about_peer(site: Site) -> bool:
     return job.names_peer(site.name)
 
 
-RULE = Rule("PK802", frozenset({"*"}), check)
+RULE = SiteRule("PK802", frozenset({"*"}), check)

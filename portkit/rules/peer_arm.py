@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang import patterns
 from portkit.lang.source import node_text, spans_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Join
 
 if TYPE_CHECKING:
@@ -42,4 +42,4 @@ def check(site: Site) -> Iterator[Intent]:
         )
 
 
-RULE = Rule("PK303", frozenset({"match_arm"}), check)
+RULE = SiteRule("PK303", frozenset({"match_arm"}), check)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 from portkit.site.questions import called, decided, decision
 
@@ -45,4 +45,4 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-RULE = Rule("PK405", frozenset({"call_expression"}), check)
+RULE = SiteRule("PK405", frozenset({"call_expression"}), check)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.items import item_symbol
 from portkit.lang.source import field_text, grouped
 from portkit.lang.span import Span
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ def check(site: Site) -> Iterator[Intent]:
         )
 
 
-RULE = Rule("PK803", frozenset({"impl_item"}), check)
+RULE = SiteRule("PK803", frozenset({"impl_item"}), check)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.python import CONDITIONAL, operator
 from portkit.lang.source import field_text, node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Widen
 
 if TYPE_CHECKING:
@@ -73,4 +73,4 @@ def _condition(node: Node) -> Node | None:
     return node if parent.child_by_field_name("condition") == node else None
 
 
-RULE = Rule("PK523", frozenset({"call", "comparison_operator"}), check)
+RULE = SiteRule("PK523", frozenset({"call", "comparison_operator"}), check)

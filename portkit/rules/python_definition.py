@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.python import definition
 from portkit.lang.source import field_text, node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ def _asks(site: Site) -> bool:
     )
 
 
-RULE = Rule("PK521", frozenset({"function_definition", "decorated_definition"}), check)
+RULE = SiteRule("PK521", frozenset({"function_definition", "decorated_definition"}), check)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.python import target
 from portkit.lang.source import field_text, node_text, span_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Enlist, Intent, Member
 
 if TYPE_CHECKING:
@@ -66,4 +66,6 @@ def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Inte
             )
 
 
-RULE = Rule("PK522", frozenset({"call", "expression_statement", "import_from_statement"}), check)
+RULE = SiteRule(
+    "PK522", frozenset({"call", "expression_statement", "import_from_statement"}), check
+)

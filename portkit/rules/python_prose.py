@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
@@ -26,4 +26,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep(construct, "prose: nothing depends on it")
 
 
-RULE = Rule("PK703", frozenset({"comment", "string_content"}), check)
+RULE = SiteRule("PK703", frozenset({"comment", "string_content"}), check)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.items import CALLS
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -77,4 +77,4 @@ def _calls(site: Site, node: Node) -> bool:
     return bool(re.search(r"\w+!\(\w*" + site.job.vendor.source, arguments))
 
 
-RULE = Rule("PK510", frozenset({"expression_statement", "macro_invocation"}), check)
+RULE = SiteRule("PK510", frozenset({"expression_statement", "macro_invocation"}), check)

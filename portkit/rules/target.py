@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
 from portkit.lang.toml import entry, name_of, strings
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Intent, Keep
 
 if TYPE_CHECKING:
@@ -48,4 +48,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy(construct, f"{renamed} is its copy", symbol=name)
 
 
-RULE = Rule("PK204", frozenset({"table_array_element"}), check)
+RULE = SiteRule("PK204", frozenset({"table_array_element"}), check)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
@@ -36,4 +36,4 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-RULE = Rule("PK504", frozenset({"function_item", "function_signature_item"}), check)
+RULE = SiteRule("PK504", frozenset({"function_item", "function_signature_item"}), check)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import span_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ def check(site: Site) -> Iterator[Intent]:
             yield Keep(construct, reason, symbol=symbol, claims=(span_of(attribute),))
 
 
-RULE = Rule("PK801", frozenset({"*"}), check)
+RULE = SiteRule("PK801", frozenset({"*"}), check)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from portkit.copying.standing import imported_beside, imports_stand
 from portkit.lang.imports import brought_in, leaves
 from portkit.lang.source import field_text, node_text, span_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Enlist, Intent, Member
 
 if TYPE_CHECKING:
@@ -51,4 +51,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy(construct, message, symbol=symbol, claims=(site.span,))
 
 
-RULE = Rule("PK509", frozenset({"use_declaration"}), check)
+RULE = SiteRule("PK509", frozenset({"use_declaration"}), check)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.source import span_of
 from portkit.lang.span import Span
 from portkit.lang.toml import key_of, strings, table_of, value_of
-from portkit.rules import Rule
+from portkit.rules import SiteRule
 from portkit.site.intent import Enlist, Intent, Keep, Member
 
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-RULE = Rule("PK203", frozenset({"pair"}), check)
+RULE = SiteRule("PK203", frozenset({"pair"}), check)

@@ -12,21 +12,18 @@ import re
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
-from portkit.copying.guards import guarded
 from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text
 from portkit.lang.span import Span
-from portkit.rules import rules
+from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Scope, Site
 from portkit.site.macros import described
-from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     from portkit.rules import Rule
     from portkit.scan.parallel import Team
     from portkit.site.context import DeviceMacro
+    from portkit.tree.finding import Finding
     from portkit.tree.workspace import Workspace
 
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
@@ -69,6 +67,40 @@ class Scan:
     unaccounted: tuple[Unaccounted, ...]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The rules that are asked, by what they look at."""
+
+    by_node: Mapping[str, tuple[SiteRule, ...]]
+    of_files: tuple[FileRule, ...]
+    of_tree: tuple[TreeRule, ...]
+
+    @classmethod
+    def of(cls, chosen: Iterable[Rule]) -> _Asked:
+        every = tuple(chosen)
+        by_node: dict[str, list[SiteRule]] = {}
+        for rule in every:
+            if not isinstance(rule, SiteRule):
+                continue
+            for kind in rule.nodes:
+                by_node.setdefault(kind, []).append(rule)
+        return cls(
+            {kind: tuple(found) for kind, found in by_node.items()},
+            tuple(rule for rule in every if isinstance(rule, FileRule)),
+            tuple(rule for rule in every if isinstance(rule, TreeRule)),
+        )
+
+    def of_kind(self, kind: str) -> tuple[SiteRule, ...]:
+        """Return the rules that look at a kind of node."""
+        return (*self.by_node.get(kind, ()), *self.by_node.get("*", ()))
+
+    def of_file(self, when: When, job: Job, source: Source) -> Iterator[Finding]:
+        """Yield what the rules about files say of one."""
+        for rule in self.of_files:
+            if rule.when is when:
+                yield from rule.check(job, source)
+
+
 def scan(
     workspace: Workspace,
     vendor: VendorProfile,
@@ -90,15 +122,15 @@ def scan(
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, place by place.
     """
-    rules_asked = rules() if chosen is None else tuple(chosen)
+    asked = _Asked.of(rules() if chosen is None else chosen)
     job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
     return together(
-        lambda team: _scanned(team, job, rules_asked),
+        lambda team: _scanned(team, job, asked),
         sum(len(source.data) for source in workspace.sources.values()),
     )
 
 
-def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
+def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     """Scan with a team; what the first process returns is whole."""
     job = replace(job, mentions=_mentions(team, job))
     teaching = [path for path in job.mentions if _may_teach(job, path)]
@@ -110,10 +142,6 @@ def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
     macros = {macro.name: macro for _, found, _ in gathered for macro in found}
     job = replace(job, macros=dict(sorted(macros.items())))
     job = replace(job, analogs=files.analogs(job, (found for _, _, found in gathered)))
-    by_node: dict[str, list[Rule]] = {}
-    for rule in asked:
-        for kind in rule.nodes:
-            by_node.setdefault(kind, []).append(rule)
     # Neither a parsed tree nor what makes a file is sent between processes.
     mine = [path for path in mine if path not in job.analogs]
     mine += job.analogs if team.first else ()
@@ -123,7 +151,7 @@ def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
     others.sort(key=translations.__contains__, reverse=True)
     looked, translated = [], {}
     for path in chain(mine, team.draw(others)):
-        looked.append(_looked_at(job, path, by_node))
+        looked.append(_looked_at(job, path, asked))
         if path in translations:
             translated[path] = translations[path]()
     findings: list[Finding] = []
@@ -135,7 +163,7 @@ def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
         translated.update(made)
     if team.first:
         job = replace(job, translated=translated)
-        findings += [*files.unread(job), *files.added(job)]
+        findings += (f for rule in asked.of_tree for f in rule.check(job))
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
 
@@ -144,22 +172,17 @@ def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
     return {p: make for a in additions(job) for p, make in a.translations().items()}
 
 
-def _looked_at(
-    job: Job, path: str, by_node: Mapping[str, list[Rule]]
-) -> tuple[list[Finding], list[Unaccounted]]:
+def _looked_at(job: Job, path: str, asked: _Asked) -> tuple[list[Finding], list[Unaccounted]]:
     """Return what is found in a file, and what no finding accounts for."""
     source = job.workspace.sources[path]
-    mentions = job.mentions.get(path, [])
-    found = list(guarded(job, source))
-    places = sorted({*mentions, *_seeds(job, source)})
-    if not places:
+    found = list(asked.of_file(When.ALWAYS, job, source))
+    places = sorted({*job.mentions.get(path, ()), *_seeds(job, source)})
+    if not places or _is_written(job, path):
         return found, []
-    if _is_written(job, path):
-        return found, []
-    whole = files.whole_file(job, source, len(mentions))
+    whole = list(asked.of_file(When.MENTIONS, job, source))
     if whole:
         return [*found, *whole], []
-    walked, left = _Walk(job, source, places, by_node).run()
+    walked, left = _Walk(job, source, places, asked).run()
     return found + walked, left
 
 
@@ -235,12 +258,12 @@ class _Walk:
         job: Job,
         source: Source,
         places: list[int],
-        by_node: Mapping[str, list[Rule]],
+        asked: _Asked,
     ) -> None:
         self.job = job
         self.source = source
         self.open = list(places)
-        self.by_node = by_node
+        self.asked = asked
         self.crate = job.workspace.crate_of(source.path)
         self.findings: list[Finding] = []
 
@@ -249,14 +272,14 @@ class _Walk:
         tree = self.source.tree_around(self.open, self.job.vendor.own_vocabulary)
         root = tree.root_node
         if root.has_error:
-            self.findings.append(_syntax_error(self.source, root))
+            self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
         pending: list[tuple[Site, Scope]] = []
         self._push(pending, root, Scope())
         while pending:
             site, _scope = pending.pop()
             if not self._holds_open(site.span):
                 continue
-            for rule in (*self.by_node.get(site.kind, ()), *self.by_node.get("*", ())):
+            for rule in self.asked.of_kind(site.kind):
                 for intent in rule.check(site):
                     finding = finding_of(site, rule.code, intent)
                     self.findings.append(finding)
@@ -361,25 +384,3 @@ def _vendor(site: Site) -> str:
         pattern = node_text(site.node.child_by_field_name("pattern"))
         return job.vendor.name if re.search(rf"\b{job.vendor.variant}\b", pattern) else ""
     return ""
-
-
-def _syntax_error(source: Source, root: Node) -> Finding:
-    node = root
-    while True:
-        inner = next((c for c in node.children if c.has_error or c.is_missing), None)
-        if inner is None or inner.type == "ERROR":
-            node = inner or node
-            break
-        node = inner
-    # What is missing at the end of the file has no bytes of its own.
-    start = min(node.start_byte, len(source.data) - 1)
-    return Finding(
-        code="PK901",
-        path=source.path,
-        span=Span(start, max(node.end_byte, start + 1)),
-        construct="syntax error",
-        symbol=PurePosixPath(source.path).name,
-        applicability=Applicability.MANUAL,
-        status=Status.NONE,
-        message="the file is not parsed whole; what stands around this place was still looked at",
-    )
