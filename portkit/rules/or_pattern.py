@@ -8,7 +8,7 @@ written instead.
 An or-pattern inside a tuple is treated the same, unless the rest of the pattern names CUDA too:
 then the whole arm is copied (PK301).
 
-Not handled: an or-pattern outside a ``match``, as in a ``let``, which is listed as unaccounted.
+Not handled: an or-pattern of a ``while let``, which is listed as unaccounted.
 """
 
 from __future__ import annotations
