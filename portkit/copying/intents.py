@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _TIGHTER = frozenset({"&&", "==", "!="})
+_TWICE = "with both features on {} would stand twice: give the one for ROCm a name of its own"
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -92,6 +93,9 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         return finding_of(site, code, kept)
     text = intent.text or _copied(site, intent.name)
     found = standing.counterpart(site, text, intent.name)
+    if found is None and _would_stand_twice(site):
+        asked = wants.Ask(intent.construct, _TWICE.format(site.name), symbol=intent.symbol)
+        return finding_of(site, code, asked)
     edits = []
     if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
         text = gating.gated(site, text)
@@ -104,6 +108,19 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         edits.append(insertion(site, text))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _would_stand_twice(site: Site) -> bool:
+    """Whether a copy would have the name of its site, and both exist with both features on.
+
+    rustc: E0428 for items and variants, E0124 for fields. Macros and ``_`` may stand twice.
+    """
+    return (
+        site.name not in ("", "_")
+        and site.kind != "macro_definition"
+        and site.requires(site.job.vendor.source)
+        and site.job.rename(site.name) == site.name
+    )
 
 
 def _copied(site: Site, name: str) -> str:

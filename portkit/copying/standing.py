@@ -257,11 +257,13 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
 
 def _key(node: Node) -> str:
     """Return what a counterpart of a node has in common with it, however a person wrote it."""
+    if name_of(node):
+        return name_of(node)
     if node.type == "expression_statement":
         inner = node.named_children[0]
         return _callee(node) if inner.type in CALLS else inner.type
     fields = {"impl_item": ("trait", "type"), "let_declaration": ("pattern",)}
-    return " ".join(field_text(node, f) for f in fields.get(node.type, ("field",)))
+    return " ".join(field_text(node, field) for field in fields.get(node.type, ()))
 
 
 def _callee(node: Node) -> str:
