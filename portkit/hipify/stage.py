@@ -6,6 +6,7 @@ and nobody changed since.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -16,16 +17,16 @@ from portkit.hipify.engine import Translation, own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.paths import is_cuda
-from portkit.hipify.profile import NO_PROFILE, load_profile
+from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
 from portkit.tree.finding import Applicability
+from portkit.tree.regular import read_regular, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from portkit.hipify.profile import KernelProfile
     from portkit.tree.finding import Finding
 
 LARGEST_SOURCE = 16 * 1024 * 1024
@@ -91,7 +92,7 @@ def hipify(
     out: Path | None = None,
     *,
     engine: Engine = Engine.PORTKIT,
-    profile: str = "",
+    profile: KernelProfile = NO_PROFILE,
     define: Iterable[str] = (),
     undefine: Iterable[str] = (),
     skip_unfinished: bool = False,
@@ -103,7 +104,7 @@ def hipify(
         paths: files, or folders of which every CUDA source and header is taken.
         out: where to write the translations and the prelude headers; nothing without it.
         engine: what renames CUDA's names; the rules run in any case.
-        profile: the codebase's kernel profile; rules only without it.
+        profile: what is known of the sources' codebase; rules only without it.
         define: macros that the build for AMD defines: nothing is refused in code that they hide.
         undefine: macros that it does not define, likewise.
         skip_unfinished: leave out files of which findings remain to be done by hand.
@@ -115,16 +116,14 @@ def hipify(
     Raises:
         KernelInputError: a path does not exist, or there is no source below them.
         KernelOutputError: the output folder cannot be written, or two sources have one target.
-        KernelProfileError: there is no such profile.
         KernelPatchError: two edits overlap.
         HipToolError: the engine is not installed.
     """
     external = None if engine is Engine.PORTKIT else find_engine(engine)
-    known = load_profile(profile) if profile else NO_PROFILE
     known = replace(
-        known,
-        defined=known.defined | frozenset(define),
-        undefined=known.undefined | frozenset(undefine),
+        profile,
+        defined=profile.defined | frozenset(define),
+        undefined=profile.undefined | frozenset(undefine),
     )
     contents: dict[str, bytes] = {}
     refusals = []
@@ -143,7 +142,7 @@ def hipify(
         translations = [theirs.get(each.path, each) for each in translations]
     report = HipifyReport(
         engine=engine,
-        profile=profile,
+        profile=profile.name,
         sources=contents,
         translations=tuple(translations),
         refusals=tuple(refusals),
@@ -224,15 +223,23 @@ def _below(path: Path) -> list[tuple[str, Path]]:
         for each in sorted(path.rglob("*"))
         if (is_cuda(each.name) or each.suffix in _PLAIN_HEADERS) and each.is_file()
     ]
+    top = path.resolve()
+    for _, each in found:
+        if not each.resolve().is_relative_to(top):
+            raise KernelInputError(
+                f"{each} is a link that leads out of {path}: put the file itself there, or name it"
+            )
     return found if any(is_cuda(relative) for relative, _ in found) else []
 
 
 def _read(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LARGEST_SOURCE:
-            raise KernelInputError(f"{path} is larger than {LARGEST_SOURCE >> 20} MiB: no source")
-        content = path.read_bytes()
+        content = read_regular(path, LARGEST_SOURCE)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise KernelInputError(
+                f"{path} is larger than {LARGEST_SOURCE >> 20} MiB: no source"
+            ) from None
         raise KernelInputError(f"{path} cannot be read: {error.strerror}") from error
     if b"\0" in content:
         raise KernelInputError(f"{path} is a binary file: give CUDA sources")
@@ -299,15 +306,13 @@ def _present(path: Path) -> bytes | None:
     """Return what a file holds, None where there is none; a link's own bytes are its target."""
     if path.is_symlink():
         return os.fsencode(path.readlink())
-    return path.read_bytes() if path.exists() else None
+    return read_regular(path, LARGEST_SOURCE, follow=False) if path.exists() else None
 
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file as a whole: a killed run leaves the old one, and a link is not followed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
+    replace_file(path, content)
 
 
 def _digest(content: bytes) -> str:
@@ -316,7 +321,7 @@ def _digest(content: bytes) -> str:
 
 def _read_record(out: Path) -> dict[str, str]:
     try:
-        record = json.loads((out / RECORD).read_text(encoding="utf-8"))
+        record = json.loads(read_regular(out / RECORD, LARGEST_SOURCE, follow=False))
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}

@@ -35,7 +35,7 @@ def check(site: Site) -> Iterator[Intent]:
     )
     last = site.node.named_children[-1] if site.node.named_children else None
     if wanted is not None and last is not None and node_text(last).startswith("_ "):
-        text = render(wanted.template)
+        text = render(wanted.template, site.job.codebase.directory)
         yield Arms("match arms: from the profile", wanted.reason, text=text, claims=())
 
 

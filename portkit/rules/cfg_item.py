@@ -82,7 +82,9 @@ def _overridden(site: Site, override: Override) -> Intent:
         f"(now {current}): see whether the template must follow",
         symbol=site.symbol(f"{{{site.job.vendor.source}}}"),
         review=not known,
-        text=render(override.template, job=site.job).strip().replace("\n", f"\n{site.indent}"),
+        text=render(override.template, site.job.codebase.directory, job=site.job)
+        .strip()
+        .replace("\n", f"\n{site.indent}"),
     )
 
 

@@ -40,7 +40,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         applicability=Applicability.SAFE,
         status=Status.PORTED if standing else Status.TODO,
         message=f"the page gains a section {title!r}",
-        edits=() if standing else (Edit(at, at, render(section.template)),),
+        edits=() if standing else (Edit(at, at, render(section.template, job.codebase.directory)),),
         claims=(whole,),
     )
 

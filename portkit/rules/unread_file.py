@@ -24,7 +24,7 @@ CODE = "PK902"
 
 def check(job: Job) -> Iterator[Finding]:
     """Find each file that could not be looked at."""
-    for file in job.workspace.unread:
+    for file in job.workspace.left_out:
         yield Finding(
             code=CODE,
             path=file.path,

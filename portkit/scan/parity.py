@@ -107,7 +107,7 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
 def _without_arms(job: Job) -> Iterator[Unpaired]:
     """Yield the functions that lack the arms that the profile has for them."""
     for arms in job.codebase.arms:
-        wanted = normal(arms_under_feature(job, render(arms.template)))
+        wanted = normal(arms_under_feature(job, render(arms.template, job.codebase.directory)))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
         for path in job.mentions:
             source = job.workspace.sources[path]
