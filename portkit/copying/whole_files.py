@@ -55,7 +55,9 @@ def declared(job: Job, path: str) -> Mapping[str, str]:
     return found
 
 
-def analogs(job: Job, modules: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+def analogs(
+    job: Job, mentions: Iterable[str], modules: Iterable[Mapping[str, str]]
+) -> Mapping[str, str]:
     """Return the files that are copied whole, with the path of the copy.
 
     A file is the CUDA backend's if its path says so (``cuda_backend/mod.rs``, ``dummy_cuda.rs``),
@@ -64,11 +66,12 @@ def analogs(job: Job, modules: Iterable[Mapping[str, str]]) -> Mapping[str, str]
 
     Args:
         job: the job.
+        mentions: the files that mention a backend.
         modules: what ``declared`` has found.
     """
     found = {
         path: renamed_path(job, path)
-        for path in job.mentions
+        for path in mentions
         if path.endswith(".rs") and not job.codebase.kept(path)
     }
     for names in modules:

@@ -77,7 +77,7 @@ def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hun
             right = re.sub(repair.find, repair.replace, right)
     if right != copy:
         first, _ = source.position(finding.span.start)
-        paths = f"{source.path}, renamed alone", job.analogs.get(source.path, source.path)
+        paths = f"{source.path}, renamed alone", job.learnt.analogs.get(source.path, source.path)
         yield from _compared(_lines(copy), _lines(right), first, paths, LONGEST)
 
 

@@ -28,7 +28,7 @@ CODE = "PK101"
 
 def check(job: Job, source: Source) -> Iterator[Finding]:
     """Find a file that is copied as a whole."""
-    target = job.analogs.get(source.path)
+    target = job.learnt.analogs.get(source.path)
     if target is None:
         return
     standing = job.workspace.sources.get(target)

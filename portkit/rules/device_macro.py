@@ -57,7 +57,7 @@ def _ported_body(site: Site, body: str) -> str:
         re.DOTALL,
     )
     copied = items.sub(lambda m: f"{m[0]}\n\n{m['indent']}{job.rename(m['item'])}", body)
-    for macro in job.macros.values():
+    for macro in job.learnt.macros.values():
         nested = re.compile(rf"({macro.name}!\s*\()([^()]*)(\))")
         copied = nested.sub(partial(_with_argument, job, macro), copied)
     return copied

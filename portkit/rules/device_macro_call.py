@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a call of a macro whose definition names the source vendor."""
     job = site.job
-    macro = job.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
+    macro = job.learnt.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
     if macro is None:
         return
     construct = f"call of {macro.name}!"

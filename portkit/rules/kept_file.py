@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def check(job: Job, source: Source) -> Iterator[Finding]:
     """Find a file that mentions a backend and is no matter of a copy."""
     path, trust = source.path, Applicability.KEEP
-    if path in job.analogs or section_of(job, source) is not None:
+    if path in job.learnt.analogs or section_of(job, source) is not None:
         return
     said = reason = _kept_reason(job, source)
     if path.endswith(".md"):
@@ -42,7 +42,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     if not reason:
         return
     whole = Span(0, max(len(source.data), 1))
-    count = f" ({len(job.mentions.get(path, ()))} mentions)"
+    count = f" ({len(job.learnt.mentions.get(path, ()))} mentions)"
     yield Finding(
         code="PK102",
         path=path,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def check(job: Job, source: Source) -> Iterator[Finding]:
     """Find an item whose copy comes from a template."""
-    if source.path in job.analogs:
+    if source.path in job.learnt.analogs:
         yield from overrides(job, source)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def check(job: Job, source: Source) -> Iterator[Finding]:
     """Find a bug that the copy of a file does not carry on."""
-    if source.path in job.analogs:
+    if source.path in job.learnt.analogs:
         yield from repairs(job, source)
 
 

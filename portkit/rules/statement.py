@@ -55,7 +55,7 @@ def _makes(site: Site, node: Node) -> bool:
     text = code_only(node_text(node))
     return (
         name not in _TEXT_MACROS
-        and name not in site.job.macros
+        and name not in site.job.learnt.macros
         and "{" not in text
         and site.job.renames_code(text)
     )

@@ -77,13 +77,13 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
     job = scan.job
     kept = {f.path for f in scan.findings if f.code == "PK102"}
     found: list[Unpaired] = []
-    for path in job.mentions:
+    for path in job.learnt.mentions:
         source = job.workspace.sources[path]
-        if path in kept or path in job.analogs or path in job.analogs.values():
+        if path in kept or path in job.learnt.analogs or path in job.learnt.analogs.values():
             continue
         if path.endswith(".rs"):
             found += _in_container(job, source, source.tree.root_node, "")
-    for path, target in job.analogs.items():
+    for path, target in job.learnt.analogs.items():
         if target not in job.workspace.sources:
             found.append(Unpaired(path, 1, path, target, 1))
     for crate in job.workspace.crates:
@@ -109,7 +109,7 @@ def _without_arms(job: Job) -> Iterator[Unpaired]:
     for arms in job.codebase.arms:
         wanted = normal(arms_under_feature(job, render(arms.template, job.codebase.directory)))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
-        for path in job.mentions:
+        for path in job.learnt.mentions:
             source = job.workspace.sources[path]
             if not fnmatchcase(path, arms.path) or name not in source.data:
                 continue

@@ -22,7 +22,7 @@ from portkit.lang.source import ATTACHED, field_text, grouped, node_text
 from portkit.lang.span import Span
 from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
 from portkit.scan.parallel import together
-from portkit.site.context import Gating, Job, Scope, Site
+from portkit.site.context import Gating, Job, Learnt, Scope, Site
 from portkit.site.macros import described
 
 if TYPE_CHECKING:
@@ -132,21 +132,12 @@ def scan(
 
 def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     """Scan with a team; what the first process returns is whole."""
-    job = replace(job, mentions=_mentions(team, job))
-    teaching = [path for path in job.mentions if _may_teach(job, path)]
-    mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
-    learnt = [(path, _device_macros(job, path), files.declared(job, path)) for path in mine]
-    gathered = sorted(
-        (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]
-    )
-    macros = {macro.name: macro for _, found, _ in gathered for macro in found}
-    job = replace(job, macros=dict(sorted(macros.items())))
-    job = replace(job, analogs=files.analogs(job, (found for _, _, found in gathered)))
+    job, teaching, mine = _learnt(team, job)
     # Neither a parsed tree nor what makes a file is sent between processes.
-    mine = [path for path in mine if path not in job.analogs]
-    mine += job.analogs if team.first else ()
+    mine = [path for path in mine if path not in job.learnt.analogs]
+    mine += job.learnt.analogs if team.first else ()
     translations = _translations(job) if job.kernels else {}
-    others = sorted(job.workspace.sources.keys() - {*teaching, *job.analogs})
+    others = sorted(job.workspace.sources.keys() - {*teaching, *job.learnt.analogs})
     others.sort(key=partial(_weight, job), reverse=True)
     others.sort(key=translations.__contains__, reverse=True)
     looked, translated = [], {}
@@ -162,10 +153,28 @@ def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
             unaccounted += left
         translated.update(made)
     if team.first:
-        job = replace(job, translated=translated)
+        job = replace(job, translated=translated) if translated else job
         findings += (f for rule in asked.of_tree for f in rule.check(job))
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
+
+
+def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str]]:
+    """Return the job with what the tree as a whole says.
+
+    With it come the files that said something, and those of them that this process has read.
+    """
+    mentions = _mentions(team, job)
+    teaching = [path for path in mentions if _may_teach(job, path)]
+    mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
+    read = [(path, _device_macros(job, path), files.declared(job, path)) for path in mine]
+    gathered = sorted(
+        (each for share in team.gather(read) for each in share), key=lambda each: each[0]
+    )
+    macros = {macro.name: macro for _, found, _ in gathered for macro in found}
+    analogs = files.analogs(job, mentions, (found for _, _, found in gathered))
+    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs)
+    return replace(job, learnt=learnt), teaching, mine
 
 
 def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
@@ -176,7 +185,7 @@ def _looked_at(job: Job, path: str, asked: _Asked) -> tuple[list[Finding], list[
     """Return what is found in a file, and what no finding accounts for."""
     source = job.workspace.sources[path]
     found = list(asked.of_file(When.ALWAYS, job, source))
-    places = sorted({*job.mentions.get(path, ()), *_seeds(job, source)})
+    places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
     if not places or _is_written(job, path):
         return found, []
     whole = list(asked.of_file(When.MENTIONS, job, source))
@@ -188,7 +197,7 @@ def _looked_at(job: Job, path: str, asked: _Asked) -> tuple[list[Finding], list[
 
 def _is_written(job: Job, path: str) -> bool:
     """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
-    return path in job.analogs.values() or any(a.holds(path) for a in additions(job))
+    return path in job.learnt.analogs.values() or any(a.holds(path) for a in additions(job))
 
 
 def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:
@@ -201,7 +210,7 @@ def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:
 
 def _weight(job: Job, path: str) -> int:
     """Return how long it takes to look at a file, roughly: one without a mention is not parsed."""
-    return len(job.workspace.sources[path].data) if path in job.mentions else 0
+    return len(job.workspace.sources[path].data) if path in job.learnt.mentions else 0
 
 
 def _may_teach(job: Job, path: str) -> bool:
@@ -240,7 +249,7 @@ def _seeds(job: Job, source: Source) -> list[int]:
         return [m.start() for m in keys.finditer(source.data)]
     if not source.path.endswith(".rs"):
         return []
-    return [o for name in job.macros for o in _occurrences(source.data, f"{name}!".encode())]
+    return [o for name in job.learnt.macros for o in _occurrences(source.data, f"{name}!".encode())]
 
 
 def _occurrences(data: bytes, wanted: bytes) -> Iterator[int]:

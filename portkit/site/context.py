@@ -49,6 +49,21 @@ class DeviceMacro:
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """What is learnt about a tree as a whole, before its places are looked at.
+
+    Attributes:
+        mentions: the offsets of the backend mentions in each file that has any, by path.
+        macros: macros with one argument per backend, by name.
+        analogs: files that are copied whole: path to the path of the copy.
+    """
+
+    mentions: Mapping[str, list[int]] = field(default_factory=dict)
+    macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
+    analogs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Job:
     """One job: this tree, to this vendor.
 
@@ -59,9 +74,7 @@ class Job:
         gating: how a tree without the feature is kept compiling.
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, which takes as long as a scan.
-        mentions: the offsets of the backend mentions in each file that has any, by path.
-        macros: macros with one argument per backend, by name.
-        analogs: files that are copied whole: path to the path of the copy.
+        learnt: what the tree as a whole says; the scan learns it once.
         translated: HIP sources that are made already, by the path of the CUDA source.
     """
 
@@ -71,9 +84,7 @@ class Job:
     gating: Gating
     regenerate: bool = False
     kernels: bool = False
-    mentions: Mapping[str, list[int]] = field(default_factory=dict)
-    macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
-    analogs: Mapping[str, str] = field(default_factory=dict)
+    learnt: Learnt = field(default_factory=Learnt)
     translated: Mapping[str, Translation] = field(default_factory=dict)
 
     @cached_property

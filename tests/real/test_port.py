@@ -199,7 +199,7 @@ def test_no_name_stands_twice_with_both_features_on(
     """What stands under either feature, and what both backends add to shared types, differs."""
     scanned = scan_tree(ported(version, gating), gating)
     macros: Counter[str] = Counter()
-    for path in scanned.job.mentions:
+    for path in scanned.job.learnt.mentions:
         source = scanned.job.workspace.sources[path]
         if not path.endswith(".rs") or scanned.job.codebase.kept(path):
             continue
@@ -207,7 +207,7 @@ def test_no_name_stands_twice_with_both_features_on(
         macros.update(name.decode() for name in exported)
         for names in conditional_names(source):
             assert names["cuda"].isdisjoint(names["rocm"]), path
-    for source_path, target in scanned.job.analogs.items():
+    for source_path, target in scanned.job.learnt.analogs.items():
         one, other = (shared_names(scanned.job.workspace.sources[p]) for p in (source_path, target))
         assert one.isdisjoint(other), (source_path, one & other)
     assert [name for name, count in macros.items() if count > 1] == []
