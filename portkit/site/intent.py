@@ -124,7 +124,7 @@ class Enlist(Intent):
 
     Attributes:
         members: the members.
-        listed: what is in the list; for an import, what is imported beside it.
+        listed: what is in the list; the engine knows what is imported beside an import.
     """
 
     members: tuple[Member, ...] = field(kw_only=True)
