@@ -95,6 +95,15 @@ class Tree:
         return named or ("--workspace",)
 
     @property
+    def compiled(self) -> tuple[str, ...]:
+        """The crates that are type-checked, as arguments of cargo: the user's, else all.
+
+        Raises:
+            VerificationError: the user names a crate that the tree does not have.
+        """
+        return self.packages if self.options.packages else ("--workspace",)
+
+    @property
     def feature(self) -> str:
         """The Cargo feature of the port."""
         return self.scan.job.vendor.name
