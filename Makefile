@@ -7,10 +7,13 @@
 #                out, unless PORTKIT_HIPCC=require, and with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
 # make test-all  every test, those included that are too long for CI
-# make reports   write reports/ anew, for each version that is reported on
+# make reports   write reports/candle-VERSION.md anew, for each version that is reported on, and the
+#                same as HTML, JSON and plan into build/reports
 # make kernels   compile candle's kernels for every architecture, and write reports/kernels anew: an
 #                hour, and seconds where nothing has changed; a run that was stopped is taken up
 # make device    run candle's tests on the CPU device, and write reports/device anew: an hour
+# make versions  port every published version of candle, type-check each port, and write
+#                reports/versions anew: an hour; with CLONE=DIR commits of that clone instead
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -32,7 +35,7 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
-.PHONY: help demo test test-fast test-all lint reports kernels device docs lock clean
+.PHONY: help demo test test-fast test-all lint reports kernels device versions docs lock clean
 
 help:
 	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
@@ -73,6 +76,9 @@ kernels: $(INSTALLED)
 device: $(INSTALLED)
 	@$(STEP) device $(BIN)/python ci/device-tests
 
+versions: $(INSTALLED)
+	@$(STEP) versions $(BIN)/python ci/versions $(if $(CLONE),--clone $(CLONE))
+
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .
 	@$(STEP) format $(BIN)/ruff format --check .
@@ -88,10 +94,11 @@ reports: $(INSTALLED)
 # From inside the tree, so that the reports do not say where it stands.
 .PHONY: report
 report:
-	@mkdir -p reports
-	@cd $(TREE) && for form in markdown:md json:json plan:plan.md html:html; do \
-		$(PORTKIT) scan --no-source --format $${form%:*} \
-			--output $(CURDIR)/reports/candle-$(VERSION).$${form#*:} || exit; \
+	@mkdir -p build/reports
+	@cd $(TREE) && for form in markdown:reports/%.md json:build/reports/%.json \
+		plan:build/reports/%.plan.md html:build/reports/%.html; do \
+		file=$${form#*:}; $(PORTKIT) scan --no-source --format $${form%%:*} \
+			--output $(CURDIR)/$${file%\%*}candle-$(VERSION)$${file#*\%} || exit; \
 	done
 
 $(INSTALLED): requirements-dev.txt pyproject.toml

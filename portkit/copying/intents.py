@@ -6,9 +6,10 @@ change and what is accounted for by that is the same for all of them, and said h
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from portkit.copying import gating, joining, standing
+from portkit.copying import exclusive, gating, joining, standing
 from portkit.copying.analog import copy_range, copy_site
 from portkit.copying.handover import copied_as
 from portkit.copying.peers import without_peer_arms
@@ -91,12 +92,15 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     if reason:
         kept = wants.Keep(intent.construct, reason, symbol=intent.symbol)
         return finding_of(site, code, kept)
-    text = intent.text or _copied(site, intent.name)
+    text = intent.text or exclusive.copy(site, _copied(site, intent.name))
     found = standing.counterpart(site, text, intent.name)
-    twice = _twice(site) if found is None else ""
+    alone = exclusive.of(site)
+    twice = _twice(site) if found is None and alone is None else ""
     if twice:
         return finding_of(site, code, wants.Ask(intent.construct, twice, symbol=intent.symbol))
-    edits = []
+    if alone is not None and site.job.rename(site.name) == site.name:
+        intent = replace(intent, message=alone.reason)
+    edits = list(exclusive.giving_way(site)) if alone is not None else []
     if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
         text = gating.gated(site, text)
         twin = _twin(site, intent.name)

@@ -66,8 +66,8 @@ def _index() -> str:
         [
             "# Rules of the kernels stage",
             "",
-            "PH1nn rewrite, PH2nn report what is left to a person; PH3nn are "
-            "[patches of a profile](../candle.md).",
+            "PH1nn rewrite, PH2nn report what is left to a person; PH3nn are patches of a profile "
+            f"({', '.join(f'[{name}](../{name}.md)' for name in brought())}).",
             "",
             "| code | finds |",
             "| --- | --- |",
@@ -89,13 +89,14 @@ def _profile_page(profile: KernelProfile) -> str:
         "| --- | --- |",
         *(f"| {code} | {purpose} |" for code, purpose in profile.purposes.items()),
         "",
-        "| code | file | places | from | why |",
+        "| code | file | places | beside | why |",
         "| --- | --- | --- | --- | --- |",
     ]
     for patch in profile.patches:
         why = ("defect upstream: " if patch.upstream_bug else "") + patch.reason
         files = ", ".join(f"`{file}`" for file in patch.files)
-        lines.append(f"| {patch.code} | {files} | {patch.hits} | {patch.since or 'all'} | {why} |")
+        beside = f"`{patch.beside}`" if patch.beside else ""
+        lines.append(f"| {patch.code} | {files} | {patch.hits} | {beside} | {why} |")
     lines += ["", "Headers that the profile adds:", ""]
     for target, text in profile.headers:
         first = text.partition("\n\n")[0] if text.startswith("//") else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,7 @@ class KernelProfile:
     """What is particular to one codebase's CUDA sources.
 
     Attributes:
-        name: such as ``candle``; empty for sources of which nothing is known.
+        name: the codebase; empty for sources of which nothing is known.
         undefined: macros that are undefined on AMD once the patches are in.
         defined: macros that the build for AMD defines.
         patches: changes, in order of their code.
@@ -39,11 +39,6 @@ class KernelProfile:
     purposes: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     defined: frozenset[str] = frozenset()
-
-    def for_version(self, version: str) -> KernelProfile:
-        """Return the profile with only the patches that a version of the codebase needs."""
-        patches = tuple(patch for patch in self.patches if patch.applies_to(version))
-        return replace(self, patches=patches)
 
 
 NO_PROFILE = KernelProfile()

@@ -7,10 +7,12 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.codebases.directory import vendor_directory
@@ -33,15 +35,59 @@ class Facade:
     """The crate that has cudarc's shape under HIP's names.
 
     Attributes:
-        name: the crate's name.
+        name: what the tree calls it.
+        package: what it is called where it is published.
+        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
+            ``git``, ``version``, ...); empty where it holds a copy.
+        features: what the tree needs of it, where it is no copy.
     """
 
     name: str
+    package: str
+    source: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
         """The name under which Rust code imports the crate."""
-        return self.name.replace("-", "_")
+        return _module(self.name)
+
+    def dependency(self, up: str, version: str) -> str:
+        """Return what a manifest says of the crate, without braces.
+
+        Args:
+            up: the way from the manifest's folder to the workspace root, such as ``../``.
+            version: of the workspace, which a copy has too.
+        """
+        if not self.source:
+            return f'path = "{up}{self.name}", version = "{version}"'
+        source = dict(self.source)
+        if "path" in source and not PurePath(source["path"]).is_absolute():
+            source["path"] = up + source["path"]
+        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said.insert(0, f'package = "{self.package}"')
+        if self.features:
+            listed = ", ".join(f'"{name}"' for name in self.features)
+            said.append(f"features = [{listed}]")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """The crate that writes HIP sources at run time, from the kernels of a compiler.
+
+    Attributes:
+        name: the crate's name.
+        source: the crate that writes CUDA sources, whose place it takes.
+    """
+
+    name: str
+    source: str
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return _module(self.name)
 
 
 @dataclass(frozen=True)
@@ -61,6 +107,7 @@ class VendorProfile:
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
+        generator: the crate of generated kernels that the port writes.
     """
 
     name: str
@@ -75,6 +122,7 @@ class VendorProfile:
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
+    generator: Generator
 
     @property
     def title(self) -> str:
@@ -228,7 +276,8 @@ class Guard:
     Attributes:
         path: a pattern over paths.
         symbol: the function.
-        template: in the codebase's directory, or else below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``; ``parameters``
+            are the names of the function's.
         reason: why, for the reader of the report.
     """
 
@@ -236,6 +285,25 @@ class Guard:
     symbol: str
     template: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Exclusive:
+    """Items under the source vendor's feature that cannot stand beside their copies.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: a pattern over the items, and over what holds them.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    reason: str
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about what stands under a symbol of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
 
 
 @dataclass(frozen=True)
@@ -300,6 +368,9 @@ class CodebaseProfile:
         crate: the crate whose presence says that a workspace is this codebase.
         first_version: the first version that can be ported.
         error_without_feature: the variant of its error that says that the vendor's feature is off.
+        bindings: the crate of bindings that the port writes.
+        generator: the crate that writes HIP sources at run time, where the port needs it.
+        variables: how the names of the environment variables begin that the port reads.
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
         keep: files that are left alone.
@@ -315,6 +386,7 @@ class CodebaseProfile:
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
         tidy: what copies have instead of what the names alone give.
+        exclusives: items that cannot stand beside their copies.
         directory: where the rest of what is particular to it lies, if anywhere.
     """
 
@@ -337,6 +409,10 @@ class CodebaseProfile:
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
+    exclusives: tuple[Exclusive, ...] = ()
+    bindings: str = ""
+    generator: str = ""
+    variables: str = ""
     directory: Directory | None = None
 
     def kept(self, path: str) -> Keep | None:
@@ -352,12 +428,20 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     data = vendor_directory(name).table(VENDOR)
     try:
-        facade = Facade(**data["facade"])
+        bindings = codebase.bindings if codebase else _joined("hip")
+        facade = Facade(bindings, **data["facade"])
+        generator = Generator(
+            codebase.generator if codebase else _joined("ug-rocm"), data["generator"]["source"]
+        )
         words = {
             **data["names"]["words"],
             data["bindings"]: facade.module,
-            **(codebase.words if codebase else {}),
+            _module(generator.source): generator.module,
         }
+        dependencies = dict(data["dependencies"])
+        if codebase:
+            words |= codebase.words
+            dependencies |= codebase.dependencies
         return VendorProfile(
             name=data["name"],
             source=data["source"],
@@ -374,8 +458,9 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             ),
             parameters=data["names"]["parameters"],
             unported={**data["unported"], **(codebase.unported if codebase else {})},
-            dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
+            dependencies=dependencies,
             facade=facade,
+            generator=generator,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
@@ -401,18 +486,29 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
         ProfileError: it is malformed.
     """
     try:
+        name = data["name"]
+        kernels = None
+        words = dict(data.get("names", {}).get("words", {}))
+        dependencies = dict(data.get("dependencies", {}))
+        if "kernels" in data:
+            kernels = KernelsCrate(**{"name": _joined(name, "rocm-kernels"), **data["kernels"]})
+            words.setdefault(_module(kernels.source), _module(kernels.name))
+            dependencies.setdefault(kernels.source, "kernels")
         return CodebaseProfile(
-            name=data["name"],
+            name=name,
             crate=data["crate"],
             first_version=data["first_version"],
             error_without_feature=data.get("error_without_feature", ""),
-            words=data["names"]["words"],
-            dependencies=data["dependencies"],
+            words=words,
+            dependencies=dependencies,
             keep=tuple(Keep(**k) for k in data.get("keep", ())),
             conditions=tuple(Condition(**{"path": "", **c}) for c in data.get("condition", ())),
             overrides=tuple(Override(**o) for o in data.get("override", ())),
             prose=tuple(Prose(**p) for p in data.get("prose", ())),
-            kernels=KernelsCrate(**data["kernels"]) if "kernels" in data else None,
+            kernels=kernels,
+            bindings=data.get("bindings", _joined(name, "hip")),
+            generator=data.get("generator", _joined(name, "ug-rocm")),
+            variables=data.get("variables", _joined(name, "rocm").upper().replace("-", "_")),
             templates=data.get("templates", {}),
             arms=tuple(Arms(**a) for a in data.get("arms", ())),
             sections=tuple(Section(**s) for s in data.get("section", ())),
@@ -421,8 +517,19 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
             hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+            exclusives=tuple(Exclusive(**e) for e in data.get("exclusive", ())),
             directory=directory,
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")
         raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
+
+
+def _joined(*parts: str) -> str:
+    """Return a crate's name from the name of the codebase, which may be empty, and an ending."""
+    return "-".join(filter(None, parts))
+
+
+def _module(crate: str) -> str:
+    """Return the name under which Rust code imports a crate."""
+    return crate.replace("-", "_")

@@ -22,7 +22,7 @@ SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
 LARGEST_FILE = 16 << 20
-"""How many bytes a file may have that is looked at; the largest of candle has a fortieth."""
+"""How many bytes a file may have that is looked at; the largest seen has a fortieth."""
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
 
@@ -119,6 +119,22 @@ class Workspace:
             return shared
         for crate in self.crates:
             version = crate.manifest["package"].get("version")
+            if isinstance(version, str):
+                return version
+        return ""
+
+    def requirement(self, crate: str) -> str:
+        """Return the version that the tree asks for of a crate from a registry, else empty.
+
+        The workspace's own table counts before those of the packages, which come by directory.
+        """
+        tables = [self.manifest.get("workspace", {})]
+        for package in self.crates:
+            targets = package.manifest.get("target", {})
+            tables += [package.manifest, *(targets[name] for name in sorted(targets))]
+        for table in tables:
+            entry = table.get("dependencies", {}).get(crate)
+            version = entry.get("version") if isinstance(entry, dict) else entry
             if isinstance(version, str):
                 return version
         return ""
