@@ -17,7 +17,7 @@ CRATE: Final = Path(__file__).resolve().parent / "program"
 _LOCK: Final = "Cargo.lock"
 
 
-def placed(root: Path, name: str, base: Path | None = None) -> Path:
+def placed(root: Path, name: str, base: Path | None = None, crate: Path = CRATE) -> Path:
     """Return the folder of the program's crate, beside a link to a tree.
 
     Nothing is written into the tree. A second call brings the files up to date, and leaves those
@@ -27,6 +27,7 @@ def placed(root: Path, name: str, base: Path | None = None) -> Path:
         root: the ported tree.
         name: of the codebase, which the link bears.
         base: where the folders are kept; in the user's cache by default, one for each tree.
+        crate: the program's sources, by default portkit's own.
 
     Raises:
         DiskError: they cannot be written.
@@ -37,14 +38,14 @@ def placed(root: Path, name: str, base: Path | None = None) -> Path:
     try:
         (place / "crosscheck").mkdir(parents=True, exist_ok=True)
         _link(place / name, root)
-        wanted = {path.relative_to(CRATE) for path in _sources(CRATE)}
+        wanted = {path.relative_to(crate) for path in _sources(crate)}
         for old in {
             path.relative_to(place / "crosscheck") for path in _sources(place / "crosscheck")
         }:
             if old not in wanted and old.name != _LOCK:
                 (place / "crosscheck" / old).unlink()
         for path in sorted(wanted):
-            _copy(CRATE / path, place / "crosscheck" / path)
+            _copy(crate / path, place / "crosscheck" / path)
         # The same versions as the tree's, as far as it has settled them.
         if (root / _LOCK).is_file():
             _copy(root / _LOCK, place / f"tree-{_LOCK}", place / "crosscheck" / _LOCK)
