@@ -7,7 +7,8 @@
 #                out, unless PORTKIT_HIPCC=require, and with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
 # make test-all  every test, those included that are too long for CI
-# make reports   write reports/ anew, for each version that is reported on
+# make reports   write reports/candle-VERSION.md anew, for each version that is reported on, and the
+#                same as HTML, JSON and plan into build/reports
 # make kernels   compile candle's kernels for every architecture, and write reports/kernels anew: an
 #                hour, and seconds where nothing has changed; a run that was stopped is taken up
 # make device    run candle's tests on the CPU device, and write reports/device anew: an hour
@@ -93,10 +94,11 @@ reports: $(INSTALLED)
 # From inside the tree, so that the reports do not say where it stands.
 .PHONY: report
 report:
-	@mkdir -p reports
-	@cd $(TREE) && for form in markdown:md json:json plan:plan.md html:html; do \
-		$(PORTKIT) scan --no-source --format $${form%:*} \
-			--output $(CURDIR)/reports/candle-$(VERSION).$${form#*:} || exit; \
+	@mkdir -p build/reports
+	@cd $(TREE) && for form in markdown:reports/%.md json:build/reports/%.json \
+		plan:build/reports/%.plan.md html:build/reports/%.html; do \
+		file=$${form#*:}; $(PORTKIT) scan --no-source --format $${form%%:*} \
+			--output $(CURDIR)/$${file%\%*}candle-$(VERSION)$${file#*\%} || exit; \
 	done
 
 $(INSTALLED): requirements-dev.txt pyproject.toml

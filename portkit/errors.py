@@ -98,6 +98,12 @@ class DocumentError(PortkitError):
     exit_code = 24
 
 
+class InstallationError(PortkitError):
+    """What portkit brings besides Python, the crates and the CPU device, is not there."""
+
+    exit_code = 25
+
+
 class BusyTreeError(PortkitError):
     """Another portkit is writing to the tree."""
 

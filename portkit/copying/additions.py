@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from portkit.copying.bindings import copied
 from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -68,11 +69,12 @@ class Addition:
 def additions(job: Job) -> Iterator[Addition]:
     """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
     facade, kernels = job.vendor.facade, job.codebase.kernels
-    yield Addition(
-        facade.name,
-        "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
-        partial(_written, job, "facade", facade.name),
-    )
+    if not facade.source:
+        yield Addition(
+            facade.name,
+            "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
+            partial(_facade, job),
+        )
     generator = job.vendor.generator
     if job.workspace.requirement(generator.source):
         yield Addition(
@@ -115,6 +117,13 @@ def values(job: Job) -> dict[str, Any]:
             dependencies=frozenset(workspace.get("dependencies", {})),
         ),
     }
+
+
+def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
+    facade = job.vendor.facade
+    manifest = partial(_rendered, job, "bindings/Cargo.toml.j2")
+    files: dict[str, Callable[[], str]] = {"Cargo.toml": manifest, **copied(facade)}
+    return {f"{facade.name}/{path}": text for path, text in files.items()}
 
 
 def _written(job: Job, templates: str, crate: str) -> Mapping[str, Callable[[], str]]:
@@ -161,13 +170,15 @@ class _Crate:
         from portkit.hipify.profile import NO_PROFILE, load_profile
 
         workspace, codebase = values(self.job)["workspace"], self.job.codebase
-        own = codebase.directory
+        own, facade = codebase.directory, self.job.vendor.facade
         return KernelsCrate(
             _contents(self.job, self.source),
             name=self.name,
-            facade=self.job.vendor.facade.name,
+            facade=facade.name,
             variables=codebase.variables,
             own=own,
+            dependency=facade.dependency("../", workspace.version),
+            package=facade.package if facade.source else facade.name,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,

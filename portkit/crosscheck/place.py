@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
 from portkit.errors import DiskError
+from portkit.shipped import shipped
 
-CRATE: Final = Path(__file__).resolve().parent / "program"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CRATE: Final = "crates/crosscheck"
 """The program's sources."""
 
 _LOCK: Final = "Cargo.lock"
@@ -32,7 +35,7 @@ def placed(root: Path, name: str, base: Path | None = None, crate: Path = CRATE)
     Raises:
         DiskError: they cannot be written.
     """
-    root = root.resolve()
+    root, crate = root.resolve(), shipped(CRATE)
     key = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     place = (base or cache_folder() / "proof") / key
     try:

@@ -7,10 +7,12 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.codebases.directory import vendor_directory
@@ -33,15 +35,41 @@ class Facade:
     """The crate that has cudarc's shape under HIP's names.
 
     Attributes:
-        name: the crate's name.
+        name: what the tree calls it.
+        package: what it is called where it is published.
+        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
+            ``git``, ``version``, ...); empty where it holds a copy.
+        features: what the tree needs of it, where it is no copy.
     """
 
     name: str
+    package: str
+    source: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
         """The name under which Rust code imports the crate."""
         return _module(self.name)
+
+    def dependency(self, up: str, version: str) -> str:
+        """Return what a manifest says of the crate, without braces.
+
+        Args:
+            up: the way from the manifest's folder to the workspace root, such as ``../``.
+            version: of the workspace, which a copy has too.
+        """
+        if not self.source:
+            return f'path = "{up}{self.name}", version = "{version}"'
+        source = dict(self.source)
+        if "path" in source and not PurePath(source["path"]).is_absolute():
+            source["path"] = up + source["path"]
+        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said.insert(0, f'package = "{self.package}"')
+        if self.features:
+            listed = ", ".join(f'"{name}"' for name in self.features)
+            said.append(f"features = [{listed}]")
+        return ", ".join(said)
 
 
 @dataclass(frozen=True)
@@ -400,7 +428,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     data = vendor_directory(name).table(VENDOR)
     try:
-        facade = Facade(codebase.bindings if codebase else _joined("hip"))
+        bindings = codebase.bindings if codebase else _joined("hip")
+        facade = Facade(bindings, **data["facade"])
         generator = Generator(
             codebase.generator if codebase else _joined("ug-rocm"), data["generator"]["source"]
         )

@@ -2,8 +2,8 @@
 
 ``cudarc = { workspace = true, optional = true }`` gains the HIP bindings crate beside it, with the
 same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
-stand with their path and version. Crates that exist only to compile or bind CUDA get no
-counterpart.
+stand with their path and version, or the bindings with where ``portkit.toml`` takes them from.
+Crates that exist only to compile or bind CUDA get no counterpart.
 
 Not handled: a dependency in a table of its own, ``[dependencies.cudarc]``, which is listed as
 unaccounted.
@@ -52,7 +52,7 @@ def check(site: Site) -> Iterator[Finding]:
         site.node.start_byte + len(name.encode()), value_of(site.node).end_byte
     )
     if table == "workspace.dependencies" or "workspace" not in value:
-        value = f' = {{ path = "{_path(site, crate)}", version = "{_version(site)}"'
+        value = f" = {{ {_asked(site, crate)}"
         value += ", optional = true }" if "optional" in site.code else " }"
     else:
         value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
@@ -87,13 +87,13 @@ def _asked_for(site: Site, name: str) -> bool:
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
-def _path(site: Site, crate: str) -> str:
-    depth = site.source.path.count("/")
-    return ("../" * depth or "./") + crate
-
-
-def _version(site: Site) -> str:
-    return site.job.workspace.version
+def _asked(site: Site, crate: str) -> str:
+    """Return what a manifest says of a crate that the port writes, or takes from elsewhere."""
+    job = site.job
+    up, version = "../" * site.source.path.count("/") or "./", job.workspace.version
+    if crate == job.vendor.facade.name:
+        return job.vendor.facade.dependency(up, version)
+    return f'path = "{up}{crate}", version = "{version}"'
 
 
 def _why_kept(site: Site, name: str) -> str:

@@ -33,9 +33,14 @@ def check(site: Site) -> Iterator[Finding]:
     if array.type != "array":
         return
     listed = strings(array)
-    wanted = [job.vendor.facade.name] if key_of(site.node) == "members" else []
-    if wanted and job.workspace.requirement(job.vendor.generator.source):
-        wanted.append(job.vendor.generator.name)
+    members, facade, generator = (
+        key_of(site.node) == "members",
+        job.vendor.facade,
+        job.vendor.generator,
+    )
+    wanted = [facade.name] if members and not facade.source else []
+    if members and job.workspace.requirement(generator.source):
+        wanted.append(generator.name)
     kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)

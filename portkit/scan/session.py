@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import announced, brought, inside, names
+from portkit.copying.bindings import placed
 from portkit.copying.fingerprint import OVERRIDE
 from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
@@ -72,6 +73,7 @@ def scan_tree(
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
+    vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
         vendor,
