@@ -20,7 +20,7 @@ CRATE: Final = "crates/crosscheck"
 _LOCK: Final = "Cargo.lock"
 
 
-def placed(root: Path, name: str, base: Path | None = None, crate: Path = CRATE) -> Path:
+def placed(root: Path, name: str, base: Path | None = None, crate: Path | None = None) -> Path:
     """Return the folder of the program's crate, beside a link to a tree.
 
     Nothing is written into the tree. A second call brings the files up to date, and leaves those
@@ -35,7 +35,7 @@ def placed(root: Path, name: str, base: Path | None = None, crate: Path = CRATE)
     Raises:
         DiskError: they cannot be written.
     """
-    root, crate = root.resolve(), shipped(CRATE)
+    root, crate = root.resolve(), crate or shipped(CRATE)
     key = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     place = (base or cache_folder() / "proof") / key
     try:

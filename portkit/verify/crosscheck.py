@@ -13,6 +13,7 @@ from portkit.crosscheck.comparison import read
 from portkit.crosscheck.known import FILE, idle, judged, load_table, reasons
 from portkit.crosscheck.place import CRATE, placed
 from portkit.errors import VerificationError
+from portkit.shipped import shipped
 from portkit.verify import process
 from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
@@ -118,7 +119,7 @@ def build(tree: Tree, device: Chosen) -> Path:
     """
     codebase = tree.scan.job.codebase
     program = _program(codebase.directory) if codebase.directory else None
-    crate = placed(tree.root, codebase.name, crate=program or CRATE)
+    crate = placed(tree.root, codebase.name, crate=program)
     done = tree.cargo("build", folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
@@ -133,7 +134,7 @@ def _program(own: Directory) -> Path | None:
     """
     if own.has(f"{PROGRAM}/Cargo.toml"):
         return own.root / PROGRAM
-    return CRATE if own in brought().values() else None
+    return shipped(CRATE) if own in brought().values() else None
 
 
 def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: Table) -> Compared:
