@@ -2,9 +2,9 @@
 
 ``#[cfg(any(feature = "cuda", feature = "metal"))]`` gains ``feature = "rocm"``. What stands under
 ``#[cfg(not(feature = "cuda"))]`` is one of two things. If it stands in for CUDA, as ``pub use
-dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``. If it is what
-remains when no GPU is there, its condition is widened to ``not(any(feature = "cuda", feature =
-"rocm"))``.
+dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``; a test gets a name
+of its own then, since both conditions may hold. If it is what remains when no GPU is there, its
+condition is widened to ``not(any(feature = "cuda", feature = "rocm"))``.
 
 Not handled: the conditions of ``cfg_attr`` and of a whole file, ``#![cfg(..)]``, which are listed
 as unaccounted or left to a person. Source: the Rust reference, chapter "Conditional compilation".
@@ -12,11 +12,13 @@ as unaccounted or left to a person. Source: the Rust reference, chapter "Conditi
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
 from portkit.copying.analog import copy_site
 from portkit.lang.cfg import widen
+from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.rules import Rule
@@ -71,7 +73,13 @@ def _copied(site: Site) -> Iterator[Finding]:
         )
         return
     copy = copy_site(site)
-    status, claims = emit.ported(site, emit.equal_sibling(site, copy))
+    standing = emit.equal_sibling(site, copy)
+    if _is_test(site) and job.rename(site.name) == site.name:
+        # Nobody calls it, and where both features are off its name would stand twice.
+        name = f"{job.vendor.name}_{site.name}"
+        copy = re.sub(rf"\bfn {site.name}\b", f"fn {name}", copy, count=1)
+        standing = emit.named_sibling(site, name, without=True)
+    status, claims = emit.ported(site, standing)
     yield emit.finding(
         site,
         CODE,
@@ -82,6 +90,11 @@ def _copied(site: Site) -> Iterator[Finding]:
         edits=(emit.insertion(site, copy),),
         claims=claims,
     )
+
+
+def _is_test(site: Site) -> bool:
+    attributes = (normal(node_text(attribute)) for attribute in site.attributes)
+    return site.kind == "function_item" and "#[test]" in attributes
 
 
 RULE = Rule(CODE, "cfg_condition", frozenset({"*"}), check)

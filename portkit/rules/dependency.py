@@ -5,8 +5,10 @@ same table, so that the feature ``rocm`` can ask for it. In the workspace's own 
 stand with their path and version. Crates that exist only to compile or bind CUDA get no
 counterpart.
 
-Not handled: a dependency in a table of its own, ``[dependencies.cudarc]``, which is listed as
-unaccounted.
+A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it.
+
+Not handled: a table of a single target's, ``[target.'cfg(unix)'.dependencies.cudarc]``, which is
+listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import counterpart as emit
+from portkit.lang.source import node_text
 from portkit.rules import Rule
 from portkit.rules.feature import end_of, key_of, table_of, value_of, written_crate
 from portkit.tree.finding import Applicability, Edit, Finding, Status
@@ -28,9 +31,14 @@ if TYPE_CHECKING:
 
 CODE = "PK202"
 
+_TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
+
 
 def check(site: Site) -> Iterator[Finding]:
     """Find a dependency on a crate of the source vendor's."""
+    if site.kind == "table":
+        yield from _own_table(site)
+        return
     job = site.job
     table = table_of(site.node)
     if not table.endswith("dependencies"):
@@ -66,6 +74,51 @@ def check(site: Site) -> Iterator[Finding]:
         status=Status.PORTED if standing else Status.TODO,
         edits=(Edit(end, end, f"\n{crate}{value}"),),
     )
+
+
+def _own_table(site: Site) -> Iterator[Finding]:
+    """Find a dependency that has a table of its own."""
+    job = site.job
+    table, name = _header(site.node)
+    if table not in _TABLES or not job.names_source(site.code):
+        return
+    pairs = [child for child in site.node.named_children if child.type == "pair"]
+    crate = written_crate(job, name)
+    if not crate or not pairs or not _asked_for(site, name):
+        yield emit.finding(
+            site,
+            CODE,
+            "dependency in Cargo.toml",
+            _why_kept(site, name),
+            symbol=name,
+            applicability=Applicability.KEEP,
+        )
+        return
+    lines = [f"[{table}.{crate}]"]
+    if any(key_of(pair) == "workspace" for pair in pairs):
+        lines.append("workspace = true")
+    else:
+        lines += [f'path = "{_path(site, crate)}"', f'version = "{_version(site)}"']
+    if any(key_of(pair) == "optional" and node_text(value_of(pair)) == "true" for pair in pairs):
+        lines.append("optional = true")
+    standing = any(_header(n) == (table, crate) for n, _ in emit.peers_of(site))
+    end = end_of(pairs[-1])
+    yield emit.finding(
+        site,
+        CODE,
+        "dependency in Cargo.toml",
+        f"{crate} takes its place",
+        symbol=name,
+        status=Status.PORTED if standing else Status.TODO,
+        edits=(Edit(end, end, "\n\n" + "\n".join(lines)),),
+    )
+
+
+def _header(table: Node) -> tuple[str, str]:
+    """Return the table of dependencies and the crate that the header of a table names."""
+    head = node_text(table.named_children[0]) if table.named_children else ""
+    kind, _, crate = head.rpartition(".")
+    return kind, crate
 
 
 def _crate_of(pair: Node) -> str:
@@ -106,4 +159,4 @@ def _why_kept(site: Site, name: str) -> str:
     return "it belongs to a peer, or ROCm needs no other"
 
 
-RULE = Rule(CODE, "dependency", frozenset({"pair"}), check)
+RULE = Rule(CODE, "dependency", frozenset({"pair", "table"}), check)

@@ -4,6 +4,11 @@
 branch per backend. The chain gains a branch for ROCm, a copy of CUDA's condition and body, right
 after it.
 
+A branch that a name decides, ``if name == "cuda" { .. }``, is one as well.
+
+A build script asks for a feature by ``CARGO_FEATURE_CUDA`` (the Cargo book, chapter "Environment
+variables"). Both features may be on, so an ``if`` without ``else`` is followed by its copy.
+
 A branch whose body names nothing of CUDA is a condition to widen instead (PK401).
 
 Not handled: a branch for the absence of CUDA, ``if !device.is_cuda() { .. }``, whose body names
@@ -41,6 +46,9 @@ def check(site: Site) -> Iterator[Finding]:
         return
     if not _checks(site, condition) or not branches(site, site.node):
         return
+    if _is_alone(site):
+        yield from _followed(site)
+        return
     branch = Span(condition.start_byte, body.end_byte)
     copy = copy_range(site.job, site.source, branch.start, branch.end, site.node, site.scope.symbol)
     wanted = {normal(site.job.rename(check)) for check in _checks(site, condition)}
@@ -67,13 +75,64 @@ def check(site: Site) -> Iterator[Finding]:
     )
 
 
+def _is_alone(site: Site) -> bool:
+    """Whether a place is a statement of a build script that does something for a feature."""
+    parent = site.node.parent
+    condition = node_text(site.node.child_by_field_name("condition"))
+    return (
+        parent is not None
+        and parent.type == "expression_statement"
+        and site.node.child_by_field_name("alternative") is None
+        and _feature_variable(site) in condition
+    )
+
+
+def _followed(site: Site) -> Iterator[Finding]:
+    """Have a statement followed by its copy."""
+    statement = site.node.parent
+    assert statement is not None and statement.parent is not None  # it stands in a block
+    start, end = statement.start_byte, statement.end_byte
+    copy = copy_range(site.job, site.source, start, end, site.node, site.scope.symbol)
+    beside = (n for n in statement.parent.named_children if n.id != statement.id)
+    standing = next((n for n in beside if normal(node_text(n)) == normal(copy)), None)
+    claims = [Span(start, end)]
+    if standing is not None:
+        claims.append(Span(standing.start_byte, standing.end_byte))
+    yield emit.finding(
+        site,
+        CODE,
+        "if on a feature",
+        f"the same for {site.job.vendor.title}",
+        status=Status.TODO if standing is None else Status.PORTED,
+        edits=(Edit(end, end, f"\n{site.source.indent(start)}{copy}"),),
+        claims=tuple(claims),
+        span=Span(start, end),
+    )
+
+
+def _feature_variable(site: Site) -> str:
+    """Return the variable by which a build script asks for the source vendor's feature."""
+    return f"CARGO_FEATURE_{site.job.vendor.source.upper()}"
+
+
+def _asks(site: Site, node: Node) -> bool:
+    """Whether a node asks for the source vendor: for its device, its name or its feature."""
+    if node.type == "string_literal":
+        return node_text(node) == f'"{_feature_variable(site)}"'
+    if node.type == "binary_expression":
+        name = f'"{site.job.vendor.source}"'
+        operator = node_text(node.child_by_field_name("operator"))
+        return operator == "==" and any(node_text(side) == name for side in node.named_children)
+    return node.type in ("call_expression", "macro_invocation") and is_check(site, node)
+
+
 def _checks(site: Site, condition: Node) -> list[str]:
     """Return the questions in a condition that are about the source vendor."""
     found: list[str] = []
     pending = [condition]
     while pending:
         node = pending.pop()
-        if node.type in ("call_expression", "macro_invocation") and is_check(site, node):
+        if _asks(site, node):
             found.append(node_text(node))
         pending += node.named_children
     return found
