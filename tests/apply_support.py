@@ -139,6 +139,10 @@ class CountingDisk(Disk):
         self.reached("rename", source, target)
         super().rename(source, target)
 
+    def exchange(self, one: Path, other: Path) -> None:
+        self.reached("exchange", one, other)
+        super().exchange(one, other)
+
     def remove(self, path: Path) -> None:
         self.reached("remove", path)
         super().remove(path)
@@ -188,7 +192,11 @@ class FailingDisk(CountingDisk):
 
 
 class LinklessDisk(CountingDisk):
-    """Has no hard links, as FAT or some network file systems."""
+    """Has no hard links, and no two files change places, as on FAT or some network file systems."""
+
+    def exchange(self, one: Path, other: Path) -> None:
+        self.reached("exchange", one, other)
+        raise OSError(22, "Invalid argument", str(one), None, str(other))
 
     def link(self, source: Path, target: Path) -> None:
         self.reached("link", source, target)

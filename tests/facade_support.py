@@ -28,7 +28,7 @@ def render_facade(dependencies: frozenset[str]) -> dict[str, str]:
             version="0.11.1", edition="2021", repository="", dependencies=dependencies
         ),
     }
-    return {f.removesuffix(".j2"): render(f"facade/{f}", **values) for f in folder("facade")}
+    return {f.removesuffix(".j2"): render(f"facade/{f}", None, **values) for f in folder("facade")}
 
 
 def write_workspace(root: Path, dependencies: frozenset[str]) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def copy(text: str, profile: Mapping[str, Any] | None = None) -> str:
+CASE = Path(__file__).parent / "fixtures/rules/guard/a_function_that_can_be_reached"
+
+
+def copy(text: str, profile: Mapping[str, Any] | None = None, directory: Path = Path()) -> str:
     """Return the copy of a file with this text."""
-    return copy_file(port_of(crate(""), profile), Source("src/cuda.rs", text.encode()))
+    job = port_of(crate(""), profile, root=directory)
+    return copy_file(job, Source("src/cuda.rs", text.encode()))
 
 
 def test_a_copy_is_the_renamed_text() -> None:
@@ -117,20 +122,19 @@ def test_where_a_peer_is_turned_away_cuda_is_too(arm: str, wanted: str) -> None:
 
 
 def test_an_override_replaces_the_item_with_all_that_belongs_to_it() -> None:
-    template = "../../tests/fixtures/rules/guard/a_function_that_can_be_reached/guard.rs"
     profile = {
         "override": [
             {
                 "path": "src/*",
                 "symbol": "CudaDevice::name",
-                "template": template,
+                "template": "guard.rs",
                 "reason": "it differs",
                 "fingerprints": {},
             }
         ]
     }
     text = "impl CudaDevice {\n    /// Doc.\n    fn name() {}\n\n    fn cuda() {}\n}\n"
-    assert copy(text, profile) == (
+    assert copy(text, profile, CASE) == (
         "impl RocmDevice {\n    if device.is_rocm() {\n"
         '        gpu::bail!("NCCL has no ROCm side");\n    }\n\n    fn rocm() {}\n}\n'
     )

@@ -144,6 +144,12 @@ def test_killed_while_taking_back(root: Path) -> None:
                 raise OSError(errno.EIO, "Input/output error", str(source), None, str(target))
             super().rename(source, target)
 
+        def link(self, source: Path, target: Path) -> None:
+            if target.name == "new.rs":
+                self.reached("link", source, target)
+                raise OSError(errno.EIO, "Input/output error", str(source), None, str(target))
+            super().link(source, target)
+
     counting = CountingDisk()
     write(root, CHANGES, disk=counting)
     reset(root)
@@ -219,10 +225,10 @@ def test_edits_on_both_sides_are_reported_and_nothing_is_touched(tmp_path: Path)
     root = make_tree(tmp_path / "tree")
     disk = CountingDisk()
     write(root, CHANGES, disk=disk)
-    renames = [n for n, (name, _) in enumerate(disk.log) if name == "rename"]
+    exchanges = [n for n, (name, _) in enumerate(disk.log) if name == "exchange"]
     reset(root)
-    # renames[0] is the commit; kill between the first and the second file.
-    in_child(partial(write, root, CHANGES, disk=KillingDisk(renames[2])))
+    # Kill between the first and the second file.
+    in_child(partial(write, root, CHANGES, disk=KillingDisk(exchanges[1])))
     (root / "src/lib.rs").write_bytes(b"edited after it was written\n")
     (root / "run.sh").write_bytes(b"edited before it could be written\n")
     now = picture(root)
@@ -436,4 +442,88 @@ def test_every_error_of_a_failing_disk_is_one_for_the_user(root: Path) -> None:
                 assert "Read-only file system" in str(caught)
         recover(root)
         assert leftovers(root) == []
+        reset(root)
+
+
+class EditingDisk(CountingDisk):
+    """Has somebody edit the tree just before the n-th operation."""
+
+    def __init__(self, at: int, edit: Callable[[], object]) -> None:
+        super().__init__()
+        self.at, self.edit = at, edit
+
+    def reached(self, name: str, *paths: Path) -> None:
+        if self.count == self.at:
+            self.edit()
+        super().reached(name, *paths)
+
+
+EDIT = b"an edit made while portkit was writing\n"
+
+
+def in_place(place: Path) -> None:
+    """As ``echo > file``: the file stays the same one."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(EDIT)
+
+
+def anew(place: Path) -> None:
+    """As most editors save: a new file takes the old one's place."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    other = place.with_name(f".{place.name}.swp")
+    other.write_bytes(EDIT)
+    other.replace(place)
+
+
+@pytest.mark.parametrize("save", [in_place, anew])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.path)
+def test_an_edit_at_each_operation_is_never_lost(
+    root: Path, change: Change, save: Callable[[Path], None]
+) -> None:
+    """Wherever it comes, it stands in the tree afterwards, or is kept at the place that is named.
+
+    Until now it was overwritten where it came between the last look at a file and its renaming.
+    """
+    kept_apart = 0
+    for at in range(operations(root)):
+        said = ""
+        try:
+            write(root, CHANGES, disk=EditingDisk(at, partial(save, root / change.path)))
+        except PortkitError as error:
+            said = str(error)
+        standing = (root / change.path).read_bytes() if (root / change.path).exists() else b""
+        if standing != EDIT:
+            kept = [p for p in map(Path, leftovers(root)) if p.is_file()]
+            assert any(place.read_bytes() == EDIT and str(place) in said for place in kept), at
+            kept_apart += 1
+        elif said:
+            assert change.path in said, at
+        reset(root)
+    # To write to the old file after it has changed places is the one way into the journal.
+    assert (kept_apart > 0) <= (save is in_place)
+
+
+@pytest.mark.real
+def test_a_thousand_edits_while_writing(tmp_path: Path) -> None:
+    """At any moment, from another process; the aim is none lost of 1,000."""
+    root = make_tree(tmp_path / "tree")
+    for number in range(1000):
+        change = CHANGES[number % 2]
+        save = (in_place, anew)[number // 2 % 2]
+        child = os.fork()
+        if child == 0:
+            time.sleep(random.Random(number).uniform(0, 0.01))
+            save(root / change.path)
+            os._exit(0)
+        said = ""
+        try:
+            write(root, CHANGES)
+        except PortkitError as error:
+            said = str(error)
+        os.waitpid(child, 0)
+        standing = (root / change.path).read_bytes()
+        kept = [p for p in map(Path, leftovers(root)) if p.is_file()]
+        assert standing == EDIT or any(
+            place.read_bytes() == EDIT and str(place) in said for place in kept
+        ), f"edit {number} was lost: {said}"
         reset(root)

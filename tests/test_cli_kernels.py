@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from apply_support import picture
 from cli_support import PROGRAM, Done, environment, invoke
+from codebase_support import CANDLE
 from jsonschema import Draft202012Validator
 
 from portkit.scan.codes import every_page, pages
@@ -226,7 +227,7 @@ def test_an_output_that_is_a_file_is_refused(cuda: Path, tmp_path: Path) -> None
 
 def test_a_profile_that_knows_none_of_the_files_is_refused(cuda: Path) -> None:
     check_refused(invoke("hipify", cuda, "--profile", "candle"), 33, "candle-kernels/src")
-    check_refused(invoke("hipify", cuda, "--profile", "none"), 31, "choose one of candle\n")
+    check_refused(invoke("hipify", cuda, "--profile", "none"), 16, "name 'candle', or a directory")
 
 
 def test_an_engine_that_is_missing_is_one_sentence(
@@ -379,10 +380,10 @@ def test_explain_says_what_a_profile_changes_and_why() -> None:
 
 def test_every_code_of_the_kernels_stage_has_a_page(tmp_path: Path) -> None:
     from portkit.hipify.engines import FAILED
-    from portkit.hipify.profile import load_profile, profile_names
+    from portkit.hipify.profile import load_profile
     from portkit.hipify.rules import RULES
 
-    patches = {p.code for name in profile_names() for p in load_profile(name).patches}
+    patches = {p.code for p in load_profile(CANDLE, "candle").patches}
     codes = {rule.code for rule in RULES} | patches | {FAILED}
     found = {page.code: page for page in every_page()}
     assert found.keys() == codes | {page.code for page in pages()}

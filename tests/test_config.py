@@ -142,18 +142,18 @@ def test_the_gating_of_the_file_counts_until_one_is_given(candle: Path) -> None:
 def test_a_profile_of_one_s_own(candle: Path) -> None:
     add_file(
         candle,
-        "port/mine.toml",
-        b'kind = "codebase"\nname = "mine"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
+        "port/codebase.toml",
+        b'name = "mine"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
         b'[names.words]\n[dependencies]\n[[keep]]\npath = "*matmul.rs"\nreason = "cuda will do"\n',
     )
-    add_file(candle, NAME, b'profile = "port/mine.toml"\n')
+    add_file(candle, NAME, b'profile = "port"\n')
     found = sites(candle)
     assert [s["message"] for s in found if s["path"] == MATMUL] == ["cuda will do (1 mentions)"]
-    add_file(candle, NAME, b'profile = "port/other.toml"\n')
+    add_file(candle, NAME, b'profile = "other"\n')
     done = invoke("scan", candle)
     assert done.code == 16
-    assert "portkit.toml:1: there is no codebase profile 'port/other.toml'" in done.err
-    assert "name 'candle', or a file of your own" in done.err
+    assert "portkit.toml:1: there is no codebase profile 'other'" in done.err
+    assert "name 'candle', or a directory below" in done.err
 
 
 def test_a_decision_of_one_s_own(candle: Path) -> None:

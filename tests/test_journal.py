@@ -16,12 +16,17 @@ from apply_support import (
     expected,
     git,
     in_child,
-    leftovers,
     make_tree,
     picture,
 )
 
-from portkit.errors import BusyTreeError, DiskError, OutsideTreeError, PortkitError
+from portkit.errors import (
+    BusyTreeError,
+    DiskError,
+    OutsideTreeError,
+    PortkitError,
+    TreeChangedError,
+)
 from portkit.write.disk import Disk
 from portkit.write.journal import journals
 from portkit.write.transaction import Change, recover, write
@@ -43,8 +48,8 @@ def kill_between_renames(root: Path, changes: list[Change] = CHANGES) -> Path:
     disk = CountingDisk()
     scratch = make_tree(root.parent / "scratch", git=(root / ".git").exists())
     write(scratch, changes, disk=disk)
-    renames = [n for n, (name, _) in enumerate(disk.log) if name == "rename"]
-    assert in_child(partial(write, root, changes, disk=KillingDisk(renames[2]))) != 0
+    exchanges = [n for n, (name, _) in enumerate(disk.log) if name == "exchange"]
+    assert in_child(partial(write, root, changes, disk=KillingDisk(exchanges[1]))) != 0
     return next(j.folder for j in journals(root, Disk()) if j.exists())
 
 
@@ -278,7 +283,7 @@ def test_a_folder_that_became_a_link_is_not_followed(root: Path, tmp_path: Path)
     """Recovery asks anew: here for a file that is not written yet."""
     disk = CountingDisk()
     write(make_tree(tmp_path / "scratch"), CHANGES, disk=disk)
-    first = [n for n, (name, _) in enumerate(disk.log) if name == "rename"][1]
+    first = next(n for n, (name, _) in enumerate(disk.log) if name == "exchange")
     in_child(partial(write, root, CHANGES, disk=KillingDisk(first)))
     outside = tmp_path / "outside"
     (root / "src").rename(outside)
@@ -295,18 +300,20 @@ def test_a_folder_that_became_a_link_is_not_followed(root: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_staged_file_that_was_disturbed(root: Path, number: int) -> None:
-    """Damaged content is never written: the run is taken back."""
+    """Damaged content is never written: the run is taken back, and what lay there is kept."""
     before = picture(root)
     disk = CountingDisk()
     write(make_tree(root.parent / "scratch"), CHANGES, disk=disk)
-    first = [n for n, (name, _) in enumerate(disk.log) if name == "rename"][1]
+    first = next(n for n, (name, _) in enumerate(disk.log) if name == "exchange")
     in_child(partial(write, root, CHANGES, disk=KillingDisk(first)))
     folder = journals(root, Disk())[0].folder
     (folder / f"{number}.new").write_bytes(b"disturbed")
-    recovery = recover(root)
-    assert recovery is not None and not recovery.finished
+    with pytest.raises(TreeChangedError, match="is kept in"):
+        recover(root)
     assert picture(root) == before
-    assert leftovers(root) == []
+    (kept,) = folder.with_name(f"{folder.name}-kept").iterdir()
+    assert kept.read_bytes() == b"disturbed"
+    assert recover(root) is None
 
 
 def test_a_kept_file_that_was_disturbed(root: Path) -> None:

@@ -55,7 +55,7 @@ class Compiler:
         monkeypatch.setattr(kernels_step, "compiler_version", lambda _: "HIP 7\nclang 21\nmore")
         monkeypatch.setattr(kernels_step, "_knows", lambda _, arch: arch in known)
         monkeypatch.setattr(kernels_step, "verify_kernels", self.verify)
-        monkeypatch.setattr(kernels_step, "load_budgets", lambda _: self.budgets)
+        monkeypatch.setattr(kernels_step, "load_budgets", lambda *_: self.budgets)
 
     def verify(
         self,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import invoke, make_candle
+from codebase_support import CANDLE
 from report_support import EVERY_KIND, made
 
+from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
-from portkit.report import phases as phases_module
 from portkit.report.effort import effort, hours, saved
 from portkit.report.model import ReportedSite
 from portkit.report.phases import Phase, phase_of, phases
@@ -48,7 +49,7 @@ def sites(report: Path) -> Iterator[ReportedSite]:
 
 
 def test_the_phases_of_candle_have_the_promised_order() -> None:
-    assert [phase.title for phase in phases("candle")] == TITLES
+    assert [phase.title for phase in phases(CANDLE)] == TITLES
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,14 @@ def test_the_phases_of_candle_have_the_promised_order() -> None:
 )
 def test_a_place_belongs_to_its_phase(code: str, path: str, title: str) -> None:
     site = ReportedSite(path, 1, 1, 1, 1, code, "c", "s", Applicability.SAFE, Status.TODO, "m", "i")
-    found = phase_of(site, phases("candle"))
+    found = phase_of(site, phases(CANDLE))
     assert found is not None
     assert found.title == title
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
 def test_each_place_of_candle_has_a_phase_that_suits_its_crate(report: Path) -> None:
-    order = phases("candle")
+    order = phases(CANDLE)
     counts = dict.fromkeys(TITLES, 0)
     for site in sites(report):
         phase = phase_of(site, order)
@@ -91,18 +92,15 @@ def test_each_place_of_candle_has_a_phase_that_suits_its_crate(report: Path) -> 
 
 
 def test_a_codebase_without_phases_has_those_of_any() -> None:
-    assert phases("") == phases("unheard-of")
-    assert phases("")[0].title == "Manifests and features"
+    assert phases(None)[0].title == "Manifests and features"
+    assert phases(Directory(Path(__file__).parent)) == phases(None)
 
 
-def test_a_malformed_file_of_phases_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(phases_module, "_FOLDER", tmp_path)
-    for text in ("", 'kind = "phases"\n[[phase]]\nname = "x"\n', 'kind = "other"\nphase = []\n'):
-        (tmp_path / "any.toml").write_text(text)
-        with pytest.raises(ProfileError, match=r"any\.toml"):
-            phases("")
+def test_a_malformed_file_of_phases_is_said(tmp_path: Path) -> None:
+    for text in ("", '[[phase]]\nname = "x"\n', "phase = 1\n", "[[phase"):
+        (tmp_path / "phases.toml").write_text(text)
+        with pytest.raises(ProfileError, match=r"phases\.toml"):
+            phases(Directory(tmp_path))
 
 
 def test_each_place_that_asks_something_is_in_the_plan_once() -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from portkit.codebases.directory import Directory
 from portkit.copying.whole_files import ADDED
 from portkit.lang.source import Source
 from portkit.profile.profile import load_vendor, parse_codebase
@@ -52,9 +53,14 @@ def workspace_of(tree: Tree, root: Path = Path()) -> Workspace:
     return Workspace(root, tomllib.loads(tree["Cargo.toml"].decode()), sources, ())
 
 
-def port_of(tree: Tree, profile: Mapping[str, Any] | None = None, gating: str = "dummy") -> Job:
-    """Return the job of porting a tree."""
-    vendor, codebase = _profiles(json.dumps(profile or {}))
+def port_of(
+    tree: Tree,
+    profile: Mapping[str, Any] | None = None,
+    gating: str = "dummy",
+    root: Path = Path(),
+) -> Job:
+    """Return the job of porting a tree; ``root`` is the codebase's directory as well."""
+    vendor, codebase = _profiles(json.dumps(profile or {}), root)
     return Job(workspace_of(tree), vendor, codebase, Gating(gating))
 
 
@@ -65,7 +71,10 @@ def scan_of(
     chosen: Iterable[Rule] | None = None,
     root: Path = Path(),
 ) -> Scan:
-    """Scan a tree, with all rules by default, without what a port adds to every tree."""
+    """Scan a tree, with all rules by default, without what a port adds to every tree.
+
+    The root is the codebase's directory as well: templates are looked for there.
+    """
     asked = rules() if chosen is None else tuple(chosen)
     return _scan(json.dumps(profile or {}), gating, tuple(sorted(tree.items())), asked, root)
 
@@ -78,13 +87,13 @@ def _scan(
     chosen: tuple[Rule, ...],
     root: Path,
 ) -> Scan:
-    vendor, codebase = _profiles(profile)
+    vendor, codebase = _profiles(profile, root)
     workspace = workspace_of(dict(files), root)
     found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
     return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
 
 
 @cache
-def _profiles(profile: str) -> tuple[VendorProfile, CodebaseProfile]:
-    codebase = parse_codebase({**PROFILE, **json.loads(profile)})
+def _profiles(profile: str, root: Path) -> tuple[VendorProfile, CodebaseProfile]:
+    codebase = parse_codebase({**PROFILE, **json.loads(profile)}, Directory(root))
     return load_vendor("rocm", codebase), codebase

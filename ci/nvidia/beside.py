@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 from tables import prose
 
+from portkit.codebases.directory import Directory
+from portkit.codebases.known import named as codebase
 from portkit.crosscheck.comparison import Comparison, Difference, read
 from portkit.crosscheck.known import judged, load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-REPAIRED: Final = Path(__file__).resolve().parent / "repaired.toml"
+HERE: Final = Directory(Path(__file__).resolve().parent)
+REPAIRED: Final = "repaired.toml"
+"""Beside this file."""
+CANDLE: Final = codebase("candle")
 UPSTREAM: Final = "../../docs/upstream"
 DIRECT: Final = "kernel "
 """Begins the names of operations that launch a kernel by its name; the port alone has them."""
@@ -57,7 +62,7 @@ def load(place: Path) -> Run:
 def crosscheck(run: Run) -> Iterator[str]:
     """Yield what a run came to, and what explains the differences."""
     found = run.found
-    verdict = judged(found.differences, load_table(), found.candle)
+    verdict = judged(found.differences, load_table(CANDLE), found.version)
     device = Counter(entry.kind for _, who, entry in verdict.explained if who == "device")
     cases, agreed, refused, differed = map(found.total, ("cases", "agreed", "refused", "differed"))
     yield prose(
@@ -112,7 +117,7 @@ def repaired(run: Run, cuda: Run) -> Iterator[str]:
     ours, theirs = run.ways(cuda), cuda.ways(run)
     alone = [theirs[key] for key in sorted(theirs.keys() - ours.keys())]
     verdict = judged(
-        (replace(each, cpu=None) for each in alone), load_table(REPAIRED), cuda.found.candle
+        (replace(each, cpu=None) for each in alone), load_table(HERE, REPAIRED), cuda.found.version
     )
     pages = Counter(entry.reason for _, _, entry in verdict.explained)
     yield "| what the port repairs | ways in which CUDA's backend alone differs |"
@@ -129,7 +134,7 @@ def upstreams(run: Run, cuda: Run) -> str:
     """Return whether what the table calls upstream's is to be seen on CUDA's backend."""
     theirs = cuda.ways(run)
     ours = run.ways(cuda).values()
-    verdict = judged(ours, load_table(), run.found.candle)
+    verdict = judged(ours, load_table(CANDLE), run.found.version)
     called = {
         (each.operation, each.elements, kind(each))
         for each, who, entry in verdict.explained

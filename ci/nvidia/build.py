@@ -128,7 +128,7 @@ def pack_crosscheck(backend: str, tree: Path, output: Path, pack: Path) -> None:
     full stack, but at higher levels in a loop without end.
     """
     (pack / "crosscheck").mkdir(exist_ok=True)
-    crate = placed(tree, output / "proof")
+    crate = placed(tree, "candle", output / "proof")
     for message in cargo(crate, output, backend, ("build", "--no-default-features")):
         copy_stripped(Path(message["executable"]), pack / "crosscheck" / backend)
 

@@ -111,7 +111,7 @@ def gathered(folder: Path, date: str, cpu: Path | None, reports: Path) -> Seen:
 def page(seen: Seen) -> Iterator[str]:
     """Yield the lines of the page."""
     machine, built = seen.results["machine"], seen.results.get("built", {})
-    yield f"# candle {seen.rocm.found.candle} on an NVIDIA GPU"
+    yield f"# candle {seen.rocm.found.version} on an NVIDIA GPU"
     yield ""
     yield prose(
         f"{seen.date}: {machine['gpu']}, CUDA {built.get('cuda', '?')},",

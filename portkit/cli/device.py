@@ -35,18 +35,19 @@ def device(
     A ported tree is built and run as on a machine with an AMD GPU. Without a command the variables
     are printed that make it so, for a shell.
     """
+    from portkit.codebases.known import brought
     from portkit.device.toolkit import build_toolkit
     from portkit.errors import ToolError
     from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
-    from portkit.verify.settings import every_settings
+    from portkit.verify.settings import load_settings
 
     if wave not in ARCH_OF_WAVE:
         raise typer.BadParameter(f"{wave} is no wavefront of AMD's: it has 32 or 64 lanes")
     arch = ARCH_OF_WAVE[wave]
     before = dict(os.environ)
     after = build_toolkit().environment(arch=arch, checked=check_memory, base=before)
-    for settings in every_settings():
-        after |= for_cpu_device(settings, [arch])
+    for directory in brought().values():
+        after |= for_cpu_device(load_settings(directory), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))
         show("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from portkit.cli.command import command
-from portkit.cli.options import complete_codes
+from portkit.cli.options import Profile, complete_codes, profile_directory
 from portkit.cli.output import progress, screen, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.report.model import ReportedSite
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
@@ -46,6 +47,7 @@ def explain(
         Path,
         typer.Option(metavar="DIR", help="The root of the workspace that the places are in."),
     ] = Path(),
+    profile: Profile = "",
 ) -> None:
     """Print what a code means, or what a place is about.
 
@@ -57,7 +59,8 @@ def explain(
     from portkit.scan.codes import every_page
 
     shown = screen()
-    known = {page.code: page for page in every_page()}
+    own = profile_directory(profile)
+    known = {page.code: page for page in every_page(own)}
     scan: Scan | None = None
     parts: list[str] = []
     for word in wanted:
@@ -70,7 +73,7 @@ def explain(
         if place and place["code"] and not (tree / "Cargo.toml").is_file():
             progress(f"{tree} is no workspace; --tree DIR names the one that {word} is in.")
         elif place:
-            scan = scan or _scanned(tree)
+            scan = scan or _scanned(tree, own)
             found = _places(scan, tree, word, place)
             parts += (described(scan, site, finding, shown) for site, finding in found)
             codes = sorted({site.code for site, _ in found})
@@ -83,12 +86,12 @@ def explain(
     show("\n".join(parts), end="")
 
 
-def _scanned(tree: Path) -> Scan:
+def _scanned(tree: Path, own: Directory | None) -> Scan:
     from portkit.report.progress import waiting
     from portkit.scan.session import scan_tree
 
     with waiting(f"Looking at {tree}"):
-        return scan_tree(tree, kernels=True)
+        return scan_tree(tree, kernels=True, profile=own)
 
 
 def _places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:

@@ -13,6 +13,7 @@ from portkit.cli.options import words
 from portkit.cli.output import deliver, errors, notice, screen, show, show_bytes
 
 if TYPE_CHECKING:
+    from portkit.hipify.profile import KernelProfile
     from portkit.hipify.stage import HipifyReport
 
 
@@ -54,8 +55,9 @@ def hipify(
     profile: Annotated[
         str,
         typer.Option(
-            metavar="NAME",
-            help="The codebase whose own kernels these are, such as candle.",
+            metavar="NAME|DIR",
+            help="The codebase whose own kernels these are, such as candle, or the directory that"
+            " holds its profile.",
             show_default=False,
         ),
     ] = "",
@@ -106,7 +108,7 @@ def hipify(
             paths,
             output,
             engine=Engine(engine),
-            profile=profile,
+            profile=_known(profile),
             define=words(define),
             undefine=words(undefine),
             skip_unfinished=skip_unfinished,
@@ -119,6 +121,26 @@ def hipify(
     else:
         show(hipified(done, output, screen()), end="")
     return done.exit_code
+
+
+def _known(profile: str) -> KernelProfile:
+    """Return what is known of the kernels of a codebase.
+
+    Raises:
+        ProfileError: there is no such codebase, or its profile is malformed.
+        KernelProfileError: it says nothing of kernels.
+    """
+    from portkit.cli.options import profile_directory
+    from portkit.hipify.errors import KernelProfileError
+    from portkit.hipify.profile import FILE, NO_PROFILE, load_profile
+    from portkit.profile.profile import load_codebase
+
+    directory = profile_directory(profile)
+    if directory is None:
+        return NO_PROFILE
+    if not directory.has(FILE):
+        raise KernelProfileError(f"{directory} says nothing of kernels: leave --profile away")
+    return load_profile(directory, load_codebase(directory).name)
 
 
 def _is_one_file(paths: list[Path]) -> bool:

@@ -11,6 +11,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from portkit.codebases import directory
+
 
 class Gating(StrEnum):
     """How a tree without the feature is kept compiling."""
@@ -42,6 +44,15 @@ GatingOption = Annotated[
         show_default=False,
     ),
 ]
+Profile = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|DIR",
+        help="The codebase: its name, or the directory that holds its profile; by default what"
+        " portkit.toml says, else the one whose crate is there.",
+        show_default=False,
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the report to this file.")
 ]
@@ -63,14 +74,29 @@ Skip = Annotated[
 ]
 
 
+def profile_directory(given: str) -> directory.Directory | None:
+    """Return the directory that ``--profile`` names; none where it is not given.
+
+    Raises:
+        ProfileError: there is none.
+    """
+    from portkit.codebases.known import named
+
+    return named(given) if given else None
+
+
 def words(given: Iterable[str] | None) -> tuple[str, ...]:
     """Return what an option holds that may be repeated and may list with commas."""
     split = (word.strip() for option in given or () for word in option.split(","))
     return tuple(filter(None, split))
 
 
-def codes(given: Iterable[str] | None) -> tuple[str, ...]:
+def codes(given: Iterable[str] | None, own: directory.Directory | None = None) -> tuple[str, ...]:
     """Return the prefixes of codes in options such as ``PK3,PK501``.
+
+    Args:
+        given: the options.
+        own: the directory of a codebase whose patches have codes too.
 
     Raises:
         BadParameter: no code begins so.
@@ -80,7 +106,7 @@ def codes(given: Iterable[str] | None) -> tuple[str, ...]:
         from portkit.scan.codes import every_page
 
         for prefix in prefixes:
-            if not any(page.code.startswith(prefix) for page in every_page()):
+            if not any(page.code.startswith(prefix) for page in every_page(own)):
                 raise typer.BadParameter(
                     f"no code begins with {prefix!r}; `portkit rules` lists them"
                 )

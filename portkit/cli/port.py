@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
-from portkit.cli.options import Directory, Gating, GatingOption, Output, Select, Skip, codes
+from portkit.cli.options import (
+    Directory,
+    Gating,
+    GatingOption,
+    Output,
+    Profile,
+    Select,
+    Skip,
+    codes,
+    profile_directory,
+)
 from portkit.cli.output import deliver, errors, notice, plain, progress, screen, show
 from portkit.report.forms import Form
 from portkit.report.progress import waiting
@@ -57,6 +67,7 @@ def scan(
     output: Output = None,
     select: Select = None,
     skip: Skip = None,
+    profile: Profile = "",
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 while a place is not ported.")
     ] = False,
@@ -110,7 +121,7 @@ def scan(
             f"{directory} may be written in part, by a portkit that is running or was killed:"
             " `portkit apply` completes what was begun, or takes it back"
         )
-    scanned = _scanned(directory, select, skip, gating, kernels=kernels)
+    scanned = _scanned(directory, select, skip, gating, profile, kernels=kernels)
     obstacle = ""
     try:
         check_portable(scanned)
@@ -152,6 +163,7 @@ def apply(
     ] = False,
     select: Select = None,
     skip: Skip = None,
+    profile: Profile = "",
     gating: GatingOption = None,
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Replace files that an earlier run has written.")
@@ -194,7 +206,7 @@ def apply(
     recovery = recover(directory) if directory.is_dir() else None
     if recovery is not None:
         progress(str(recovery))
-    found = _scanned(directory, select, skip, gating, regenerate=regenerate, kernels=True)
+    found = _scanned(directory, select, skip, gating, profile, regenerate=regenerate, kernels=True)
     check_portable(found)
     dry = diff or check
     refuse = partial(
@@ -263,6 +275,7 @@ def _scanned(
     select: list[str] | None,
     skip: list[str] | None,
     gating: Gating | None,
+    profile: str,
     *,
     regenerate: bool = False,
     kernels: bool = False,
@@ -271,11 +284,14 @@ def _scanned(
 
     Raises:
         BadParameter: there are no such codes.
-        PortkitError: the tree cannot be scanned.
+        PortkitError: there is no such profile, or the tree cannot be scanned.
     """
     from portkit.scan.session import chosen, scan_tree
 
-    wanted = codes(select), codes(skip)
+    own = profile_directory(profile)
+    wanted = codes(select, own), codes(skip, own)
     with waiting(f"Looking at {directory}"):
-        found = scan_tree(directory, gating=gating or "", regenerate=regenerate, kernels=kernels)
+        found = scan_tree(
+            directory, gating=gating or "", regenerate=regenerate, kernels=kernels, profile=own
+        )
     return chosen(found, *wanted)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from portkit.cli.command import command
-from portkit.cli.options import Directory, GatingOption, words
+from portkit.cli.options import Directory, GatingOption, Profile, profile_directory, words
 from portkit.cli.output import errors, screen, show
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def verify(
         ),
     ] = "",
     gating: GatingOption = None,
+    profile: Profile = "",
     shard: Annotated[
         str,
         typer.Option(
@@ -179,6 +180,7 @@ def verify(
             device=device.value,
             waves=parse_waves(words(wave)),
             checked=check_memory,
+            profile=profile_directory(profile),
         )
         reporter = Reporter(
             directory.as_posix(),
@@ -219,7 +221,7 @@ def _write_page(page: Path, directory: Path, options: Options, summary: Summary)
     from portkit.report.verified import verify_json
     from portkit.scan.session import scan_tree
 
-    scanned = scan_tree(directory, gating=options.gating)
+    scanned = scan_tree(directory, gating=options.gating, profile=options.profile)
     shown = report(scanned, directory.as_posix())
     verified = json.loads(verify_json(directory.as_posix(), options, summary))
     deliver(html(shown, snippets(scanned), verified=verified), page)

@@ -121,7 +121,7 @@ def _template(job: Job, path: str, template: str) -> Mapping[str, Callable[[], s
 
 
 def _rendered(job: Job, template: str) -> str:
-    return render(template, **values(job))
+    return render(template, job.codebase.directory, **values(job))
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,10 @@ class _Crate:
     @cached_property
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
+        from portkit.hipify.profile import NO_PROFILE, load_profile
 
-        workspace = values(self.job)["workspace"]
+        workspace, codebase = values(self.job)["workspace"], self.job.codebase
+        own = codebase.directory
         return KernelsCrate(
             _contents(self.job, self.source),
             name=self.name,
@@ -158,6 +160,7 @@ class _Crate:
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,
+            profile=load_profile(own, codebase.name) if own else NO_PROFILE,
             known=_below(self.job.translated, self.source),
         )
 

@@ -99,7 +99,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             override = overridden(job, source, inner)
             if override is not None:
                 start = attached[0].start_byte if attached else current.start_byte
-                text = render(override.template, job=job).strip("\n")
+                text = render(override.template, job.codebase.directory, job=job).strip("\n")
                 yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
                 continue
         dropped = _evaluated(job, source, current, attached)

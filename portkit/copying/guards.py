@@ -32,16 +32,16 @@ def guarded(job: Job, source: Source) -> Iterator[Finding]:
     for guard in job.codebase.guards:
         name = guard.symbol.rsplit("::", 1)[-1].encode()
         if fnmatchcase(source.path, guard.path) and b"fn " + name + b"(" in source.data:
-            yield from _guarded(source, guard)
+            yield from _guarded(job, source, guard)
 
 
-def _guarded(source: Source, guard: Guard) -> Iterator[Finding]:
+def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
     for item in items(source):
         node, body = item.node, item.node.child_by_field_name("body")
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue
         indent = source.indent(node.start_byte) + "    "
-        text = render(guard.template).strip()
+        text = render(guard.template, job.codebase.directory).strip()
         at = body.start_byte + 1
         standing = normal(text) in normal(node_text(body))
         yield Finding(

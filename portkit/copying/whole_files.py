@@ -325,6 +325,7 @@ def _kernels(source: Source, whole: Span, mentions: int) -> Finding:
 
 def _page(job: Job, source: Source, whole: Span, mentions: int) -> Finding:
     """Return the finding about a page of documentation: it gains a section, or it is kept."""
+    own = job.codebase.directory
     for section in job.codebase.sections:
         if section.path != source.path:
             continue
@@ -340,7 +341,7 @@ def _page(job: Job, source: Source, whole: Span, mentions: int) -> Finding:
                 applicability=Applicability.SAFE,
                 status=Status.PORTED if standing else Status.TODO,
                 message=f"the page gains a section {section.heading.lstrip('# ')!r}",
-                edits=() if standing else (Edit(at, at, render(section.template)),),
+                edits=() if standing else (Edit(at, at, render(section.template, own)),),
                 claims=(whole,),
             )
     return Finding(

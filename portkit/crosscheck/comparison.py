@@ -74,7 +74,7 @@ class Comparison:
     """All that a run of the program found.
 
     Attributes:
-        candle: the version of the tree.
+        version: of the tree.
         device: the backend that was compared.
         seed: of everything random.
         cases: how many of each operation and type.
@@ -83,7 +83,7 @@ class Comparison:
             operation.
     """
 
-    candle: str
+    version: str
     device: str
     seed: int
     cases: int
@@ -110,8 +110,8 @@ def read(lines: Iterable[str]) -> Comparison:
     try:
         for line in lines:
             said = json.loads(line)
-            if "candle" in said:
-                head = Comparison(said["candle"], said["device"], said["seed"], said["cases"])
+            if "version" in said:
+                head = Comparison(said["version"], said["device"], said["seed"], said["cases"])
             elif "counts" in said:
                 found = counts.setdefault(said["operation"], Counter())
                 found.update(said["counts"])

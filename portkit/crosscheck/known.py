@@ -1,4 +1,4 @@
-"""The table of differences that are understood, ``known.toml``, and the judgement by it.
+"""The differences that are understood, ``crosscheck.toml`` of a codebase, and the judgement by it.
 
 Each entry says of which operations, types and backends it speaks, how far it goes, whose the
 difference is, and why. What no entry explains is a failure; an entry that explains nothing is told.
@@ -7,10 +7,8 @@ difference is, and why. What no entry explains is a failure; an entry that expla
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ProfileError
@@ -18,6 +16,7 @@ from portkit.errors import ProfileError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.crosscheck.comparison import Difference, Part
 
 CLASSES: Final = {
@@ -30,7 +29,8 @@ CLASSES: Final = {
 }
 """Whose a difference is."""
 
-TABLE: Final = Path(__file__).resolve().parent / "known.toml"
+FILE: Final = "crosscheck.toml"
+"""In the directory of a codebase."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Known:
         empty: whether the entry is for tensors without elements alone.
         edges: whether it is for values at the edges of a type alone.
         ulps: the largest difference of values, in units of the last place; any by default.
-        candle: the versions of which it speaks, by their beginnings; all by default.
+        versions: of which it speaks, by their beginnings; all by default.
     """
 
     kind: str
@@ -61,13 +61,13 @@ class Known:
     empty: bool = False
     edges: bool = False
     ulps: float = float("inf")
-    candle: tuple[str, ...] = ("",)
+    versions: tuple[str, ...] = ("",)
 
-    def explains(self, difference: Difference, who: str, part: Part, candle: str) -> bool:
+    def explains(self, difference: Difference, who: str, part: Part, version: str) -> bool:
         """Whether this is about how a backend differs."""
         return (
             self.who in (who, "both")
-            and candle.startswith(self.candle)
+            and version.startswith(self.versions)
             and (difference.empty or not self.empty)
             and (difference.edges or not self.edges)
             and part.ulps <= self.ulps
@@ -101,12 +101,12 @@ class Unlaunched:
     Attributes:
         kernels: regular expression of all of a kernel's name.
         reason: why.
-        candle: the versions of which it speaks, by their beginnings; all by default.
+        versions: of which it speaks, by their beginnings; all by default.
     """
 
     kernels: str
     reason: str
-    candle: tuple[str, ...] = ("",)
+    versions: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Judged:
     Attributes:
         explained: each difference of one backend with its entry.
         unexplained: the others.
-        idle: entries for this version of candle that explain nothing.
+        idle: entries for this version that explain nothing.
     """
 
     explained: tuple[tuple[Difference, str, Known], ...]
@@ -132,13 +132,13 @@ class Judged:
     idle: tuple[Known, ...]
 
 
-def judged(differences: Iterable[Difference], table: Table, candle: str) -> Judged:
+def judged(differences: Iterable[Difference], table: Table, version: str) -> Judged:
     """Return which entry explains which difference; the first one that does counts.
 
     Args:
         differences: that were found.
         table: what is understood.
-        candle: the version of the tree.
+        version: of the tree.
     """
     explained: list[tuple[Difference, str, Known]] = []
     unexplained: list[tuple[Difference, str]] = []
@@ -147,7 +147,7 @@ def judged(differences: Iterable[Difference], table: Table, candle: str) -> Judg
             if part is None:
                 continue
             for entry in table.differences:
-                if entry.explains(difference, who, part, candle):
+                if entry.explains(difference, who, part, version):
                     explained.append((difference, who, entry))
                     break
             else:
@@ -156,7 +156,7 @@ def judged(differences: Iterable[Difference], table: Table, candle: str) -> Judg
     idle = (
         entry
         for entry in table.differences
-        if candle.startswith(entry.candle) and id(entry) not in used
+        if version.startswith(entry.versions) and id(entry) not in used
     )
     return Judged(tuple(explained), tuple(unexplained), tuple(idle))
 
@@ -170,12 +170,12 @@ def idle(runs: Sequence[Judged]) -> tuple[Known, ...]:
     return tuple(entry for entry in first if all(entry in other for other in others))
 
 
-def reasons(kernels: Sequence[str], table: Table, candle: str) -> dict[str, str]:
+def reasons(kernels: Sequence[str], table: Table, version: str) -> dict[str, str]:
     """Return why kernels are not launched, in their order; empty where no entry says so."""
     entries = [
         (re.compile(entry.kernels), entry.reason)
         for entry in table.unlaunched
-        if candle.startswith(entry.candle)
+        if version.startswith(entry.versions)
     ]
     return {
         kernel: next((reason for names, reason in entries if names.fullmatch(kernel)), "")
@@ -183,18 +183,18 @@ def reasons(kernels: Sequence[str], table: Table, candle: str) -> dict[str, str]
     }
 
 
-def load_table(place: Path = TABLE) -> Table:
-    """Return the table of a file.
+def load_table(directory: Directory, name: str = FILE) -> Table:
+    """Return the table of a file in a directory.
 
     Raises:
         ProfileError: it is malformed.
     """
+    data = directory.table(name)
     try:
-        data = tomllib.loads(place.read_text(encoding="utf-8"))
         table = Table(
             tuple(_known(entry) for entry in data.get("difference", ())),
             tuple(
-                Unlaunched(**{**entry, "candle": tuple(entry.get("candle", ("",)))})
+                Unlaunched(**{**entry, "versions": tuple(entry.get("versions", ("",)))})
                 for entry in data.get("unlaunched", ())
             ),
         )
@@ -203,13 +203,13 @@ def load_table(place: Path = TABLE) -> Table:
                 re.compile(pattern)
         for unlaunched in table.unlaunched:
             re.compile(unlaunched.kernels)
-    except (OSError, TypeError, ValueError, re.error) as error:
-        raise ProfileError(f"{place} is malformed: {error}") from None
+    except (TypeError, ValueError, re.error) as error:
+        raise ProfileError(f"{directory.root / name} is malformed: {error}") from None
     return table
 
 
 def _known(entry: dict[str, object]) -> Known:
-    found = Known(**{**entry, "candle": tuple(entry.get("candle", ("",)))})  # type: ignore[arg-type]
+    found = Known(**{**entry, "versions": tuple(entry.get("versions", ("",)))})  # type: ignore[arg-type]
     if found.kind not in CLASSES:
         raise ValueError(f"{found.kind!r} is no class: one of {', '.join(CLASSES)}")
     if found.who not in ("device", "cpu", "both"):

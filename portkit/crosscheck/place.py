@@ -17,14 +17,15 @@ CRATE: Final = Path(__file__).resolve().parent / "program"
 _LOCK: Final = "Cargo.lock"
 
 
-def placed(root: Path, base: Path | None = None) -> Path:
-    """Return the folder of the program's crate, beside a link ``candle`` to a tree.
+def placed(root: Path, name: str, base: Path | None = None) -> Path:
+    """Return the folder of the program's crate, beside a link to a tree.
 
     Nothing is written into the tree. A second call brings the files up to date, and leaves those
     alone that have not changed, so that cargo builds nothing anew.
 
     Args:
         root: the ported tree.
+        name: of the codebase, which the link bears.
         base: where the folders are kept; in the user's cache by default, one for each tree.
 
     Raises:
@@ -35,7 +36,7 @@ def placed(root: Path, base: Path | None = None) -> Path:
     place = (base or cache_folder() / "proof") / key
     try:
         (place / "crosscheck").mkdir(parents=True, exist_ok=True)
-        _link(place / "candle", root)
+        _link(place / name, root)
         wanted = {path.relative_to(CRATE) for path in _sources(CRATE)}
         for old in {
             path.relative_to(place / "crosscheck") for path in _sources(place / "crosscheck")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import read_cached, write_cached
-from portkit.errors import DiskError, FetchError
+from portkit.codebases.known import announced, brought
+from portkit.errors import DiskError, FetchError, ProfileError
 from portkit.fetch import registry
 from portkit.fetch.crate import File, read_crate, write_files
 from portkit.fetch.repository import commit_tree
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 # A name and a full version, with a pre-release and build metadata or without (semver.org).
 _SPEC: Final = re.compile(r"([a-z0-9_-]+)@(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)", re.ASCII)
+
+_FILE: Final = "fetch.toml"
 
 # The folder of the cache with the hashes of the archives of each fetched version.
 _NOTES: Final = "fetched"
@@ -56,7 +57,7 @@ class FetchedWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class _Codebase:
-    """A file of ``profiles/fetch``; its comments say what the keys mean."""
+    """A ``fetch.toml``; the comments of candle's say what the keys mean."""
 
     name: str
     crates: tuple[str, ...]
@@ -101,17 +102,20 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
 
 def _parse(spec: str) -> tuple[_Codebase, str]:
     """Return the codebase and the version that a spec names."""
-    profiles = resources.files("portkit") / "profiles" / "fetch"
-    known = sorted(file.name.removesuffix(".toml") for file in profiles.iterdir())
     match = _SPEC.fullmatch(spec)
+    codebases = {**brought(), **announced()}
+    known = [name for name, directory in sorted(codebases.items()) if directory.has(_FILE)]
     if match is None or match[1] not in known:
         raise FetchError(
             f"`{spec}` names no published workspace: write NAME@VERSION, with a full version as in"
             f" candle@0.11.1 and one of these names: {', '.join(known)}"
         )
     name, version = match.groups()
-    profile = tomllib.loads((profiles / f"{name}.toml").read_text(encoding="utf-8"))
-    return _Codebase(name, tuple(profile["crates"]), profile["main"], profile["root"]), version
+    data = codebases[name].table(_FILE)
+    try:
+        return _Codebase(name, tuple(data["crates"]), data["main"], data["root"]), version
+    except (KeyError, TypeError) as error:
+        raise ProfileError(f"{codebases[name].root / _FILE} is malformed: {error!r}") from None
 
 
 def _check_free(destination: Path) -> None:

@@ -1,8 +1,8 @@
 """The API table: what a CUDA name becomes in HIP, since which ROCm, and who says so.
 
-The files in ``api/`` are made from HIPIFY's documentation by ``ci/api-table``, one for each group
-of the CUDA API; ``corrections.toml`` is written by hand and wins. The same table feeds the
-engine, ``portkit map`` and the docs.
+The files in ``portkit/vendors/rocm/api`` are made from HIPIFY's documentation by ``ci/api-table``,
+one for each group of the CUDA API; ``corrections.toml`` is written by hand and wins. The same table
+feeds the engine, ``portkit map`` and the docs.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from pathlib import Path
 
-FOLDER = Path(__file__).parent / "api"
+from portkit.codebases.directory import VENDORS
+
+FOLDER = VENDORS / "rocm" / "api"
 GROUPS = ("runtime", "driver", "device", "rtc", "cub", "rand", "blas")
 CORRECTIONS = "corrections"
 

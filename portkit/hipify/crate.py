@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
-from portkit.hipify.profile import NO_PROFILE, load_profile
+from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Finding, Status
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from portkit.hipify.engine import Translation
-    from portkit.hipify.profile import KernelProfile
 
 Content = TypeVar("Content")
 
@@ -113,21 +112,21 @@ class KernelsCrate:
     Attributes:
         source: the CUDA kernels crate's files, path inside the crate to content.
         version: the version that the workspace gives its crates.
-        edition: the workspace's Rust edition.
-        repository: the workspace's repository; left out of the manifest when empty.
         name: the name of the emitted crate.
         facade: the name of the crate of HIP bindings, which lies beside it.
-        profile: the kernel profile of the codebase; empty for none.
+        edition: the workspace's Rust edition.
+        repository: the workspace's repository; left out of the manifest when empty.
+        profile: what is known of the CUDA sources.
         known: translations that were made elsewhere, by the path of the CUDA source in its crate.
     """
 
     source: Mapping[str, bytes]
     version: str
+    name: str
+    facade: str
     edition: str = "2021"
     repository: str = ""
-    name: str = "candle-rocm-kernels"
-    facade: str = "candle-hip"
-    profile: str = "candle"
+    profile: KernelProfile = NO_PROFILE
     known: Mapping[str, Translation] = field(default_factory=dict)
 
     @property
@@ -186,7 +185,7 @@ class KernelsCrate:
 
     @cached_property
     def _profile(self) -> KernelProfile:
-        return load_profile(self.profile).for_version(self.version) if self.profile else NO_PROFILE
+        return self.profile.for_version(self.version)
 
     @cached_property
     def _kernels(self) -> Translated:

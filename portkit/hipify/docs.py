@@ -10,11 +10,13 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portkit.codebases.known import brought
 from portkit.hipify.engine import translate
-from portkit.hipify.profile import load_profile
+from portkit.hipify.profile import FILE, load_profile
 from portkit.hipify.rules import RULES
 
 if TYPE_CHECKING:
+    from portkit.hipify.profile import KernelProfile
     from portkit.hipify.rules import KernelRule
 
 FIXTURES = Path("tests") / "fixtures" / "hipify"
@@ -29,7 +31,8 @@ def pages(repository: Path) -> dict[str, str]:
     """
     made = {f"{DOCS}/rules/{rule.code}.md": _rule_page(rule, repository) for rule in RULES}
     made[f"{DOCS}/rules/README.md"] = _index()
-    made[f"{DOCS}/candle.md"] = _profile_page("candle")
+    for name, directory in brought().items():
+        made[f"{DOCS}/{name}.md"] = _profile_page(load_profile(directory, name))
     made[f"{DOCS}/engines.md"] = _engines_page()
     return made
 
@@ -74,12 +77,12 @@ def _index() -> str:
     )
 
 
-def _profile_page(name: str) -> str:
-    profile = load_profile(name)
+def _profile_page(profile: KernelProfile) -> str:
+    name = profile.name
     lines = [
         f"# What {name}'s kernels need beyond the rules",
         "",
-        f"Made from `portkit/profiles/kernels/{name}.toml`. A patch that finds nothing, or "
+        f"Made from `portkit/codebases/{name}/{FILE}`. A patch that finds nothing, or "
         "another number of places, is reported.",
         "",
         "| code | what for |",

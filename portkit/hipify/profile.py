@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.patch import Patch
@@ -14,7 +12,10 @@ from portkit.hipify.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOLDER = Path(__file__).parent.parent / "profiles" / "kernels"
+    from portkit.codebases.directory import Directory
+
+FILE: Final = "kernels.toml"
+"""In the directory of a codebase: what its CUDA sources need beyond the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,47 +50,39 @@ NO_PROFILE = KernelProfile()
 """Nothing is known of the sources."""
 
 
-def profile_names() -> tuple[str, ...]:
-    """Return the names of the kernel profiles that portkit brings, sorted."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
-
-
 @cache
-def load_profile(name: str) -> KernelProfile:
-    """Return a profile by name.
+def load_profile(directory: Directory, name: str) -> KernelProfile:
+    """Return what is known of a codebase's CUDA sources; ``NO_PROFILE`` where nothing is.
 
     Args:
-        name: the stem of a file in ``profiles/kernels``.
-
-    Returns:
-        The profile.
+        directory: the codebase's.
+        name: of the codebase.
 
     Raises:
-        KernelProfileError: there is none of that name, or it is malformed.
+        KernelProfileError: it is malformed.
+        ProfileError: a header leads out of the directory.
     """
-    path = FOLDER / f"{name}.toml"
-    if not path.is_file():
-        known = ", ".join(profile_names())
-        raise KernelProfileError(f"there is no kernel profile {name!r}: choose one of {known}")
+    if not directory.has(FILE):
+        return NO_PROFILE
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = directory.table(FILE)
         patches = [patch for row in document.get("patch", []) for patch in _patches(row)]
         purposes = {code: document["purpose"][code] for code in sorted({p.code for p in patches})}
         headers = tuple(
-            (target, (FOLDER / file).read_text(encoding="utf-8"))
+            (target, directory.text(file))
             for target, file in sorted(document.get("headers", {}).items())
         )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, OSError) as error:
-        raise KernelProfileError(f"{path.name} is malformed: {error!r}") from error
-    return KernelProfile(
-        name=name,
-        undefined=frozenset(document.get("undefined", ())),
-        patches=tuple(sorted(patches, key=lambda patch: patch.code)),
-        headers=headers,
-        purposes=purposes,
-        expected=document.get("expected", {}),
-        defined=frozenset(document.get("defined", ())),
-    )
+        return KernelProfile(
+            name=name,
+            undefined=frozenset(document.get("undefined", ())),
+            patches=tuple(sorted(patches, key=lambda patch: patch.code)),
+            headers=headers,
+            purposes=purposes,
+            expected=document.get("expected", {}),
+            defined=frozenset(document.get("defined", ())),
+        )
+    except (KeyError, TypeError) as error:
+        raise KernelProfileError(f"{directory.root / FILE} is malformed: {error!r}") from error
 
 
 def _patches(row: dict[str, Any]) -> list[Patch]:

@@ -16,7 +16,7 @@ from portkit.hipify.engine import Translation, own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.paths import is_cuda
-from portkit.hipify.profile import NO_PROFILE, load_profile
+from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
 from portkit.tree.finding import Applicability
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from portkit.hipify.profile import KernelProfile
     from portkit.tree.finding import Finding
 
 LARGEST_SOURCE = 16 * 1024 * 1024
@@ -91,7 +90,7 @@ def hipify(
     out: Path | None = None,
     *,
     engine: Engine = Engine.PORTKIT,
-    profile: str = "",
+    profile: KernelProfile = NO_PROFILE,
     define: Iterable[str] = (),
     undefine: Iterable[str] = (),
     skip_unfinished: bool = False,
@@ -103,7 +102,7 @@ def hipify(
         paths: files, or folders of which every CUDA source and header is taken.
         out: where to write the translations and the prelude headers; nothing without it.
         engine: what renames CUDA's names; the rules run in any case.
-        profile: the codebase's kernel profile; rules only without it.
+        profile: what is known of the sources' codebase; rules only without it.
         define: macros that the build for AMD defines: nothing is refused in code that they hide.
         undefine: macros that it does not define, likewise.
         skip_unfinished: leave out files of which findings remain to be done by hand.
@@ -115,16 +114,14 @@ def hipify(
     Raises:
         KernelInputError: a path does not exist, or there is no source below them.
         KernelOutputError: the output folder cannot be written, or two sources have one target.
-        KernelProfileError: there is no such profile.
         KernelPatchError: two edits overlap.
         HipToolError: the engine is not installed.
     """
     external = None if engine is Engine.PORTKIT else find_engine(engine)
-    known = load_profile(profile) if profile else NO_PROFILE
     known = replace(
-        known,
-        defined=known.defined | frozenset(define),
-        undefined=known.undefined | frozenset(undefine),
+        profile,
+        defined=profile.defined | frozenset(define),
+        undefined=profile.undefined | frozenset(undefine),
     )
     contents: dict[str, bytes] = {}
     refusals = []
@@ -143,7 +140,7 @@ def hipify(
         translations = [theirs.get(each.path, each) for each in translations]
     report = HipifyReport(
         engine=engine,
-        profile=profile,
+        profile=profile.name,
         sources=contents,
         translations=tuple(translations),
         refusals=tuple(refusals),

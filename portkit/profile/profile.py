@@ -1,20 +1,20 @@
 """Profiles: all that is particular to a vendor or to one codebase, as data.
 
 A *vendor* profile says what CUDA's names become on another vendor's platform, for any codebase. A
-*codebase* profile holds what is particular to one codebase. Both are TOML files below
-``portkit/profiles``.
+*codebase* profile holds what is particular to one codebase. Each is the main file of a directory
+(``portkit.codebases.directory``).
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from portkit.codebases.directory import vendor_directory
+from portkit.codebases.known import MAIN
 from portkit.errors import ProfileError
 from portkit.hipify.paths import hip_path
 from portkit.lang.renaming import NameTable
@@ -22,7 +22,10 @@ from portkit.lang.renaming import NameTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROFILES = Path(__file__).parents[1] / "profiles"
+    from portkit.codebases.directory import Directory
+
+VENDOR: Final = "vendor.toml"
+"""The main file of a vendor's directory."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class Override:
     Attributes:
         path: a pattern over the CUDA side's file.
         symbol: the item, such as ``CudaDevice::compile``.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
         reason: what differs between the two platforms.
         fingerprints: for each upstream version that the template was written against, the hash of
             the CUDA item.
@@ -208,7 +211,7 @@ class Arms:
     Attributes:
         path: a pattern over paths.
         symbol: the function that holds the match.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
         reason: why, for the reader of the report.
     """
 
@@ -225,7 +228,7 @@ class Guard:
     Attributes:
         path: a pattern over paths.
         symbol: the function.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
         reason: why, for the reader of the report.
     """
 
@@ -243,7 +246,7 @@ class Section:
         path: the page, relative to the root.
         before: the heading that it is set before.
         heading: its own heading.
-        template: below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``.
     """
 
     path: str
@@ -312,6 +315,7 @@ class CodebaseProfile:
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
         tidy: what copies have instead of what the names alone give.
+        directory: where the rest of what is particular to it lies, if anywhere.
     """
 
     name: str
@@ -333,6 +337,7 @@ class CodebaseProfile:
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
+    directory: Directory | None = None
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
@@ -345,7 +350,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     Raises:
         ProfileError: there is no such profile, or it is malformed.
     """
-    data = _read(PROFILES / "vendors" / f"{name}.toml", "vendor")
+    data = vendor_directory(name).table(VENDOR)
     try:
         facade = Facade(**data["facade"])
         words = {
@@ -377,23 +382,21 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
 
 
-def load_codebase(name: str, root: Path | None = None) -> CodebaseProfile:
-    """Load a codebase profile.
-
-    Args:
-        name: of a profile that portkit brings, or a file, relative to ``root``.
-        root: where a file is looked for; none where only portkit's own are.
+def load_codebase(directory: Directory) -> CodebaseProfile:
+    """Load the profile in the directory of a codebase.
 
     Raises:
-        ProfileError: there is no such profile, or it is malformed.
+        ProfileError: there is none, or it is malformed.
     """
-    if root is not None and name not in codebase_names():
-        return parse_codebase(_read(root / name, "codebase"))
-    return parse_codebase(_read(PROFILES / "codebases" / f"{name}.toml", "codebase"))
+    return parse_codebase(directory.table(MAIN), directory)
 
 
-def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
+def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) -> CodebaseProfile:
     """Return the codebase profile that a parsed TOML file holds.
+
+    Args:
+        data: the file.
+        directory: where the rest of what is particular to the codebase lies.
 
     Raises:
         ProfileError: it is malformed.
@@ -419,24 +422,8 @@ def parse_codebase(data: Mapping[str, Any]) -> CodebaseProfile:
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
             hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+            directory=directory,
         )
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")
         raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
-
-
-def codebase_names() -> tuple[str, ...]:
-    """Return the names of the codebase profiles that portkit brings, sorted."""
-    return tuple(sorted(p.stem for p in (PROFILES / "codebases").glob("*.toml")))
-
-
-def _read(path: Path, kind: str) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise ProfileError(f"there is no {kind} profile {path.stem!r} ({path})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"{path} is not valid TOML: {error}") from None
-    if data.get("kind") != kind:
-        raise ProfileError(f'{path} does not say kind = "{kind}"')
-    return data

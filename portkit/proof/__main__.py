@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from portkit.codebases.directory import Directory
     from portkit.verify.tree import Tree
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -42,9 +43,10 @@ def crosscheck(
     from portkit.verify.process import interruptible
 
     tree = _tree(root, wave, checked=check_memory)
+    table = load_table(_directory(tree))
     device = cpu_device(tree)
     with interruptible():
-        runs = compare(tree, device, load_table(), seed=seed, cases=cases, only=only)
+        runs = compare(tree, device, table, seed=seed, cases=cases, only=only)
     found = outcome(device, runs, whole=not only)
     for line in found.evidence:
         typer.echo(line)
@@ -74,7 +76,8 @@ def mutations(
     from portkit.proof.mutation_run import LADDER, page, take_steps
     from portkit.verify.options import parse_waves
 
-    every = load_mutants()
+    tree = _tree(root, "32", checked=False)
+    every = load_mutants(_directory(tree))
     found = take_steps(
         root,
         [mutant for mutant in every if not only or mutant.name in only],
@@ -90,8 +93,8 @@ def mutations(
             typer.echo(f"{each.mutant}: {each.step}: {each.said}")
     typer.echo(f"{len(caught)} of {len(every)} mutants are caught")
     if report is not None:
-        title = _tree(root, "32", checked=False).title
-        report.write_text(page(title, date.today().isoformat(), every, found), encoding="utf-8")
+        text = page(tree.title, date.today().isoformat(), every, found)
+        report.write_text(text, encoding="utf-8")
 
 
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
@@ -101,6 +104,20 @@ def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
 
     options = Options(waves=parse_waves(waves.split(",")), checked=checked, device="cpu")
     return Tree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
+
+
+def _directory(tree: Tree) -> Directory:
+    """Return the directory of a tree's codebase.
+
+    Raises:
+        ProfileError: it has none.
+    """
+    from portkit.errors import ProfileError
+
+    found = tree.scan.job.codebase.directory
+    if found is None:
+        raise ProfileError(f"portkit has no profile for {tree.root}: name it in its portkit.toml")
+    return found
 
 
 def main() -> int:

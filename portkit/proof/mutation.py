@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ProfileError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-TABLE: Final = Path(__file__).resolve().parent / "mutants.toml"
+    from portkit.codebases.directory import Directory
+
+FILE: Final = "mutants.toml"
+"""In the directory of a codebase."""
 
 SWITCH: Final = "PORTKIT_MUTANT"
 """The environment variable that turns a defect on, by its name."""
@@ -110,20 +112,19 @@ def seeded(root: Path, *mutants: Mutant, switched: bool = False) -> Iterator[Non
             place.write_text(text, encoding="utf-8")
 
 
-def load_mutants(place: Path = TABLE) -> tuple[Mutant, ...]:
-    """Return the defects of a file, in its order.
+def load_mutants(directory: Directory) -> tuple[Mutant, ...]:
+    """Return the defects of a codebase, in the order of the file.
 
     Raises:
         ProfileError: it is malformed, or two have one name.
     """
+    place, data = directory.root / FILE, directory.table(FILE)
     try:
-        found = tuple(
-            Mutant(**entry) for entry in tomllib.loads(place.read_text(encoding="utf-8"))["mutant"]
-        )
+        found = tuple(Mutant(**entry) for entry in data["mutant"])
         for mutant in found:
             re.compile(mutant.find)
             re.compile(mutant.after)
-    except (OSError, KeyError, TypeError, ValueError, re.error) as error:
+    except (KeyError, TypeError, ValueError, re.error) as error:
         raise ProfileError(f"{place} is malformed: {error}") from None
     names = [mutant.name for mutant in found]
     if len(set(names)) < len(names):

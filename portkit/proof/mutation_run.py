@@ -239,7 +239,7 @@ def page(title: str, date: str, mutants: Sequence[Mutant], found: Sequence[Found
         [
             f"# Mutations of the port of {title}",
             "",
-            f"Taken on {date}. {len(mutants)} defects (`portkit/proof/mutants.toml`), one at a time"
+            f"Taken on {date}. {len(mutants)} defects (`mutants.toml`), one at a time"
             f" in a copy of the port; {len(caught)} are caught: {told or 'none'}. A step that a row"
             " does not name was not taken over that defect.",
             "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from portkit.crosscheck.known import CLASSES, idle, load_table, reasons
+from portkit.crosscheck.known import CLASSES, idle, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -95,7 +95,7 @@ def _kernels(compared: Compared) -> Iterator[str]:
     never = compared.seen.never_launched
     yield f"{len(launches) - len(never)} of {len(launches)} kernels were launched. Not launched:"
     yield ""
-    why = reasons(never, load_table(), compared.comparison.candle)
+    why = reasons(never, compared.table, compared.comparison.version)
     counts = Counter(why.values())
     rows = (
         (str(count), _few({name for name, of in why.items() if of == reason}), reason or "?")

@@ -17,6 +17,7 @@ from portkit.tree.finding import Applicability, Status, finding_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.lang.source import Source
     from portkit.lang.span import Span
     from portkit.scan.scan import Scan
@@ -128,6 +129,7 @@ class Report:
         unseen: how many sources of kernels were not looked into.
         untranslated: how many of these ``portkit apply`` would translate.
         outdated: files that were written as a whole and are not what would be written now, sorted.
+        directory: the codebase's, if it has one.
     """
 
     root: str
@@ -145,6 +147,7 @@ class Report:
     unseen: int = 0
     untranslated: int = 0
     outdated: tuple[str, ...] = ()
+    directory: Directory | None = None
 
     @property
     def title(self) -> str:
@@ -210,6 +213,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         unseen=unseen,
         untranslated=unseen if kernels is not None and kernels.name in todo else 0,
         outdated=outdated(scan.findings),
+        directory=job.codebase.directory,
     )
 
 

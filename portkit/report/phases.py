@@ -1,27 +1,26 @@
 """The phases of a port: in what order its places are looked at, as the codebase's profile has it.
 
-The phases of a codebase are a file below ``portkit/profiles/phases``; a codebase without one has
-those of ``any.toml``.
+The phases of a codebase are ``phases.toml`` in its directory; a codebase without has those that lie
+beside this module.
 """
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
-from portkit.profile.profile import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from portkit.report.model import ReportedSite
 
-_FOLDER: Final = PROFILES / "phases"
-_ANY: Final = "any"
+FILE: Final = "phases.toml"
+_SHARED: Final = Directory(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +40,24 @@ class Phase:
     paths: tuple[str, ...] = ()
 
 
-def phases(codebase: str) -> tuple[Phase, ...]:
+def phases(directory: Directory | None) -> tuple[Phase, ...]:
     """Return the phases of a codebase, in the order of the work.
 
     Args:
-        codebase: the codebase profile's name; empty for a codebase without one.
+        directory: the codebase's, if it has one.
 
     Raises:
         ProfileError: the file that holds them is malformed.
     """
-    own = _FOLDER / f"{codebase}.toml"
-    return _load(own if codebase and own.exists() else _FOLDER / f"{_ANY}.toml")
+    own = directory if directory is not None and directory.has(FILE) else _SHARED
+    data = own.table(FILE)
+    try:
+        return tuple(
+            Phase(**{**p, "codes": tuple(p.get("codes", ())), "paths": tuple(p.get("paths", ()))})
+            for p in data["phase"]
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProfileError(f"the phases in {own.root / FILE} are malformed: {error!r}") from None
 
 
 def phase_of(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
@@ -68,16 +74,3 @@ def phase_of(site: ReportedSite, order: Iterable[Phase]) -> Phase | None:
             if len(pattern) > longest and fnmatchcase(site.path, pattern):
                 longest, found = len(pattern), phase
     return found
-
-
-def _load(path: Path) -> tuple[Phase, ...]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        if data["kind"] != "phases":
-            raise ValueError('it does not say kind = "phases"')
-        return tuple(
-            Phase(**{**p, "codes": tuple(p.get("codes", ())), "paths": tuple(p.get("paths", ()))})
-            for p in data["phase"]
-        )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ProfileError(f"the phases in {path} are malformed: {error!r}") from None

@@ -81,7 +81,7 @@ class Stage:
 
 def work_plan(report: Report) -> tuple[Stage, ...]:
     """Return the phases that have anything to do, in their order."""
-    order = phases(report.codebase)
+    order = phases(report.directory)
     grouped: dict[Phase, list[ReportedSite]] = {phase: [] for phase in order}
     for site in report.sites:
         phase = phase_of(site, order)

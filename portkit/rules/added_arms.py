@@ -72,7 +72,7 @@ def _between_backends(site: Site) -> bool:
 
 def arms_of(job: Job, arms: Arms) -> str:
     """Return the arms of a template, each under the feature where the gating asks for it."""
-    text = render(arms.template).rstrip()
+    text = render(arms.template, job.codebase.directory).rstrip()
     if job.gating is Gating.CFG:
         attribute = f"{emit.feature_attribute(job)}\n"
         text = re.sub(r"^(?=[^\s/})])", lambda _: attribute, text, flags=re.MULTILINE)

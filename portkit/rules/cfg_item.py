@@ -118,7 +118,9 @@ def _key(node: Node) -> str:
 
 
 def _overridden(site: Site, override: Override) -> Iterator[Finding]:
-    text = render(override.template, job=site.job).strip().replace("\n", f"\n{site.indent}")
+    own = site.job.codebase.directory
+    text = render(override.template, own, job=site.job).strip()
+    text = text.replace("\n", f"\n{site.indent}")
     status, claims = emit.ported(site, _block_of(site))
     known = fingerprint(site.code) in override.fingerprints.values()
     yield emit.finding(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.codebases.directory import Directory
     from portkit.hipify.profile import KernelProfile
 
 
@@ -120,21 +121,30 @@ every header that the file includes."""
 
 
 @cache
-def every_page() -> tuple[Page, ...]:
-    """Return the page of every code that a report can name, sorted by code."""
-    return tuple(sorted((*pages(), *kernel_pages()), key=lambda page: page.code))
+def every_page(own: Directory | None = None) -> tuple[Page, ...]:
+    """Return the page of every code that a report can name, sorted by code.
+
+    Args:
+        own: the directory of a codebase that portkit does not bring.
+    """
+    return tuple(sorted((*pages(), *kernel_pages(own)), key=lambda page: page.code))
 
 
 @cache
-def kernel_pages() -> tuple[Page, ...]:
-    """Return the page of every code of the kernels stage, sorted by code."""
+def kernel_pages(own: Directory | None = None) -> tuple[Page, ...]:
+    """Return the page of every code of the kernels stage, sorted by code; see ``every_page``."""
+    from portkit.codebases.known import brought
     from portkit.hipify.engines import FAILED
-    from portkit.hipify.profile import load_profile, profile_names
+    from portkit.hipify.profile import load_profile
     from portkit.hipify.rules import RULES
 
     found = [_page(rule.code, rule.name, rule.doc) for rule in RULES]
     found.append(_page(FAILED, "other_engine", _ENGINE))
-    found += [page for name in profile_names() for page in _patch_pages(load_profile(name))]
+    codebases = dict(brought())
+    if own is not None and own not in codebases.values():
+        codebases[own.root.resolve().name] = own
+    for name, directory in codebases.items():
+        found += _patch_pages(load_profile(directory, name))
     return tuple(sorted(found, key=lambda page: page.code))
 
 

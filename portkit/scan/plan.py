@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from portkit.errors import PlanError, ToolError
+from portkit.errors import PlanError
+from portkit.scan.rustfmt import Rustfmt
 from portkit.tree.finding import Edit, Status
 from portkit.write.transaction import Change
 
@@ -100,8 +100,13 @@ def _formatted(
     scan: Scan, changes: Mapping[str, Change]
 ) -> tuple[dict[str, Change], tuple[str, ...]]:
     rust = [c for c in changes.values() if c.path.endswith(".rs")]
+    if not rust:
+        return dict(changes), ()
+    rustfmt = Rustfmt(scan.job.workspace.root)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = list(pool.map(lambda c: _format_one(scan, c), rust))
+        results = list(pool.map(lambda c: _format_one(scan, rustfmt, c), rust))
+    if not any(results):
+        rustfmt.check()
     formatted = dict(changes)
     unformatted = []
     for change, after in zip(rust, results, strict=True):
@@ -112,31 +117,16 @@ def _formatted(
     return formatted, tuple(sorted(unformatted))
 
 
-def _format_one(scan: Scan, change: Change) -> bytes | None:
+def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     """Return the formatted text, or none where rustfmt has no say.
 
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
     """
     edition = _edition(scan, change.path)
-    if change.before is not None and _rustfmt(scan, change.before, edition) != change.before:
+    if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
-    return _rustfmt(scan, change.after, edition)
-
-
-def _rustfmt(scan: Scan, text: bytes, edition: str) -> bytes | None:
-    # From standard input, rustfmt formats this file alone and does not follow `mod` declarations;
-    # run in the root it finds the tree's own rustfmt.toml.
-    command = ["rustfmt", "--edition", edition, "--emit", "stdout", "--quiet"]
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, cwd=scan.job.workspace.root, check=False
-        )
-    except FileNotFoundError:
-        raise ToolError(
-            "rustfmt is missing: install it (rustup component add rustfmt) or pass --no-format"
-        ) from None
-    return done.stdout if done.returncode == 0 else None
+    return rustfmt.formatted(change.after, edition)
 
 
 def _edition(scan: Scan, path: str) -> str:

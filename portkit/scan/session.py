@@ -6,10 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.fingerprint import OVERRIDE
 from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
-from portkit.profile.profile import codebase_names, load_codebase, load_vendor, parse_codebase
+from portkit.profile.profile import load_codebase, load_vendor, parse_codebase
 from portkit.profile.settings import NAME, settings
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
@@ -17,9 +18,10 @@ from portkit.tree.finding import Applicability
 from portkit.tree.workspace import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Iterator, Sequence, Set
     from pathlib import Path
 
+    from portkit.codebases.directory import Directory
     from portkit.profile.profile import CodebaseProfile
     from portkit.profile.settings import Settings
     from portkit.tree.workspace import Workspace
@@ -41,7 +43,12 @@ _ANY: Final = {
 
 
 def scan_tree(
-    directory: Path, *, gating: str = "", regenerate: bool = False, kernels: bool = False
+    directory: Path,
+    *,
+    gating: str = "",
+    regenerate: bool = False,
+    kernels: bool = False,
+    profile: Directory | None = None,
 ) -> Scan:
     """Scan the tree at ``directory`` under the profiles that fit it.
 
@@ -50,6 +57,8 @@ def scan_tree(
         gating: ``dummy`` or ``cfg``; empty for what ``portkit.toml`` says, else ``dummy``.
         regenerate: replace files that an earlier run has written.
         kernels: look into the sources of kernels as well, place by place.
+        profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
+            one whose crate is in the workspace: portkit's own first, then those of packages.
 
     Raises:
         NotAWorkspaceError: there is no workspace.
@@ -59,8 +68,8 @@ def scan_tree(
     """
     workspace = load(directory)
     said = settings(workspace.sources.get(NAME))
-    workspace = _without(workspace, {NAME, said.profile})
-    codebase = _codebase(workspace, said)
+    codebase = _codebase(workspace, said, profile)
+    workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
     found = scan(
@@ -117,9 +126,9 @@ def check_portable(found: Scan) -> None:
     if not codebase.name:
         raise ProfileError(
             f"portkit has no profile for the codebase in {root} (it knows"
-            f" {', '.join(codebase_names())}), and so writes nothing there: port by hand what"
+            f" {', '.join(names())}), and so writes nothing there: port by hand what"
             " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
-            f" name it in {NAME} (docs/guide-rule.md)"
+            f" name it in {NAME} or by --profile (docs/guide-rule.md)"
         )
     if _release(version) < _release(codebase.first_version):
         raise UnsupportedVersionError(
@@ -136,19 +145,46 @@ def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
     return replace(workspace, sources=kept)
 
 
-def _codebase(workspace: Workspace, said: Settings) -> CodebaseProfile:
-    named = said.profile
-    if named and named not in codebase_names() and not (workspace.root / named).is_file():
-        raise ProfileError(
-            f"{NAME}:{said.profile_line}: there is no codebase profile {named!r}: name"
-            f" {' or '.join(map(repr, codebase_names()))}, or a file of your own below"
-            f" {workspace.root}"
-        )
-    if named:
-        return load_codebase(named, workspace.root)
-    names = {crate.name for crate in workspace.crates}
-    profiles = (load_codebase(name) for name in codebase_names())
-    return next((p for p in profiles if p.crate in names), None) or parse_codebase(_ANY)
+def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
+    """Return the files of a workspace that are portkit's settings, or the profile in it."""
+    own = {NAME}
+    if codebase.directory is not None:
+        root, place = workspace.root.resolve(), codebase.directory.root.resolve()
+        if place.is_relative_to(root) and place != root:
+            folder = f"{place.relative_to(root).as_posix()}/"
+            own |= {path for path in workspace.sources if path.startswith(folder)}
+    return own
+
+
+def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -> CodebaseProfile:
+    if profile is None and said.profile:
+        profile = _named(workspace.root, said)
+    if profile is not None:
+        return load_codebase(profile)
+    crates = {crate.name for crate in workspace.crates}
+    profiles = (load_codebase(directory) for directory in _every_directory())
+    return next((p for p in profiles if p.crate in crates), None) or parse_codebase(_ANY)
+
+
+def _every_directory() -> Iterator[Directory]:
+    """Yield portkit's own first: to look for packages takes longer than to read a profile."""
+    yield from brought().values()
+    yield from announced().values()
+
+
+def _named(root: Path, said: Settings) -> Directory:
+    """Return the directory that ``portkit.toml`` names.
+
+    Raises:
+        ProfileError: there is none; with the line.
+    """
+    own = brought().get(said.profile)
+    if own is not None:
+        return own
+    try:
+        return announced().get(said.profile) or inside(root, said.profile)
+    except ProfileError as error:
+        raise ProfileError(f"{NAME}:{said.profile_line}: {error}") from None
 
 
 def _release(version: str) -> tuple[int, ...]:

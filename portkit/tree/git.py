@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, ToolError
+from portkit.tree.git_program import run_git
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
-
-# They would turn git to another repository than the one around the tree; git sets them for its
-# hooks (`git rev-parse --local-env-vars`).
-_REDIRECTIONS: Final = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_NAMESPACE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_WORK_TREE",
-    }
-)
 
 _SHOWN: Final = 5
 
@@ -126,9 +112,10 @@ def _uncommitted(root: Path) -> tuple[list[str], list[str]]:
 
     The format is porcelain v1 of git-status(1): two letters, a blank, a path, NUL.
     """
-    output = _git(
-        root, "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames"
-    ).stdout
+    # In a submodule git would follow that repository's configuration: what lies in its work tree is
+    # left to itself, as portkit writes there only where the workspace reaches into it.
+    options = ("-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+    output = _git(root, "status", "--porcelain=v1", *options).stdout
     dirty: list[str] = []
     staged: list[str] = []
     for entry in output.split(b"\0"):
@@ -148,18 +135,7 @@ def _is_ignored(root: Path) -> bool:
 def _git(
     directory: Path, *arguments: str, accept: tuple[int, ...] = (0,)
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git without letting it write, not even to refresh its index."""
-    environment = {key: value for key, value in os.environ.items() if key not in _REDIRECTIONS}
-    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=directory, env=environment, capture_output=True, check=False
-        )
-    except OSError as error:
-        raise ToolError(
-            f"git, which tells whether {directory} has uncommitted changes, cannot be run"
-            f" ({error.strerror}): install it, or pass --allow-dirty and --allow-no-vcs"
-        ) from error
+    done = run_git(directory, *arguments)
     if done.returncode not in accept:
         said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
         raise ToolError(

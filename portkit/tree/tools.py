@@ -8,7 +8,11 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+NOWHERE: Final = Path(Path(__file__).anchor)
+"""A folder in which no tree lies: there no file of a tree says which toolchain is run."""
 
 _PATIENCE: Final = 20.0
 """How long a program may take to say its version, in seconds."""
@@ -30,6 +34,19 @@ class Tool:
     version: str
 
 
+def find_program(name: str, path: str | None = None) -> str:
+    """Return the absolute path of a program, or an empty string.
+
+    Args:
+        name: as it is called.
+        path: the folders to look in, as in ``PATH``, which they are by default. Relative ones are
+            passed over: they would lead into the tree that portkit is run in.
+    """
+    folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
+    found = shutil.which(name, path=os.pathsep.join(f for f in folders if Path(f).is_absolute()))
+    return found or ""
+
+
 def tools() -> tuple[Tool, ...]:
     """Return the programs that portkit works with, found or not."""
     with ThreadPoolExecutor(len(_NAMES)) as pool:
@@ -46,7 +63,7 @@ def _found(name: str) -> str:
     if name == "hipcc" and os.environ.get("HIPCC"):
         return os.environ["HIPCC"]
     rocm = os.environ.get("ROCM_PATH", "") if name.startswith("hip") else ""
-    return (rocm and shutil.which(name, path=f"{rocm}/bin")) or shutil.which(name) or ""
+    return (rocm and find_program(name, f"{rocm}/bin")) or find_program(name)
 
 
 def _version(path: str) -> str:
@@ -59,6 +76,7 @@ def _version(path: str) -> str:
             timeout=_PATIENCE,
             check=False,
             stdin=subprocess.DEVNULL,
+            cwd=NOWHERE,
         )
     except (OSError, subprocess.SubprocessError):
         return ""

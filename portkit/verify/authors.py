@@ -154,8 +154,10 @@ class Authors:
 
     @cached_property
     def _before(self) -> Scan:
-        gating = self.tree.scan.job.gating
-        return scan_tree(self.tree.baseline, gating=gating, kernels=True)
+        job = self.tree.scan.job
+        return scan_tree(
+            self.tree.baseline, gating=job.gating, kernels=True, profile=job.codebase.directory
+        )
 
     @cached_property
     def _cuda(self) -> Mapping[str, str]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from portkit.cache import cache_folder, cached_folder
 from portkit.errors import DiskError, ToolError, VerificationError
-from portkit.fetch.tool import run_tool
+from portkit.tree.git_program import run_git
 from portkit.verify.content import LOCK, digest
-
-if TYPE_CHECKING:
-    import subprocess
 
 _LITTLE: Final = 1 << 20
 """Bytes; with less room than that, a failure to write is for want of room."""
@@ -106,27 +102,16 @@ def checked_out(root: Path, tree: str, lock: bytes | None = None) -> Path:
 
 
 def _commit(root: Path, revision: str) -> str | None:
-    done = _run(
+    done = run_git(
         root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     )
-    return done.stdout.strip() if done.returncode == 0 else None
+    return done.stdout.decode().strip() if done.returncode == 0 else None
 
 
 def _git(folder: Path, *arguments: str, index: Path | None = None) -> str:
     """Run git and return what it prints."""
-    done = _run(folder, *arguments, index=index)
+    done = run_git(folder, *arguments, index=index)
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["no message"])[0]
+        said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
         raise ToolError(f"`git {arguments[0]}` failed in {folder} ({said}): mend the repository")
-    return done.stdout.strip()
-
-
-def _run(
-    folder: Path, *arguments: str, index: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run git on the repository around a folder, with an index of our own where one is given."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    if index is not None:
-        environment["GIT_INDEX_FILE"] = str(index)
-    return run_tool("git", *arguments, folder=folder, environment=environment)
+    return done.stdout.decode(errors="surrogateescape").strip()

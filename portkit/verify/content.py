@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.errors import ToolError
+from portkit.tree.git_program import run_git
 from portkit.tree.workspace import SKIPPED_DIRECTORIES
 
 if TYPE_CHECKING:
@@ -82,11 +83,9 @@ def _files(root: Path) -> list[str]:
 
 def _known_to_git(root: Path) -> set[str] | None:
     """Return the files that git tracks or would add; None where there is no git."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    command = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     try:
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-    except OSError:
+        done = run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except ToolError:
         return None
     # A file's name need not be Unicode.
     names = done.stdout.decode(errors="surrogateescape").split("\0")

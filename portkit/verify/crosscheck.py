@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.crosscheck.comparison import read
-from portkit.crosscheck.known import idle, judged, load_table, reasons
+from portkit.crosscheck.known import FILE, idle, judged, load_table, reasons
 from portkit.crosscheck.place import placed
 from portkit.errors import VerificationError
 from portkit.verify import process
@@ -39,19 +39,21 @@ class Compared:
     Attributes:
         run: what it ran on.
         comparison: what it said.
-        judged: what explains that.
+        table: what is understood.
+        judged: what of that explains what it said.
         seen: what the CPU device has seen.
     """
 
     run: Run
     comparison: Comparison
+    table: Table
     judged: Judged
     seen: Seen = field(default_factory=Seen)
 
     @property
     def unexplained_kernels(self) -> tuple[str, ...]:
         """Kernels that were not launched, without a reason."""
-        why = reasons(self.seen.never_launched, load_table(), self.comparison.candle)
+        why = reasons(self.seen.never_launched, self.table, self.comparison.version)
         return tuple(kernel for kernel, reason in why.items() if not reason)
 
 
@@ -62,14 +64,15 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
         tree: the ported tree.
         cases: how many of each operation and type.
     """
-    if tree.scan.job.codebase.name != "candle":
-        return skipped("the cross-check knows the operations of candle alone")
+    own = tree.scan.job.codebase.directory
+    if own is None or not own.has(FILE):
+        return skipped("the cross-check does not know the operations of this codebase")
     device = chosen(tree)
     if isinstance(device, Outcome):
         return device
     # A few cases do not launch every kernel.
     whole = cases >= CASES
-    return outcome(device, compare(tree, device, load_table(), cases=cases), whole=whole)
+    return outcome(device, compare(tree, device, load_table(own), cases=cases), whole=whole)
 
 
 def compare(
@@ -109,7 +112,7 @@ def build(tree: Tree, device: Chosen) -> Path:
         ToolError: cargo is missing.
         DiskError: the cache cannot be written.
     """
-    crate = placed(tree.root)
+    crate = placed(tree.root, tree.scan.job.codebase.name)
     done = tree.cargo("build", folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
@@ -133,7 +136,8 @@ def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: 
         said = f": {done.lines[-1]}" if done.lines else ""
         raise VerificationError(f"the cross-check {how} on {run.on}{said}")
     comparison = read(done.output)
-    return Compared(run, comparison, judged(comparison.differences, table, comparison.candle), seen)
+    explained = judged(comparison.differences, table, comparison.version)
+    return Compared(run, comparison, table, explained, seen)
 
 
 def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> Outcome:
@@ -164,7 +168,7 @@ def outcome(device: Chosen, runs: Sequence[Compared], *, whole: bool = True) -> 
         evidence.append(f"{launched} of {len(seen.launches)} kernels launched")
     if whole:
         evidence += [
-            f"an entry of known.toml that explains nothing: {entry.kind}: {entry.operation}"
+            f"an entry of {FILE} that explains nothing: {entry.kind}: {entry.operation}"
             f" ({entry.differs})"
             for entry in idle([each.judged for each in runs])
         ]

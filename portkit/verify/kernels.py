@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import csv
 import io
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from portkit.errors import VerificationError
+from portkit.errors import ProfileError, VerificationError
 from portkit.hipify.code_object import KernelUse, kernels
 from portkit.hipify.hipcc import Compiled, compile_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from portkit.codebases.directory import Directory
 
 ARCHS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
 """Architectures that the port promises."""
@@ -28,11 +29,11 @@ ARCHS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx120
 GENERIC_ARCHS = ("gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic")
 """LLVM's targets for families (LLVM, "User Guide for AMDGPU Backend", "Generic processors")."""
 
-BUDGETS = Path(__file__).parent.parent / "profiles" / "kernels" / "budgets"
-"""Where the budgets lie: a folder for each version, a file for each architecture."""
+BUDGETS: Final = "budgets"
+"""In the directory of a codebase: a folder for each version, a file for each architecture."""
 
-SPILLS = BUDGETS / "spills.toml"
-"""Why kernels keep registers elsewhere that do."""
+SPILLS: Final = f"{BUDGETS}/spills.toml"
+"""There as well: why kernels keep registers elsewhere that do."""
 
 BUDGET_COLUMNS = ("source", "kernel", *(each.name for each in fields(KernelUse)[1:]))
 
@@ -183,12 +184,15 @@ def read_budget(text: str) -> Budget:
         raise VerificationError(f"the budget of kernels is malformed: {error!r}") from error
 
 
-def load_budgets(version: str) -> dict[str, Budget]:
-    """Return the stored budgets of candle's kernels of a version, by architecture; may be none."""
-    folder = BUDGETS / version
+def load_budgets(directory: Directory | None, version: str) -> dict[str, Budget]:
+    """Return the budgets of a version of a codebase, by architecture; there may be none."""
+    if directory is None or not version:
+        return {}
+    folder = f"{BUDGETS}/{version}"
     return {
-        path.stem: read_budget(path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob("*.csv"))
+        name.removesuffix(".csv"): read_budget(directory.text(f"{folder}/{name}"))
+        for name in directory.files(folder)
+        if name.endswith(".csv")
     }
 
 
@@ -269,15 +273,19 @@ class Spill:
 
 
 @cache
-def known_spills() -> tuple[Spill, ...]:
-    """Return what is known of spills."""
-    document = tomllib.loads(SPILLS.read_text(encoding="utf-8"))
-    return tuple(Spill(**row) for row in document.get("spill", ()))
+def known_spills(directory: Directory | None) -> tuple[Spill, ...]:
+    """Return what is known of the spills of a codebase's kernels."""
+    if directory is None or not directory.has(SPILLS):
+        return ()
+    try:
+        return tuple(Spill(**row) for row in directory.table(SPILLS).get("spill", ()))
+    except TypeError as error:
+        raise ProfileError(f"{directory.root / SPILLS} is malformed: {error}") from None
 
 
-def reason_for(source: str, kernel: str) -> str:
-    """Return why a kernel keeps registers elsewhere; empty when that is not known."""
-    for spill in known_spills():
+def reason_for(directory: Directory | None, source: str, kernel: str) -> str:
+    """Return why a kernel of a codebase spills registers; empty when that is not known."""
+    for spill in known_spills(directory):
         if fnmatchcase(source, spill.source) and fnmatchcase(kernel, spill.kernel):
             return spill.reason
     return ""
@@ -285,6 +293,7 @@ def reason_for(source: str, kernel: str) -> str:
 
 def write_matrix(
     verification: KernelsVerification,
+    directory: Directory,
     version: str,
     compiler: str,
     date: str,
@@ -295,7 +304,8 @@ def write_matrix(
 
     Args:
         verification: a matrix.
-        version: the version of the codebase.
+        directory: the codebase's.
+        version: its version.
         compiler: the compiler and its version.
         date: when it was compiled.
         missing: architectures that belong to it and were not tried yet.
@@ -320,7 +330,7 @@ def write_matrix(
         lines += ["| source | kernel | spilled | why |", "| --- | --- | --- | --- |"]
         lines += [
             f"| {source} | `{kernel}` | {', '.join(registers)} "
-            f"| {reason_for(source, kernel) or '**not known**'} |"
+            f"| {reason_for(directory, source, kernel) or '**not known**'} |"
             for (source, kernel), registers in table.items()
         ]
     else:

@@ -28,6 +28,7 @@ from portkit.verify.ladder import Step, failed, passed, skipped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.verify.kernels import Budget
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
@@ -59,7 +60,8 @@ def take(tree: Tree) -> Outcome:
             " use a newer one"
         )
     tree.say(f"{compiler}: {', '.join(archs)}")
-    budgets = load_budgets(tree.scan.job.workspace.version)
+    own = tree.scan.job.codebase.directory
+    budgets = load_budgets(own, tree.scan.job.workspace.version)
     found = _compiled(tree, crate, archs, budgets)
     figures = {
         "compiled": len(found.cells) - len(found.failures),
@@ -82,7 +84,7 @@ def take(tree: Tree) -> Outcome:
     return passed(
         f"{figures['compiled']} sources compile with {compiler}",
         *_by_architecture(found, archs, budgets),
-        *_spills(found),
+        *_spills(own, found),
         left_out=left_out,
         figures=figures,
     )
@@ -144,13 +146,13 @@ def _by_architecture(
         yield f"{arch}: {len(uses)} kernels, {spilling or 'none'} of which spill; {kept}"
 
 
-def _spills(found: KernelsVerification) -> Iterator[str]:
+def _spills(own: Directory | None, found: KernelsVerification) -> Iterator[str]:
     """Yield the table of spills: what each kernel keeps elsewhere, and why."""
     table = spilled(found)
     if table:
         yield "spilled registers, v for vector and s for scalar ones:"
     for (source, kernel), registers in table.items():
-        reason = reason_for(source, kernel) or "the reason is not known"
+        reason = reason_for(own, source, kernel) or "the reason is not known"
         yield f"{source} {kernel}: {', '.join(registers)}; {reason}"
 
 

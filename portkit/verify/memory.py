@@ -82,7 +82,8 @@ class Memory:
             files: the digest of its other files.
             parts: what else it depends on.
         """
-        return digest((files, lock_digest(folder), self._code, *self.tree.toolchain, *parts))
+        own = (self._code, self._profile)
+        return digest((files, lock_digest(folder), *own, *self.tree.toolchain, *parts))
 
     def load(self, key: str, *fields: str) -> dict[str, Any] | None:
         """Return what ``save`` kept, with the time in ``found``; None where there is nothing.
@@ -129,6 +130,12 @@ class Memory:
     @cached_property
     def _code(self) -> str:
         return code_digest()
+
+    @cached_property
+    def _profile(self) -> str:
+        """The digest of the codebase's directory, which may lie anywhere."""
+        directory = self.tree.scan.job.codebase.directory
+        return directory.digest() if directory else ""
 
 
 def _result(step: Step, kept: Mapping[str, Any]) -> Result:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from portkit.codebases.directory import Directory
+
 T = TypeVar("T")
 
 
@@ -115,6 +117,7 @@ class Options:
         device: what the ported tests run on, one of ``DEVICES``.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.
+        profile: the codebase's directory; none for the one that the tree's own settings name.
     """
 
     only: tuple[str, ...] = ()
@@ -132,3 +135,4 @@ class Options:
     device: str = "auto"
     waves: tuple[int, ...] = (32,)
     checked: bool = False
+    profile: Directory | None = None

@@ -40,7 +40,7 @@ def verify_tree(
     wanted = part_of(steps, options)
     with interruptible():
         try:
-            scan = scan_tree(directory, gating=options.gating)
+            scan = scan_tree(directory, gating=options.gating, profile=options.profile)
             _check_ported(scan, directory)
             tree = Tree(scan, options, watch.line)
             if options.revision:
@@ -61,7 +61,8 @@ def verify_tree(
 def _outdated(directory: Path, options: Options) -> tuple[str, ...]:
     """Return the files of the port that are not what would be written now, kernels included."""
     try:
-        return outdated(scan_tree(directory, gating=options.gating, kernels=True).findings)
+        scan = scan_tree(directory, gating=options.gating, kernels=True, profile=options.profile)
+        return outdated(scan.findings)
     except PortkitError:  # the failure is what counts, and has been found
         return ()
 

@@ -1,16 +1,18 @@
-"""What the ladder has to know of a codebase: ``profiles/verify``."""
+"""What the ladder has to know of a codebase: ``verify.toml`` in its directory."""
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ProfileError
-from portkit.profile.profile import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from portkit.codebases.directory import Directory
+
+FILE: Final = "verify.toml"
 
 
 @dataclass(frozen=True)
@@ -51,26 +53,16 @@ class Settings:
     names: Names | None = None
 
 
-def every_settings() -> tuple[Settings, ...]:
-    """Return the settings of every codebase that has some.
-
-    Raises:
-        ProfileError: a file is malformed.
-    """
-    return tuple(load_settings(p.stem) for p in sorted((PROFILES / "verify").glob("*.toml")))
-
-
-def load_settings(codebase: str) -> Settings:
-    """Return the settings of a codebase; one without a profile has none.
+def load_settings(directory: Directory | None) -> Settings:
+    """Return the settings in a codebase's directory; there may be none.
 
     Raises:
         ProfileError: the file is malformed.
     """
-    place = PROFILES / "verify" / f"{codebase}.toml"
-    if not codebase or not place.is_file():
+    if directory is None or not directory.has(FILE):
         return Settings()
+    data = directory.table(FILE)
     try:
-        data = tomllib.loads(place.read_text(encoding="utf-8"))
         names = data.get("names")
         device = dict(data.get("device", {}))
         cpu_device = device.pop("cpu", {})
@@ -81,5 +73,5 @@ def load_settings(codebase: str) -> Settings:
             cpu_device,
             names and Names(**{**names, "loaders": tuple(names["loaders"])}),
         )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ProfileError(f"{place} is malformed: {error!r}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProfileError(f"{directory.root / FILE} is malformed: {error!r}") from None

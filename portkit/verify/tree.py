@@ -71,7 +71,7 @@ class Tree:
     @cached_property
     def settings(self) -> Settings:
         """What the ladder has to know of the codebase."""
-        return load_settings(self.scan.job.codebase.name)
+        return load_settings(self.scan.job.codebase.directory)
 
     @cached_property
     def tested(self) -> tuple[str, ...]:

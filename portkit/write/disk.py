@@ -7,12 +7,26 @@ crash until ``sync``.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import stat
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# <fcntl.h> and <linux/fs.h>
+_AT_FDCWD: Final = -100
+_RENAME_EXCHANGE: Final = 2
+
+_RENAMEAT2: Final = (
+    getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if sys.platform == "linux"
+    else None
+)
 
 
 class Disk:
@@ -51,6 +65,19 @@ class Disk:
     def rename(self, source: Path, target: Path) -> None:
         """Move a file over another, atomically."""
         source.replace(target)
+
+    def exchange(self, one: Path, other: Path) -> None:
+        """Let two files change places, atomically.
+
+        Source: rename(2), ``renameat2`` with ``RENAME_EXCHANGE``, which Linux and some of its file
+        systems have. Elsewhere this raises with ``ENOSYS`` or ``EINVAL`` and changes nothing.
+        """
+        if _RENAMEAT2 is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(one), None, str(other))
+        names = os.fsencode(one), os.fsencode(other)
+        if _RENAMEAT2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), str(one), None, str(other))
 
     def remove(self, path: Path) -> None:
         """Remove a file; a missing one is left alone."""

@@ -7,9 +7,10 @@ It writes all or nothing, also when the process is killed at any instant or the 
 3. The new contents are staged on the same file system as their targets.
 4. The record is renamed to *committed*. A run that is killed before has not touched the tree; one
    that is killed after is finished by the next run.
-5. Each staged file is renamed over its target, and the journal is removed.
+5. Each staged file changes places with its target, what was there is looked at, and the journal is
+   removed (``portkit.write.settle``).
 
-If a rename fails, or the run is interrupted from the keyboard, what was written is taken back; a
+If that fails, or the run is interrupted from the keyboard, what was written is taken back; a
 run that is killed meanwhile is taken back by the next run.
 
 What step *n* relies on is made durable (fsync) before step *n*: the record before staging, the
@@ -23,18 +24,17 @@ hard links to it keep the old content, and extended attributes are not carried o
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DiskError, OutsideTreeError, PlanError, TreeChangedError
+from portkit.errors import DiskError, PlanError, TreeChangedError
 from portkit.tree.git import check_clean
 from portkit.tree.paths import locate
 from portkit.write.disk import Disk
-from portkit.write.journal import Entry, Journal, Record, State, journals, sha256
+from portkit.write.journal import Entry, Journal, Record, journals, sha256
+from portkit.write.settle import Recovery, count, parents, remedy, settle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,25 +58,6 @@ class Change:
     path: str
     before: bytes | None
     after: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """What became of a run that was killed.
-
-    Attributes:
-        finished: whether its files are all written; else the tree is as it was before it.
-        paths: its files, relative to the workspace root.
-    """
-
-    finished: bool
-    paths: tuple[str, ...]
-
-    def __str__(self) -> str:
-        files = _count(self.paths)
-        if self.finished:
-            return f"a run of portkit had been killed and was finished now: it wrote {files}"
-        return f"a run of portkit had been killed and was taken back: {files} are as before it"
 
 
 def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
@@ -110,7 +91,7 @@ def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
     journal = places[0]
     with journal.locked():
         if journal.exists():
-            _settle(journal)
+            settle(journal)
         seen = [_verify(root, change) for change in changes]
         record: Record | None = None
         try:
@@ -123,12 +104,12 @@ def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
                 journal.clear(record)
             if isinstance(error, OSError):
                 raise DiskError(
-                    f"{_count(changes)} could not be staged in {journal.folder}"
-                    f" ({error.strerror}): {_remedy(error)} and run portkit again; nothing was"
+                    f"{count(changes)} could not be staged in {journal.folder}"
+                    f" ({error.strerror}): {remedy(error)} and run portkit again; nothing was"
                     " changed"
                 ) from error
             raise
-        outcome = _settle(journal)
+        outcome = settle(journal)
     if outcome is None or not outcome.finished:
         raise DiskError(
             f"the files staged in {journal.folder} were disturbed: run portkit again; nothing was"
@@ -160,11 +141,8 @@ def recover(root: Path, *, disk: Disk = _DISK) -> Recovery | None:
             with journal.locked():
                 # The run may have ended between the two looks.
                 if journal.exists():
-                    outcome = _settle(journal) or outcome
+                    outcome = settle(journal) or outcome
     return outcome
-
-
-# --- before the commit -------------------------------------------------------------------------
 
 
 def _check_paths(paths: list[str]) -> None:
@@ -174,7 +152,7 @@ def _check_paths(paths: list[str]) -> None:
         twice = next(path for path in paths if paths.count(path) > 1)
         raise PlanError(f"the plan writes {twice} twice: report this as a defect of portkit")
     for path in paths:
-        for folder in _parents(path):
+        for folder in parents(path):
             if folder in known:
                 raise PlanError(
                     f"the plan writes {folder} both as a file and as the folder of {path}: report"
@@ -244,7 +222,7 @@ def _record(journal: Journal, changes: Sequence[Change]) -> Record:
     folders: set[str] = set()
     entries = []
     for change in changes:
-        folders.update(name for name in _parents(change.path) if not (root / name).is_dir())
+        folders.update(name for name in parents(change.path) if not (root / name).is_dir())
         before = None if change.before is None else sha256(change.before)
         stage = None
         nearest = _nearest_folder(root, root / change.path)
@@ -281,212 +259,6 @@ def _stage(
         disk.sync(folder)
 
 
-# --- after the commit --------------------------------------------------------------------------
-
-
-class _Holds(Enum):
-    """What a target holds now."""
-
-    BEFORE = "the content before the run"
-    AFTER = "the content after it"
-    OTHER = "neither: somebody edited it"
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """One file of a committed run, as it stands now.
-
-    Attributes:
-        entry: what the record says of it.
-        place: where it is.
-        staged: its new content.
-        image: its old content.
-        holds: what it holds.
-        written: whether the run has written it, that is, whether ``staged`` is gone.
-    """
-
-    entry: Entry
-    place: Path
-    staged: Path
-    image: Path
-    holds: _Holds
-    written: bool
-
-    def can_finish(self) -> bool:
-        """Whether it can be given its new content, or has been, without losing an edit."""
-        if self.written:
-            # Taken back, by portkit or by hand: the new content is used up.
-            return self.holds is not _Holds.BEFORE and not self._taken_back()
-        return self.holds is _Holds.AFTER or (
-            self.holds is _Holds.BEFORE and _digest(self.staged) == self.entry.after
-        )
-
-    def can_take_back(self) -> bool:
-        """Whether it can be given its old content, or has been, without losing an edit."""
-        if not self.written or self.holds is _Holds.BEFORE:
-            return True
-        if self.holds is _Holds.AFTER:
-            return self.entry.before in (None, _digest(self.image))
-        return self._taken_back()
-
-    def _taken_back(self) -> bool:
-        return self.entry.before is not None and not os.path.lexists(self.image)
-
-
-def _settle(journal: Journal) -> Recovery | None:
-    """Bring a run to its end, forward if it had committed and nothing stands in the way.
-
-    Returns:
-        What was done, or None where the tree was whole.
-
-    Raises:
-        TreeChangedError: somebody edited a file; the run was taken back, or could not be.
-        DiskError: the journal is damaged, or the disk failed.
-    """
-    state, record = journal.load() or (State.STAGING, None)
-    if record is None or state is State.STAGING:
-        _clear(journal, record)
-        return None
-    paths = tuple(entry.path for entry in record.entries)
-    targets = _survey(journal, record)
-    if all(target.can_finish() for target in targets):
-        try:
-            _finish(journal, record, targets)
-        except BaseException as error:
-            _take_back(journal, record)
-            if isinstance(error, OSError):
-                raise DiskError(
-                    f"{error.filename2 or error.filename} could not be written"
-                    f" ({error.strerror}): {_remedy(error)} and run portkit again; what had been"
-                    " written was taken back"
-                ) from error
-            raise
-        _release(journal, record)
-        return Recovery(True, paths)
-    _take_back(journal, record)
-    if edited := [t.entry.path for t in targets if not t.written and t.holds is _Holds.OTHER]:
-        raise TreeChangedError(
-            f"{', '.join(edited)} changed while portkit was writing {_count(paths)}: look at the"
-            " change, which was kept, and run portkit again; what had been written was taken back"
-        )
-    return Recovery(False, paths)
-
-
-def _survey(journal: Journal, record: Record) -> list[_Target]:
-    targets = []
-    for number, entry in enumerate(record.entries):
-        try:
-            digest = _digest(locate(journal.root, entry.path))
-        except (OutsideTreeError, OSError):  # a symbolic link stands in the way now
-            digest = ""
-        holds = _Holds.OTHER
-        if digest == entry.before:
-            holds = _Holds.BEFORE
-        elif digest == entry.after:
-            holds = _Holds.AFTER
-        staged = journal.staged(record, number)
-        targets.append(
-            _Target(
-                entry=entry,
-                place=journal.root / entry.path,
-                staged=staged,
-                image=journal.image(record, number),
-                holds=holds,
-                written=not os.path.lexists(staged),
-            )
-        )
-    return targets
-
-
-def _finish(journal: Journal, record: Record, targets: Sequence[_Target]) -> None:
-    """Write what is not yet written."""
-    disk, root = journal.disk, journal.root
-    pending = [t for t in targets if not t.written and t.holds is _Holds.BEFORE]
-    needed = {folder for target in pending for folder in _parents(target.entry.path)}
-    made = [root / folder for folder in record.folders if folder in needed]
-    for folder in made:
-        disk.make_folder(folder)
-    for target in pending:
-        disk.rename(target.staged, target.place)
-    _sync_folders(disk, {t.place.parent for t in targets} | {folder.parent for folder in made})
-
-
-def _take_back(journal: Journal, record: Record) -> None:
-    """Give every file that the run has written its old content and end the run.
-
-    Raises:
-        TreeChangedError: that would lose somebody's edit; nothing was changed.
-        DiskError: the disk failed; the journal stays, for the next run.
-    """
-    disk, root = journal.disk, journal.root
-    targets = _survey(journal, record)
-    if lost := [target.entry.path for target in targets if not target.can_take_back()]:
-        raise TreeChangedError(
-            f"{', '.join(lost)} changed after portkit was killed while it wrote {_count(targets)},"
-            " and it can neither finish nor take back that run without losing the change: save a"
-            " copy, bring the file back with git and run portkit again, or delete"
-            f" {journal.folder} to keep the tree as it stands"
-        )
-    try:
-        for target in targets:
-            if target.written and target.holds is _Holds.AFTER:
-                if target.entry.before is None:
-                    disk.remove(target.place)
-                else:
-                    disk.rename(target.image, target.place)
-        for name in reversed(record.folders):
-            # It stays where somebody has put a file into it since.
-            with contextlib.suppress(OSError, OutsideTreeError):
-                disk.remove_folder(locate(root, name))
-        folders = {target.place.parent for target in targets}
-        _sync_folders(disk, folders | {(root / name).parent for name in record.folders})
-    except OSError as error:
-        raise DiskError(
-            f"what portkit had written in {root} could not be taken back ({error.strerror}):"
-            f" {_remedy(error)} and run portkit again, which will end that run"
-        ) from error
-    _release(journal, record)
-
-
-def _release(journal: Journal, record: Record) -> None:
-    try:
-        journal.release()
-    except OSError as error:
-        raise DiskError(
-            f"the files in {journal.root} are whole, but the run could not be ended in"
-            f" {journal.folder} ({error.strerror}): {_remedy(error)} and run portkit again"
-        ) from error
-    _clear(journal, record)
-
-
-def _clear(journal: Journal, record: Record | None) -> None:
-    try:
-        journal.clear(record)
-    except OSError as error:
-        raise DiskError(
-            f"the files in {journal.root} are whole, but {journal.folder} could not be removed"
-            f" ({error.strerror}): {_remedy(error)} and run portkit again"
-        ) from error
-
-
-def _digest(place: Path) -> str | None:
-    """Return the SHA-256 of a file, None for a missing one, "" for what cannot be read as one."""
-    try:
-        if not stat.S_ISREG(place.lstat().st_mode):
-            return ""
-        return sha256(place.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:
-        return ""
-
-
-def _sync_folders(disk: Disk, folders: set[Path]) -> None:
-    for folder in sorted(folders):
-        if folder.is_dir():
-            disk.sync(folder)
-
-
 def _nearest_folder(root: Path, place: Path) -> Path:
     """Return the innermost of a place's parents that exists; the root is taken to."""
     folder = place.parent
@@ -497,17 +269,3 @@ def _nearest_folder(root: Path, place: Path) -> Path:
 
 def _same_file_system(one: Path, other: Path) -> bool:
     return one.stat().st_dev == other.stat().st_dev
-
-
-def _parents(path: str) -> list[str]:
-    """Return the folders that a path leads through: ``a`` and ``a/b`` for ``a/b/c``."""
-    return [path[:index] for index, char in enumerate(path) if char == "/"]
-
-
-def _remedy(error: OSError) -> str:
-    full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None))
-    return "free some space" if full else "mend that"
-
-
-def _count(files: Sequence[object]) -> str:
-    return f"{len(files)} file{'' if len(files) == 1 else 's'}"

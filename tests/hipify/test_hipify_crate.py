@@ -7,7 +7,7 @@ from kernel_support import SOURCE
 
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
-from portkit.hipify.profile import KernelProfile
+from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.tree.finding import Applicability
 
 
@@ -16,8 +16,16 @@ def source() -> dict[str, bytes]:
     return {path: text.encode() for path, text in SOURCE.items()}
 
 
+def crate(
+    source: dict[str, bytes], version: str = "1.2.3", profile: KernelProfile = NO_PROFILE
+) -> KernelsCrate:
+    return KernelsCrate(
+        source, version=version, name="my-rocm-kernels", facade="my-hip", profile=profile
+    )
+
+
 def emitted(source: dict[str, bytes]) -> dict[str, str]:
-    return KernelsCrate(source, version="1.2.3", profile="").files
+    return crate(source).files
 
 
 def test_the_layout_is_read(source: dict[str, bytes]) -> None:
@@ -72,46 +80,38 @@ def test_another_layout_is_an_error(
     else:
         source[path] = text.encode()
     with pytest.raises(KernelsCrateError, match=message):
-        KernelsCrate(source, version="1.2.3").paths  # noqa: B018 (it raises)
+        crate(source).paths  # noqa: B018 (it raises)
 
 
 def test_findings_have_paths_inside_the_crate(source: dict[str, bytes]) -> None:
     source["src/fill.cu"] += b'void f() { asm("trap;"); }\n'
     found = [
         finding
-        for finding in KernelsCrate(source, version="1.2.3", profile="").findings
+        for finding in crate(source).findings
         if finding.applicability is Applicability.MANUAL
     ]
     assert [(finding.path, finding.code) for finding in found] == [("src/fill.cu", "PH203")]
 
 
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """A profile that knows how often the rules find something in version 1.2.3."""
-    expected: dict[str, int] = {}
-    known = KernelProfile("counted", expected={"1.2.3": expected})
-    monkeypatch.setattr("portkit.hipify.crate.load_profile", lambda _: known)
-    return expected
+def counted(**hits: int) -> KernelProfile:
+    """Return a profile that knows how often the rules find something in version 1.2.3."""
+    return KernelProfile("counted", expected={"1.2.3": hits})
 
 
-def test_another_number_of_hits_is_a_finding(
-    source: dict[str, bytes], counted: dict[str, int]
-) -> None:
+def test_another_number_of_hits_is_a_finding(source: dict[str, bytes]) -> None:
     # Four files; cuda_runtime.h and, three times, the shared header; two names of the API.
-    counted |= {"PH101": 4, "PH102": 4, "PH107": 9}
+    hits = {"PH101": 4, "PH102": 4, "PH107": 9}
     messages = [
         finding.message
-        for finding in KernelsCrate(source, version="1.2.3", profile="counted").findings
+        for finding in crate(source, profile=counted(**hits)).findings
         if finding.construct == "number of hits"
     ]
     assert messages == ["PH107 finds 2 places in 1.2.3, not 9"]
-    other = KernelsCrate(source, version="1.2.4", profile="counted").findings
+    other = crate(source, "1.2.4", counted(**hits)).findings
     assert all(finding.construct != "number of hits" for finding in other)
 
 
-def test_a_rule_that_finds_nothing_where_it_must_is_an_error(
-    source: dict[str, bytes], counted: dict[str, int]
-) -> None:
-    counted |= {"PH105": 1}
+def test_a_rule_that_finds_nothing_where_it_must_is_an_error(source: dict[str, bytes]) -> None:
+    hits = {"PH105": 1}
     with pytest.raises(KernelPatchError, match=r"PH105 finds 0 places in 1\.2\.3, not 1"):
-        KernelsCrate(source, version="1.2.3", profile="counted").findings  # noqa: B018 (it raises)
+        crate(source, profile=counted(**hits)).findings  # noqa: B018 (it raises)

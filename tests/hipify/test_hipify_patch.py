@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
+import pytest
+from codebase_support import CANDLE
+
+from portkit.codebases.directory import Directory
+from portkit.errors import PortkitError
 from portkit.hipify.engine import translate
-from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.patch import Patch
-from portkit.hipify.profile import KernelProfile, load_profile
+from portkit.hipify.profile import NO_PROFILE, KernelProfile, load_profile
 from portkit.tree.finding import Applicability
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def profile(match: str, replace: str, hits: int = 1, **more: object) -> KernelProfile:
@@ -82,13 +89,27 @@ def test_older_versions_are_spared_newer_patches() -> None:
     assert known.for_version("0.10.0-alpha.1").patches == known.patches
 
 
-def test_an_unknown_profile_says_which_there_are() -> None:
-    with pytest.raises(KernelProfileError, match="candle"):
-        load_profile("candel")
+def test_a_codebase_without_kernels_of_its_own_has_no_profile(tmp_path: Path) -> None:
+    assert load_profile(Directory(tmp_path), "mine") == NO_PROFILE
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[patch]]\ncode = 'PH399'\n", "malformed"),
+        ("[headers]\n'a.h' = 'kernels/a.h'\n", "a.h cannot be read"),
+        ("[headers]\n'a.h' = '../a.h'\n", "leads out of"),
+        ("[headers", "not valid TOML"),
+    ],
+)
+def test_a_malformed_profile_is_said(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "kernels.toml").write_text(text)
+    with pytest.raises(PortkitError, match=said):
+        load_profile(Directory(tmp_path), "mine")
 
 
 def test_every_patch_of_candle_gives_a_reason_and_matches_something() -> None:
-    for patch in load_profile("candle").patches:
+    for patch in load_profile(CANDLE, "candle").patches:
         assert patch.reason
         assert patch.pattern
         assert patch.hits > 0

@@ -120,7 +120,9 @@ def crate(tmp_path: Path, target: Path) -> Crate:
     manifest.write_text(manifest.read_text().replace("[workspace]\n", apart, 1))
     folder = tmp_path / "candle-rocm-kernels"
     source = {path: text.encode() for path, text in SOURCE.items()}
-    files = KernelsCrate(source, version="0.11.1", profile="").files
+    files = KernelsCrate(
+        source, version="0.11.1", name="candle-rocm-kernels", facade="candle-hip"
+    ).files
     for path, text in {**files, "examples/use.rs": USE}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)

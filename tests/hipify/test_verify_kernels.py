@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE
 from test_code_object import elf, kernel, pack
 
 from portkit.errors import VerificationError
@@ -150,19 +151,19 @@ def test_names_of_kernels_come_by_source(crate: Path) -> None:
 
 
 def test_no_kernel_of_candle_keeps_vector_registers_in_memory() -> None:
-    budgets = load_budgets("0.11.1")
+    budgets = load_budgets(CANDLE, "0.11.1")
     assert {"gfx90a", "gfx1030", "gfx1100"} <= budgets.keys()
     for arch, budget in budgets.items():
         assert len(budget) > 1000
         for (source, name), use in budget.items():
             assert use.vgpr_spills == 0, (arch, source, name)
             # Scalar ones stand in lanes of vector registers, for a reason that is written down.
-            assert use.sgpr_spills == 0 or reason_for(source, name), (arch, source, name)
+            assert use.sgpr_spills == 0 or reason_for(CANDLE, source, name), (arch, source, name)
 
 
 def test_the_report_of_a_matrix_names_each_kernel_that_spills(crate: Path) -> None:
     found = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
-    assert write_matrix(found, "1.2.3", "clang 1", "2026-01-02").splitlines() == [
+    assert write_matrix(found, CANDLE, "1.2.3", "clang 1", "2026-01-02").splitlines() == [
         "# The compile matrix of 1.2.3",
         "",
         "Made by `make kernels` on 2026-01-02 with clang 1, with the flags of the emitted build "
@@ -188,7 +189,9 @@ def test_the_report_of_a_matrix_names_each_kernel_that_spills(crate: Path) -> No
 
 def test_the_report_names_what_was_not_tried(crate: Path) -> None:
     found = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
-    text = write_matrix(found, "1.2.3", "clang 1", "2026-01-02", missing=["gfx942", "gfx1030"])
+    text = write_matrix(
+        found, CANDLE, "1.2.3", "clang 1", "2026-01-02", missing=["gfx942", "gfx1030"]
+    )
     assert "script.\nNot tried yet: gfx942, gfx1030.\n\n" in text
 
 
@@ -206,7 +209,7 @@ def test_what_is_compiled_is_known_without_compiling(crate: Path) -> None:
 def test_a_matrix_without_spills_says_so(crate: Path) -> None:
     (crate / "object").write_bytes(elf((32, pack({"amdhsa.kernels": [kernel("k")]}))))
     found = verify_kernels(crate, ["gfx90a"], only=["good.hip"])
-    assert write_matrix(found, "1.2.3", "clang 1", "2026-01-02").endswith("\nNone.\n")
+    assert write_matrix(found, CANDLE, "1.2.3", "clang 1", "2026-01-02").endswith("\nNone.\n")
 
 
 USES = {

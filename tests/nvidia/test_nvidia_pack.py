@@ -142,7 +142,7 @@ def test_what_is_long_and_as_fast_is_taken_once(pack: Path) -> None:
 
 
 def test_the_crosscheck_is_shared_out(pack: Path) -> None:
-    head, line = json.dumps({"candle": "0.11.1"}), '{\\"part\\": \\"$6\\"}'
+    head, line = json.dumps({"version": "0.11.1"}), '{\\"part\\": \\"$6\\"}'
     program(pack / "crosscheck" / "rocm", f"echo '{head}'\necho \"{line}\"")
     program(pack / "crosscheck" / "cuda", f"echo '{head}'\nexit 3")
     assert run(pack, "crosscheck").returncode == 0

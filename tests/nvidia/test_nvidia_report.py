@@ -60,7 +60,7 @@ def difference(
 
 def lines(place: Path, device: str, *differences: dict[str, Any], direct: bool = False) -> None:
     """Write what the cross-check says of some operations."""
-    said = [{"candle": "0.11.1", "device": device, "seed": 1, "cases": 2}, *differences]
+    said = [{"version": "0.11.1", "device": device, "seed": 1, "cases": 2}, *differences]
     counts = {"cases": 2, "agreed": 1, "refused": 0, "differed": 1}
     names = ["add", "sort", "eq", "gather of a part", *(["kernel fill"] if direct else [])]
     taken = [(name, "f32") for name in names] + [("eq", "i16")]

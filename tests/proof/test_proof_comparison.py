@@ -9,7 +9,7 @@ import pytest
 from portkit.crosscheck.comparison import Part, read
 from portkit.errors import VerificationError
 
-HEAD = {"candle": "0.11.1", "device": "rocm", "seed": 7, "cases": 3}
+HEAD = {"version": "0.11.1", "device": "rocm", "seed": 7, "cases": 3}
 SUM = {
     "operation": "sum",
     "elements": "f32",
@@ -41,7 +41,7 @@ def lines(*said: object) -> list[str]:
 
 def test_lines_are_read() -> None:
     found = read(lines(HEAD, SUM, counts("f32", 1), CRASH, counts("f64", 3)))
-    assert (found.candle, found.device, found.seed, found.cases) == ("0.11.1", "rocm", 7, 3)
+    assert (found.version, found.device, found.seed, found.cases) == ("0.11.1", "rocm", 7, 3)
     first, second = found.differences
     assert first.device == Part("finite", "1, expected 2", 3.0)
     assert first.cpu is None

@@ -6,10 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE
 
+from portkit.codebases.directory import Directory
 from portkit.crosscheck.comparison import Difference, Part
 from portkit.crosscheck.known import (
     CLASSES,
+    FILE,
     Known,
     Table,
     Unlaunched,
@@ -26,10 +29,10 @@ ENTRY = Known("upstream", "CUDA does so.", operation="sum|mean", elements="f(16|
 WRONG = Difference("sum", "f32", device=Part("finite", "1, expected 2", 3.0))
 
 
-def explained(entry: Known, difference: Difference, candle: str = "0.11.1") -> bool:
-    found = judged([difference], Table((entry,), ()), candle)
+def explained(entry: Known, difference: Difference, version: str = "0.11.1") -> bool:
+    found = judged([difference], Table((entry,), ()), version)
     assert len(found.explained) + len(found.unexplained) == 1
-    assert bool(found.idle) is (not found.explained and candle.startswith(entry.candle))
+    assert bool(found.idle) is (not found.explained and version.startswith(entry.versions))
     return bool(found.explained)
 
 
@@ -65,8 +68,8 @@ def test_an_entry_speaks_of_its_operations_types_and_backend(
         ({"empty": True}, replace(WRONG, empty=True), True),
         ({"edges": True}, WRONG, False),
         ({"edges": True}, replace(WRONG, edges=True), True),
-        ({"candle": ("0.9", "0.11")}, WRONG, True),
-        ({"candle": ("0.9", "0.10")}, WRONG, False),
+        ({"versions": ("0.9", "0.11")}, WRONG, True),
+        ({"versions": ("0.9", "0.10")}, WRONG, False),
     ],
 )
 def test_an_entry_goes_no_further_than_it_says(
@@ -101,7 +104,7 @@ def test_kernels_that_are_not_launched_have_reasons_by_version() -> None:
 
 
 def test_our_own_table_is_well_formed() -> None:
-    table = load_table()
+    table = load_table(CANDLE)
     assert {entry.kind for entry in table.differences} <= set(CLASSES)
     assert all(entry.reason.strip().endswith(".") for entry in table.differences)
     assert all(entry.reason.strip().endswith(".") for entry in table.unlaunched)
@@ -126,7 +129,6 @@ def test_our_own_table_is_well_formed() -> None:
     ],
 )
 def test_a_malformed_table_is_told(tmp_path: Path, text: str) -> None:
-    place = tmp_path / "known.toml"
-    place.write_text(text, encoding="utf-8")
-    with pytest.raises(ProfileError, match=r"known\.toml is malformed"):
-        load_table(place)
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(ProfileError, match=r"crosscheck\.toml is (malformed|not valid TOML)"):
+        load_table(Directory(tmp_path))

@@ -7,7 +7,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from codebase_support import CANDLE
 
+from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError, VerificationError
 from portkit.proof import mutation_run
 from portkit.proof.mutation import Mutant, load_mutants, seeded
@@ -72,7 +74,7 @@ def test_a_defect_that_does_not_fit_is_told(root: Path, mutant: Mutant) -> None:
 
 
 def test_our_own_mutants_are_well_formed() -> None:
-    mutants = load_mutants()
+    mutants = load_mutants(CANDLE)
     assert len(mutants) >= 20
     assert any(mutant.is_kernel for mutant in mutants)
     assert all(mutant.defect and not mutant.defect.endswith(".") for mutant in mutants)
@@ -88,10 +90,9 @@ def test_our_own_mutants_are_well_formed() -> None:
     ],
 )
 def test_a_malformed_file_is_told(tmp_path: Path, text: str) -> None:
-    place = tmp_path / "mutants.toml"
-    place.write_text(text, encoding="utf-8")
-    with pytest.raises(ProfileError, match="malformed"):
-        load_mutants(place)
+    (tmp_path / "mutants.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ProfileError, match=r"malformed|not valid TOML"):
+        load_mutants(Directory(tmp_path))
 
 
 class Ladder:

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE
 
 from portkit.crosscheck.place import placed
 from portkit.fetch import fetch
@@ -31,7 +32,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_mutant_fits_the_port(job: Path) -> None:
-    for mutant in load_mutants():
+    for mutant in load_mutants(CANDLE):
         before = (job / mutant.file).read_text(encoding="utf-8")
         with seeded(job, mutant):
             assert (job / mutant.file).read_text(encoding="utf-8") != before
@@ -57,7 +58,7 @@ def test_every_operation_is_as_it_should_be(job: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_program_s_own_arithmetic(job: Path) -> None:
     """Its unit tests, which need a candle to compile with and no device."""
-    crate = placed(job)
+    crate = placed(job, "candle")
     done = subprocess.run(
         ["cargo", "test"],
         cwd=crate,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cli_support import make_candle
 
 from portkit.crosscheck.comparison import Comparison, Difference, Part
-from portkit.crosscheck.known import Known, Table, judged
+from portkit.crosscheck.known import Known, Table, Unlaunched, judged
 from portkit.proof.report import page
 from portkit.scan.session import scan_tree
 from portkit.verify import crosscheck
@@ -30,13 +30,15 @@ GPU = Chosen("the AMD GPU", False, {}, (RUN,))
 WRONG = Difference(
     "sum", "f32", Part("finite", "1, expected 2", 3.0), case="sum/f32/1/0/2", inputs=("f32 [2]",)
 )
-TABLE = Table((Known("upstream", "CUDA does so.", "mean"),), ())
+TABLE = Table(
+    (Known("upstream", "CUDA does so.", "mean"),), (Unlaunched("probe", "a test of the device"),)
+)
 
 
 def compared(*differences: Difference, seen: Seen | None = None) -> Compared:
     counts = {"sum": Counter(cases=4, agreed=4 - len(differences), differed=len(differences))}
     comparison = Comparison("0.11.1", "rocm", 1, 4, differences, counts)
-    return Compared(RUN, comparison, judged(differences, TABLE, "0.11.1"), seen or Seen())
+    return Compared(RUN, comparison, TABLE, judged(differences, TABLE, "0.11.1"), seen or Seen())
 
 
 def test_agreement_passes() -> None:
@@ -57,7 +59,7 @@ def test_a_difference_that_is_understood_passes_and_is_told() -> None:
 
 def test_an_entry_that_no_run_needs_is_told_where_all_was_taken() -> None:
     mean = Difference("mean", "f32", WRONG.device)
-    told = "an entry of known.toml that explains nothing: upstream: mean (.*)"
+    told = "an entry of crosscheck.toml that explains nothing: upstream: mean (.*)"
     assert told in outcome(CPU, [compared()]).evidence
     assert told not in outcome(CPU, [compared()], whole=False).evidence
     # One of two wavefronts needs it.
@@ -76,7 +78,7 @@ def test_any_other_difference_fails_and_says_how_to_see_it() -> None:
 
 
 def test_a_kernel_that_nothing_launches_fails_where_launches_are_counted() -> None:
-    # The probe has an entry in our own table.
+    # The probe has an entry in the table.
     seen = Seen(Counter({"brand_new_f32": 0, "probe": 0, "add_f32": 3}))
     found = outcome(CPU, [compared(seen=seen)])
     assert found.verdict is Verdict.FAILED

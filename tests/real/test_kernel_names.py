@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import candle_kernels
 
-from portkit.hipify.crate import KernelsCrate, read_layout
+from portkit.hipify.crate import read_layout
 from portkit.hipify.symbols import symbols
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def test_the_port_has_the_names_that_nvcc_makes(
         for path in folder.rglob("*")
         if path.is_file()
     }
-    crate, layout = KernelsCrate(source, version=version), read_layout(source)
+    crate, layout = candle_kernels(source, version), read_layout(source)
     modules = [module.name for module in layout.modules]
     files = {
         path.removeprefix("src/"): crate.text(path)

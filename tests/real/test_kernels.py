@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE, candle_kernels
 from kernel_support import exported
 
 from portkit.hipify.code_object import kernels
-from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.hipcc import find_hipcc
 from portkit.verify.kernels import kernel_names, load_budgets, verify_kernels
 
@@ -46,7 +46,7 @@ def crate(pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFact
         if path.is_file()
     }
     folder = tmp_path_factory.mktemp("kernels")
-    for path, text in KernelsCrate(contents, version="0.11.1").files.items():
+    for path, text in candle_kernels(contents, "0.11.1").files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     return folder
@@ -55,7 +55,7 @@ def crate(pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx1100"])
 def test_candles_kernels_compile_within_their_budgets(crate: Path, arch: str) -> None:
     sources = [f"{name}.hip" for name in (*modules(), *MEMBERS)]
-    found = verify_kernels(crate, [arch], budgets=load_budgets("0.11.1"), only=sources)
+    found = verify_kernels(crate, [arch], budgets=load_budgets(CANDLE, "0.11.1"), only=sources)
     assert [(each.source, each.error) for each in found.failures] == []
     assert found.worse == ()
     assert len(found.cells) == len(sources)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE
 from port_of_candle import VERSIONS, scan_tree
 
 from portkit.copying.merge import essence
@@ -127,7 +128,7 @@ def test_leaving_one_rule_out_is_noticed(
         # The rule's own fixture shows its loss: tests/rules.
         assert rule.code in ("PK404", "PK506", "PK508")
         return
-    codebase = load_codebase("candle")
+    codebase = load_codebase(CANDLE)
     rest = [r for r in rules() if r is not rule]
     vendor = load_vendor("rocm", codebase)
     without = scan(complete.job.workspace, vendor, codebase, chosen=rest)

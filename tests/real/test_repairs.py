@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE
 from port_of_candle import VERSIONS
 
 from portkit.profile.profile import load_codebase
@@ -38,5 +39,5 @@ def test_each_is_found_or_known_to_be_mended(found: dict[str, tuple[Finding, ...
 
 def test_none_is_there_for_nothing(found: dict[str, tuple[Finding, ...]]) -> None:
     reasons = {f.message.split(";")[0] for findings in found.values() for f in findings}
-    for repair in load_codebase("candle").repairs:
+    for repair in load_codebase(CANDLE).repairs:
         assert repair.reason.split(";")[0] in reasons, repair.symbol

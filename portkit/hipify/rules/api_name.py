@@ -7,7 +7,7 @@ Example: ``cudaStream_t stream`` becomes ``hipStream_t stream``.
 Limits: names are matched as whole identifiers; a source that declares its own ``cudaX`` of the
 same name has it renamed as well, which is consistent within the tree that is translated.
 
-Source: HIPIFY documentation (the tables in ``portkit/hipify/api``).
+Source: HIPIFY documentation (the tables in ``portkit/vendors/rocm/api``).
 """
 
 from __future__ import annotations

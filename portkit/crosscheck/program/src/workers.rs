@@ -20,7 +20,7 @@ const CHUNK: usize = 64;
 /// the CPU backend for that one.
 pub fn supervise(arguments: &Arguments, operations: &[Operation]) -> Result<(), String> {
     say(json!({
-        "candle": env!("CANDLE_VERSION"),
+        "version": env!("CANDLE_VERSION"),
         "device": arguments.device,
         "seed": arguments.seed,
         "cases": arguments.cases,

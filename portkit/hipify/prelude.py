@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
-FOLDER = Path(__file__).parent
+from portkit.codebases.directory import VENDORS
+
+FOLDER = VENDORS / "rocm" / "prelude"
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Codebases: all that is particular to one of them lies in one directory, here or anywhere else."""

@@ -1,0 +1,90 @@
+"""rustfmt, on texts: with the tree's settings, and nothing else of the tree's.
+
+In the tree rustup would take the toolchain that its ``rust-toolchain.toml`` names, and that file
+may name a folder of programs (the rustup book, "The toolchain file"). So rustfmt runs where no tree
+lies, and is told which settings to read.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ToolError
+from portkit.tree.tools import NOWHERE, find_program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
+"""What rustfmt calls its settings, in the order in which it looks for them (its README)."""
+
+_PATIENCE: Final = 20.0
+"""How long one file may take, in seconds; the largest of candle takes a third of one."""
+
+
+class Rustfmt:
+    """rustfmt with the settings that hold in a folder.
+
+    Args:
+        root: the folder; settings are looked for there and in those above it, as rustfmt does.
+
+    Raises:
+        ToolError: rustfmt is missing, or there is no toolchain to run it with.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._command = [find_program("rustfmt"), "--emit", "stdout", "--quiet"]
+        if not self._command[0]:
+            raise ToolError(
+                "rustfmt is missing: install it (rustup component add rustfmt) or pass --no-format"
+            )
+        root = root.resolve()
+        for folder in (root, *root.parents):
+            for name in _SETTINGS:
+                if (folder / name).is_file():
+                    self._command += ["--config-path", str(folder / name)]
+                    return
+
+    def check(self) -> None:
+        """See that it runs at all.
+
+        Raises:
+            ToolError: it does not.
+        """
+        done = self._run(["--version"], b"")
+        if done is None or done.returncode != 0:
+            said = "" if done is None else done.stderr.decode(errors="replace").strip()
+            first = f" ({said.splitlines()[0]})" if said else ""
+            raise ToolError(
+                f"rustfmt does not run outside the tree{first}: choose a default toolchain with"
+                " `rustup default stable`, or pass --no-format"
+            )
+
+    def formatted(self, text: bytes, edition: str) -> bytes | None:
+        """Return a file's text as rustfmt lays it out; none where rustfmt has no say.
+
+        Args:
+            text: the file's text. rustfmt reads it alone and follows no ``mod`` of it.
+            edition: the edition of Rust that it is written in.
+        """
+        done = self._run(["--edition", edition], text)
+        return done.stdout if done is not None and done.returncode == 0 else None
+
+    def _run(self, arguments: list[str], text: bytes) -> subprocess.CompletedProcess[bytes] | None:
+        try:
+            return subprocess.run(
+                [*self._command, *arguments],
+                input=text,
+                capture_output=True,
+                cwd=NOWHERE,
+                timeout=_PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        except OSError as error:
+            raise ToolError(
+                f"{self._command[0]} cannot be run ({error.strerror}): mend that or pass"
+                " --no-format"
+            ) from error

@@ -1,0 +1,119 @@
+"""Running git on a repository that is not trusted: nothing that the repository names is run.
+
+A repository's own configuration may name programs: ``core.fsmonitor`` and ``core.hooksPath``
+(git-config(1)), the filters of gitattributes(5), the transports of git-remote-ext(1). git starts
+them while it looks at the work tree. Here the repository's word on them does not count; what the
+user and the system have configured does, so that the filters of git-lfs go on working.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_OFF: Final = {"core.fsmonitor": "false", "core.hooksPath": os.devnull, "protocol.allow": "never"}
+"""Settings that keep git from running something, whoever has set them."""
+
+_OWN_SCOPES: Final = frozenset({"local", "worktree"})
+"""What ``git config --show-scope`` calls the configuration that comes with a repository."""
+
+_PATIENCE: Final = 120.0
+"""How long git may take, in seconds: a large tree takes a few."""
+
+
+def run_git(
+    directory: Path, *arguments: str, index: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a directory, to its end, without letting it run a program or fetch anything.
+
+    The variables that turn git to another repository are not passed on, nor may it write, not
+    even to refresh its index.
+
+    Args:
+        directory: where it runs.
+        arguments: the subcommand and its arguments.
+        index: an index file of our own, in place of the repository's.
+
+    Raises:
+        ToolError: git is missing or takes too long; a failing one is for the caller to judge.
+    """
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    # Where the user has moved the configuration, it stays there.
+    environment |= {k: v for k, v in os.environ.items() if k.startswith("GIT_CONFIG_")}
+    environment |= {
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    if index is not None:
+        environment["GIT_INDEX_FILE"] = str(index)
+    environment = _with_settings(environment, _OFF)
+    filters = dict(_filters(directory, environment))
+    return _run(directory, _with_settings(environment, filters), arguments)
+
+
+def _filters(directory: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what to set for each filter that the repository's own configuration speaks of.
+
+    The value is the user's or the system's where there is one; else the filter does nothing.
+    """
+    listed = _run(directory, environment, ("config", "--list", "--show-scope", "-z"))
+    own: set[str] = set()
+    others: dict[str, str] = {}
+    fields = listed.stdout.decode(errors="surrogateescape").split("\0")
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        if key.startswith("filter."):
+            if scope in _OWN_SCOPES:
+                own.add(key)
+            else:
+                others[key] = value
+    for key in sorted(own):
+        yield key, others.get(key, "false" if key.endswith(".required") else "")
+
+
+def _with_settings(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which git has more settings, which count more than any file.
+
+    ``GIT_CONFIG_COUNT`` (git(1)) takes any key, where ``-c`` stops at the first ``=``.
+    """
+    made = dict(environment)
+    given = made.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isdecimal() else 0
+    for number, (key, value) in enumerate(settings.items(), count):
+        made[f"GIT_CONFIG_KEY_{number}"] = key
+        made[f"GIT_CONFIG_VALUE_{number}"] = value
+    made["GIT_CONFIG_COUNT"] = str(count + len(settings))
+    return made
+
+
+def _run(
+    directory: Path, environment: Mapping[str, str], arguments: tuple[str, ...]
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+    except OSError as error:
+        raise ToolError(
+            f"git, which tells what {directory} holds, cannot be run ({error.strerror}): install it"
+        ) from error
+    except subprocess.TimeoutExpired:
+        raise ToolError(
+            f"`git {arguments[0]}` did not end in {_PATIENCE:.0f} s in {directory}: look at the"
+            " repository with git"
+        ) from None

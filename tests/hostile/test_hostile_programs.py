@@ -1,0 +1,150 @@
+"""A tree that names programs: none of them is run by a command that only looks, or that writes.
+
+Each tree holds a trap: a program that leaves a file where it was run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portkit.errors import DirtyTreeError
+from portkit.scan.rustfmt import Rustfmt
+from portkit.tree.git import check_clean
+from portkit.tree.git_program import run_git
+from portkit.tree.tools import find_program, tools
+from portkit.verify.baseline import checked_out, tree_of
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are shell scripts")
+
+
+def trap(place: Path, sprung: Path) -> Path:
+    """Return a program that says that it was run, and passes its input on."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"#!/bin/sh\necho run >> '{sprung}'\nexec cat\n")
+    place.chmod(0o755)
+    return place
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgSign=false")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a.rs").write_text("fn main() {}\n")
+    git(tree, "init", "--quiet")
+    git(tree, "add", ".")
+    git(tree, "commit", "--quiet", "-m", "one")
+    return tree
+
+
+def with_traps(repository: Path, sprung: Path) -> None:
+    """Have the repository's own configuration name a trap wherever git would run something."""
+    program = trap(repository.parent / "trap", sprung)
+    (repository / ".gitattributes").write_text("*.rs filter=caught\n*.txt filter=a.b=c\n")
+    (repository / "b.txt").write_text("text\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "two")
+    for key in ("core.fsmonitor", "filter.caught.clean", "filter.caught.smudge"):
+        git(repository, "config", key, str(program))
+    git(repository, "config", "filter.a.b=c.process", str(program))
+    git(repository, "config", "filter.caught.required", "true")
+    git(repository, "config", "core.hooksPath", str(program.parent))
+    trap(program.parent / "post-index-change", sprung)
+    # A file that looks changed is read through its filter.
+    os.utime(repository / "a.rs", (1, 1))
+    os.utime(repository / "b.txt", (1, 1))
+
+
+def test_git_itself_falls_into_the_traps(repository: Path, tmp_path: Path) -> None:
+    """Otherwise the tests below could not fail."""
+    sprung = tmp_path / "sprung"
+    with_traps(repository, sprung)
+    subprocess.run(["git", "status"], cwd=repository, check=False, capture_output=True)
+    assert sprung.exists()
+
+
+def test_a_repository_that_names_programs(repository: Path, tmp_path: Path) -> None:
+    sprung = tmp_path / "sprung"
+    with_traps(repository, sprung)
+    check_clean(repository, allow_dirty=False, allow_no_vcs=False)
+    commit = run_git(repository, "rev-parse", "HEAD").stdout.decode().strip()
+    out = checked_out(repository, tree_of(repository, commit))
+    assert (out / "a.rs").read_text() == "fn main() {}\n"
+    assert not sprung.exists()
+
+
+def test_a_change_is_still_seen(repository: Path, tmp_path: Path) -> None:
+    with_traps(repository, tmp_path / "sprung")
+    (repository / "a.rs").write_text("fn main() { }\n")
+    with pytest.raises(DirtyTreeError, match=r"a\.rs"):
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False)
+
+
+def test_a_filter_of_the_users_own_is_run(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As git-lfs is; a repository that says something else of it is not asked."""
+    sprung, theirs = tmp_path / "sprung", tmp_path / "theirs"
+    with_traps(repository, theirs)
+    own = trap(tmp_path / "own", sprung)
+    configuration = tmp_path / "gitconfig"
+    configuration.write_text(f'[filter "caught"]\n\tclean = {own}\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+    check_clean(repository, allow_dirty=False, allow_no_vcs=False)
+    assert sprung.exists()
+    assert not theirs.exists()
+
+
+def test_settings_in_the_environment_stay(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "a.own")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "yes")
+    assert run_git(repository, "config", "a.own").stdout == b"yes\n"
+    assert run_git(repository, "config", "core.fsmonitor").stdout == b"false\n"
+
+
+@pytest.mark.skipif(shutil.which("rustup") is None, reason="no rustup, which chooses toolchains")
+def test_a_toolchain_of_the_trees_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, sprung = tmp_path / "tree", tmp_path / "sprung"
+    for name in ("rustfmt", "cargo", "rustc", "cargo-fmt"):
+        trap(tree / "toolchain" / "bin" / name, sprung)
+    (tree / "rust-toolchain.toml").write_text(f'[toolchain]\npath = "{tree}/toolchain"\n')
+    (tree / "rustfmt.toml").write_text("max_width = 40\n")
+    monkeypatch.delenv("RUSTUP_TOOLCHAIN", raising=False)
+    monkeypatch.chdir(tree)
+    subprocess.run(["rustfmt", "--version"], input=b"", check=False, capture_output=True)
+    assert sprung.exists()  # rustup falls into the trap
+    sprung.unlink()
+
+    long = b"fn f(first: u32, second: u32, third: u32) {}\n"
+    formatted = Rustfmt(tree).formatted(long, "2021")
+    assert formatted is not None
+    assert formatted.count(b"\n") > 1  # the tree's settings hold
+    assert all(tool.version for tool in tools() if tool.name in ("cargo", "rustc", "rustfmt"))
+    run = subprocess.run([sys.executable, "-m", "portkit", "--version"], capture_output=True)
+    assert run.returncode == 0
+    assert not sprung.exists()
+
+
+def test_a_program_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap(tmp_path / "git", tmp_path / "sprung")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}/nowhere")
+    assert shutil.which("git") is not None
+    assert find_program("git") == ""

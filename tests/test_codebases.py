@@ -1,0 +1,225 @@
+"""The directory of a codebase: how it is found, what it brings, and that it reads nothing else."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from cli_support import invoke, make_candle
+
+from portkit.codebases import known
+from portkit.codebases.directory import Directory, vendor_directory
+from portkit.codebases.known import GROUP, MAIN, announced, brought, inside, named, names
+from portkit.errors import ProfileError
+from portkit.profile.profile import load_codebase
+from portkit.templates import render
+
+PACKAGE = Path(__file__).parents[1] / "portkit"
+PROFILE = """
+name = "toy"
+crate = "candle-core"
+first_version = "0.1.0"
+[names.words]
+[dependencies]
+[templates]
+"NOTES.md" = "notes.md.j2"
+"""
+
+
+def make_codebase(place: Path, more: str = "", **files: str) -> Path:
+    """Write the directory of a codebase, which takes itself for the one of ``make_candle``."""
+    (place / "templates").mkdir(parents=True)
+    (place / MAIN).write_text(PROFILE + more)
+    (place / "templates/notes.md.j2").write_text("About {{ vendor.title }}.\n")
+    for name, text in files.items():
+        (place / f"{name}.toml").write_text(text)
+    return place
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    return make_candle(tmp_path / "candle")
+
+
+def announce(
+    where: Path, monkeypatch: pytest.MonkeyPatch, name: str = "toy", value: str = "toy_port"
+) -> None:
+    """Install a package that announces a codebase."""
+    info = where / "toy_port-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-port\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
+    monkeypatch.syspath_prepend(str(where))
+
+
+@pytest.mark.parametrize("given", ["path", "portkit.toml", "package"])
+def test_the_same_directory_works_from_anywhere(
+    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    options = []
+    if given == "path":
+        options = ["--profile", str(make_codebase(tmp_path / "elsewhere"))]
+    elif given == "portkit.toml":
+        make_codebase(candle / "port")
+        (candle / "portkit.toml").write_text('profile = "port/"\n')
+    else:
+        make_codebase(tmp_path / "packages/toy_port")
+        announce(tmp_path / "packages", monkeypatch)
+        options = ["--profile", "toy"]
+    done = invoke("apply", candle, "--no-format", "--allow-dirty", *options)
+    assert done.code == 0, done.err
+    assert (candle / "NOTES.md").read_text() == "About ROCm.\n"
+    assert not (candle / "ROCM.md").exists()  # candle's own profile adds it
+    again = invoke("apply", candle, "--check", "--allow-dirty", *options)
+    assert again.code == 0, again.out
+
+
+def test_a_profile_in_the_tree_is_not_scanned(candle: Path) -> None:
+    make_codebase(candle / "port")
+    (candle / "port/templates/extra.rs").write_text("fn f() -> Device { Device::Cuda(0) }\n")
+    (candle / "portkit.toml").write_text('profile = "port"\n')
+    done = invoke("scan", candle, "--all")
+    assert done.code == 0
+    assert "port/" not in done.out
+
+
+def test_a_package_s_codebase_is_found_by_its_crate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "brought", dict)  # as if portkit did not know candle
+    monkeypatch.setattr("portkit.scan.session.brought", dict)
+    candle = make_candle(tmp_path / "candle")
+    assert invoke("apply", candle, "--check").code == 16
+    make_codebase(tmp_path / "packages/toy_port")
+    announce(tmp_path / "packages", monkeypatch)
+    done = invoke("apply", candle, "--diff")
+    assert done.code == 0, done.err
+    assert "+About ROCm." in done.out
+
+
+def test_a_package_in_a_folder_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outer").mkdir()
+    (tmp_path / "outer/__init__.py").touch()
+    make_codebase(tmp_path / "outer/profiles/toy")
+    announce(tmp_path, monkeypatch, value="outer.profiles.toy")
+    assert announced() == {"toy": Directory(tmp_path / "outer/profiles/toy")}
+    assert named("toy") == announced()["toy"]
+    assert names() == ("candle", "toy")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("toy", "nowhere", "no folder with a codebase.toml"),
+        ("toy", "json", "no folder with a codebase.toml"),
+        ("toy", "toy-port", "no folder with a codebase.toml"),
+        ("candle", "toy_port", "of which there is one already"),
+    ],
+)
+def test_a_bad_announcement_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    make_codebase(tmp_path / "toy_port")
+    announce(tmp_path, monkeypatch, name, value)
+    with pytest.raises(ProfileError, match=f"^toy-port announces .*{said}"):
+        announced()
+    # Portkit's own is found without a look at packages.
+    assert named("candle") == brought()["candle"]
+
+
+def test_two_packages_with_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = [EntryPoint("toy", "portkit.codebases.candle", GROUP)] * 2
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: twice)
+    with pytest.raises(ProfileError, match="there is one already"):
+        announced()
+
+
+@pytest.mark.parametrize("given", ["nowhere", "candle-cor", "."])
+def test_what_is_no_codebase_is_refused(
+    candle: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.chdir(candle)
+    done = invoke("scan", candle, "--profile", given)
+    assert done.code == 16
+    assert f"there is no codebase {given!r}: name 'candle', or a directory" in done.err
+
+
+@pytest.mark.parametrize("name", ["..", "../elsewhere", "/", "link"])
+def test_a_tree_names_no_directory_outside(tmp_path: Path, name: str) -> None:
+    tree = tmp_path / "tree"
+    make_codebase(tmp_path / "elsewhere")
+    tree.mkdir()
+    (tree / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ProfileError, match="lies outside"):
+        inside(tree, name)
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "/proc/self/environ", "link", "a/../../secret", "dir/secret"]
+)
+def test_a_directory_reads_nothing_outside(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text("secret")
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "link").symlink_to(tmp_path / "secret")
+    (own / "dir").symlink_to(tmp_path)
+    for read in (Directory(own).text, Directory(own).has, Directory(own).table):
+        with pytest.raises(ProfileError, match="leads out of"):
+            read(name)
+    with pytest.raises(ProfileError, match="leads out of"):
+        Directory(own).files(f"{name}/..")
+
+
+@pytest.mark.parametrize("name", ["/proc/self/environ", "../../secret", "link.md"])
+def test_a_template_reads_nothing_outside(candle: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text("secret")
+    own = make_codebase(tmp_path / "own", f'"L.md" = "{name}"\n')
+    (own / "templates/link.md").symlink_to(tmp_path / "secret")
+    done = invoke("apply", candle, "--diff", "--profile", own)
+    assert done.code == 16
+    assert "leads out of" in done.err
+    assert "secret" not in done.out
+
+
+def test_a_template_runs_nothing(candle: Path, tmp_path: Path) -> None:
+    own = make_codebase(tmp_path / "own")
+    (own / "templates/notes.md.j2").write_text("{{ ''.__class__.__mro__[1].__subclasses__() }}")
+    done = invoke("apply", candle, "--diff", "--profile", own)
+    assert done.code == 16
+    assert "notes.md.j2" in done.err
+
+
+def test_a_codebase_s_template_comes_before_portkit_s(tmp_path: Path) -> None:
+    own = Directory(make_codebase(tmp_path / "own"))
+    shared = render("facade/src/arch.rs", own)
+    assert shared == render("facade/src/arch.rs")
+    (tmp_path / "own/templates/facade/src").mkdir(parents=True)
+    (tmp_path / "own/templates/facade/src/arch.rs").write_text("mine\n")
+    assert render("facade/src/arch.rs", own) == "mine\n"
+    with pytest.raises(ProfileError, match=r"no template 'x\.rs' in .*own and among portkit's own"):
+        render("x.rs", own)
+
+
+def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"\xff")
+    with pytest.raises(ProfileError, match=r"a\.toml is not UTF-8"):
+        Directory(tmp_path).table("a.toml")
+    with pytest.raises(ProfileError, match=r"b\.toml cannot be read"):
+        Directory(tmp_path).table("b.toml")
+
+
+def test_the_digest_counts_names_and_contents(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    first = Directory(tmp_path).digest()
+    (tmp_path / "a").write_text("y")
+    second = Directory(tmp_path).digest()
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert len({first, second, Directory(tmp_path).digest()}) == 3
+
+
+def test_a_codebase_that_portkit_brings_bears_its_directory_s_name() -> None:
+    assert brought()
+    for name, directory in brought().items():
+        assert load_codebase(directory).name == name
+    assert vendor_directory("rocm").table("vendor.toml")["name"] == "rocm"
