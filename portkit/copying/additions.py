@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from portkit.hipify.crate import KernelsCrate
     from portkit.hipify.engine import Translation
+    from portkit.hipify.profile import KernelProfile
     from portkit.hipify.translated import Translated
     from portkit.profile.profile import HipSources
     from portkit.site.context import Job
@@ -149,10 +150,8 @@ class _Crate:
     @cached_property
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
-        from portkit.hipify.profile import NO_PROFILE, load_profile
 
-        workspace, codebase = values(self.job)["workspace"], self.job.codebase
-        own = codebase.directory
+        workspace = values(self.job)["workspace"]
         return KernelsCrate(
             _contents(self.job, self.source),
             name=self.name,
@@ -160,7 +159,7 @@ class _Crate:
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,
-            profile=load_profile(own, codebase.name) if own else NO_PROFILE,
+            profile=_kernel_profile(self.job),
             known=_below(self.job.translated, self.source),
         )
 
@@ -193,7 +192,16 @@ class _Beside:
 
         folder = self.site.folder
         known = _below(self.job.translated, folder)
-        return Translated(_contents(self.job, folder), known=known)
+        return Translated(_contents(self.job, folder), _kernel_profile(self.job), known)
+
+
+def _kernel_profile(job: Job) -> KernelProfile:
+    """Return what is known of the codebase's kernels."""
+    from portkit.hipify.profile import NO_PROFILE, load_profile
+
+    own = job.codebase.directory
+    profile = load_profile(own, job.codebase.name) if own else NO_PROFILE
+    return profile.for_version(job.workspace.version)
 
 
 def _contents(job: Job, folder: str) -> dict[str, bytes]:

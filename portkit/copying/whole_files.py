@@ -105,7 +105,7 @@ def whole_file(job: Job, source: Source, mentions: int) -> tuple[Finding, ...]:
         return (_page(job, source, whole, mentions),)
     reason = _kept_reason(job, source)
     if not reason and path.endswith(CUDA_CODE):
-        return (_kernels(source, whole, mentions),)
+        return (_kernels(job, source, whole, mentions),)
     if not reason:
         return ()
     kept = Finding(
@@ -307,17 +307,21 @@ def _analog(job: Job, source: Source, whole: Span) -> Iterator[Finding]:
     yield from repairs(job, source)
 
 
-def _kernels(source: Source, whole: Span, mentions: int) -> Finding:
-    """Return the finding about a CUDA source that the profile says nothing about."""
+def _kernels(job: Job, source: Source, whole: Span, mentions: int) -> Finding:
+    """Return the finding about a CUDA source that is not kept by the profile."""
+    folder = source.path.rpartition("/")[0]
+    translated = any(site.folder == folder for site in job.codebase.hip_sources)
     return Finding(
         code=KEPT,
         path=source.path,
         span=whole,
         construct="file",
         symbol=PurePosixPath(source.path).name,
-        applicability=Applicability.MANUAL,
+        applicability=Applicability.KEEP if translated else Applicability.MANUAL,
         status=Status.NONE,
-        message=f"CUDA code ({mentions} mentions): `portkit hipify` makes a HIP source of it; "
+        message=f"CUDA code ({mentions} mentions), whose translation lies beside it"
+        if translated
+        else f"CUDA code ({mentions} mentions): `portkit hipify` makes a HIP source of it; "
         "have the build compile that under the feature",
         claims=(whole,),
     )

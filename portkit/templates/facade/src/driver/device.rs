@@ -4,8 +4,8 @@
 //! All work goes through the default stream of the device, whose order it keeps.
 
 use super::{
-    DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, HipContext, HipError, HipFunction, HipSlice,
-    HipStream, HipView, HipViewMut, LaunchArgs, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+    DevicePtr, DevicePtrMut, DeviceRepr, HipContext, HipError, HipFunction, HipSlice, HipStream,
+    HipView, HipViewMut, LaunchArgs, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
 use crate::hiprtc::Hsaco;
 use std::collections::HashMap;
