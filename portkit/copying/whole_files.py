@@ -273,7 +273,7 @@ def regenerating(outdated: Sequence[str], where: str) -> str:
 
 def unread(job: Job) -> Iterator[Finding]:
     """Yield a finding for each file that could not be looked at."""
-    for file in job.workspace.unread:
+    for file in job.workspace.left_out:
         yield Finding(
             code=UNREAD,
             path=file.path,

@@ -129,7 +129,9 @@ def read_archive(archive: Path, root: str) -> dict[PurePosixPath, File]:
                     raise ValueError(f"the path {member.name!r} {fault}")
                 top, *below = member.name.split("/")
                 path = PurePosixPath(*below)
-                content = tar.extractfile(member) if member.isreg() else None
+                # A sparse member says how much it holds, and may say anything; cargo makes none.
+                plain = member.isreg() and not member.issparse()
+                content = tar.extractfile(member) if plain else None
                 if content is None or top != root or not below:
                     raise ValueError(f"{member.name!r} is no plain file in {root}")
                 if path in files:

@@ -6,6 +6,7 @@ and nobody changed since.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
 from portkit.tree.finding import Applicability
+from portkit.tree.regular import read_regular, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -221,15 +223,23 @@ def _below(path: Path) -> list[tuple[str, Path]]:
         for each in sorted(path.rglob("*"))
         if (is_cuda(each.name) or each.suffix in _PLAIN_HEADERS) and each.is_file()
     ]
+    top = path.resolve()
+    for _, each in found:
+        if not each.resolve().is_relative_to(top):
+            raise KernelInputError(
+                f"{each} is a link that leads out of {path}: put the file itself there, or name it"
+            )
     return found if any(is_cuda(relative) for relative, _ in found) else []
 
 
 def _read(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LARGEST_SOURCE:
-            raise KernelInputError(f"{path} is larger than {LARGEST_SOURCE >> 20} MiB: no source")
-        content = path.read_bytes()
+        content = read_regular(path, LARGEST_SOURCE)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise KernelInputError(
+                f"{path} is larger than {LARGEST_SOURCE >> 20} MiB: no source"
+            ) from None
         raise KernelInputError(f"{path} cannot be read: {error.strerror}") from error
     if b"\0" in content:
         raise KernelInputError(f"{path} is a binary file: give CUDA sources")
@@ -296,15 +306,13 @@ def _present(path: Path) -> bytes | None:
     """Return what a file holds, None where there is none; a link's own bytes are its target."""
     if path.is_symlink():
         return os.fsencode(path.readlink())
-    return path.read_bytes() if path.exists() else None
+    return read_regular(path, LARGEST_SOURCE, follow=False) if path.exists() else None
 
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file as a whole: a killed run leaves the old one, and a link is not followed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
+    replace_file(path, content)
 
 
 def _digest(content: bytes) -> str:
@@ -313,7 +321,7 @@ def _digest(content: bytes) -> str:
 
 def _read_record(out: Path) -> dict[str, str]:
     try:
-        record = json.loads((out / RECORD).read_text(encoding="utf-8"))
+        record = json.loads(read_regular(out / RECORD, LARGEST_SOURCE, follow=False))
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, ToolError
 from portkit.tree.git_program import run_git
+from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
 _SHOWN: Final = 5
+
+_LONGEST_GIT_FILE: Final = 1 << 16
+"""How many bytes a ``.git`` file may have: it holds one path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def _git_dir(entry: Path) -> Path | None:
     if entry.is_dir():
         return entry
     try:
-        key, _, value = entry.read_bytes().partition(b": ")
+        key, _, value = read_regular(entry, _LONGEST_GIT_FILE).partition(b": ")
     except OSError:
         return None
     return entry.parent / os.fsdecode(value.rstrip(b"\r\n")) if key == b"gitdir" else None

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from portkit.errors import NotAWorkspaceError
 from portkit.lang.source import Source
+from portkit.tree.manifest import parse_manifest
+from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
+LARGEST_FILE = 16 << 20
+"""How many bytes a file may have that is looked at; the largest of candle has a fortieth."""
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
 
@@ -79,21 +83,33 @@ class Workspace:
     sources: Mapping[str, Source]
     unread: tuple[Unread, ...]
 
-    @cached_property
+    @property
     def crates(self) -> tuple[Crate, ...]:
         """Every package below the root, members and excluded ones alike, sorted by directory."""
-        found = []
+        return self._manifests[0]
+
+    @property
+    def left_out(self) -> tuple[Unread, ...]:
+        """Every file that could not be looked at or understood."""
+        return (*self.unread, *self._manifests[1])
+
+    @cached_property
+    def _manifests(self) -> tuple[tuple[Crate, ...], tuple[Unread, ...]]:
+        crates, odd = [], []
         for path, source in self.sources.items():
             if PurePosixPath(path).name != "Cargo.toml":
                 continue
             try:
-                manifest = tomllib.loads(source.data.decode())
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+                manifest = parse_manifest(source.data)
+            except tomllib.TOMLDecodeError:
+                continue  # PK901 says where
+            except ValueError as error:
+                odd.append(Unread(path, f"it cannot be read as a manifest ({error})"))
                 continue
             name = manifest.get("package", {}).get("name")
             if isinstance(name, str):
-                found.append(Crate(name, str(PurePosixPath(path).parent), manifest))
-        return tuple(sorted(found, key=lambda c: c.directory))
+                crates.append(Crate(name, str(PurePosixPath(path).parent), manifest))
+        return tuple(sorted(crates, key=lambda c: c.directory)), tuple(odd)
 
     @cached_property
     def version(self) -> str:
@@ -131,13 +147,13 @@ def load(directory: Path) -> Workspace:
     """
     manifest_path = directory / "Cargo.toml"
     try:
-        manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
+        manifest = parse_manifest(read_regular(manifest_path, LARGEST_FILE))
     except FileNotFoundError:
         raise NotAWorkspaceError(
             f"{directory} is not a Cargo workspace: it has no Cargo.toml; "
             "name the directory of the workspace's root manifest"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise NotAWorkspaceError(_fault(manifest_path, error)) from None
     if "workspace" not in manifest and "package" not in manifest:
         raise NotAWorkspaceError(
@@ -155,8 +171,7 @@ def load(directory: Path) -> Workspace:
     for path in _files(directory):
         try:
             # To make a `Path` takes longer than to read the file.
-            with open(f"{directory}/{path}", "rb") as file:  # noqa: PTH123
-                data = file.read()
+            data = read_regular(f"{directory}/{path}", LARGEST_FILE, follow=False)
         except OSError as error:
             unread.append(Unread(path, f"it cannot be read ({error.strerror})"))
             continue
@@ -173,7 +188,7 @@ def load(directory: Path) -> Workspace:
 def _fault(manifest: Path, error: Exception) -> str:
     """Return what is wrong with a root manifest that cannot be read, and what to do about it."""
     try:
-        data = manifest.read_bytes()
+        data = read_regular(manifest, LARGEST_FILE)
     except OSError:
         data = b""
     line = _conflict(data)
@@ -220,8 +235,8 @@ def _workspace_above(directory: Path) -> Path | None:
     place = directory.resolve()
     for above in place.parents:
         try:
-            manifest = tomllib.loads((above / "Cargo.toml").read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            manifest = parse_manifest(read_regular(above / "Cargo.toml", LARGEST_FILE))
+        except (OSError, ValueError):
             continue
         members = manifest.get("workspace", {}).get("members")
         if "workspace" in manifest:

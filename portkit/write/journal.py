@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import BusyTreeError, DiskError
 from portkit.tree.git import find_repository
 from portkit.tree.paths import path_fault
+from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from portkit.write.disk import Disk
 
 FORMAT: Final = 1
+
+
+LARGEST_RECORD: Final = 64 << 20
+"""How many bytes a record may have; one of a port of candle has some 50,000."""
 
 
 class State(StrEnum):
@@ -167,7 +172,7 @@ class Journal:
             raise self._damaged(f"holds both {states[0]} and {states[1]}")
         state = states[0]
         try:
-            data = (self.folder / state).read_bytes()
+            data = read_regular(self.folder / state, LARGEST_RECORD, follow=False)
         except OSError as error:
             raise self._damaged(f"cannot be read ({error.strerror})") from error
         if state is State.STAGING and not data.endswith(b"\n"):
