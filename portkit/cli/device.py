@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from portkit.cli.command import command
+from portkit.cli.options import profile_directory
 from portkit.cli.output import show
 
 
@@ -29,6 +30,15 @@ def device(
     check_memory: Annotated[
         bool, typer.Option("--check-memory", help="Watch every access of memory.")
     ] = False,
+    profile: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="A codebase, or the directory that holds its profile: what its builds are told is"
+            " set as well. Those that portkit brings need no naming.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> int:
     """Run a command on a HIP device that runs on the CPU.
 
@@ -46,7 +56,8 @@ def device(
     arch = ARCH_OF_WAVE[wave]
     before = dict(os.environ)
     after = build_toolkit().environment(arch=arch, checked=check_memory, base=before)
-    for directory in brought().values():
+    named = profile_directory(profile)
+    for directory in (*brought().values(), *([named] if named else ())):
         after |= for_cpu_device(load_settings(directory), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))

@@ -11,10 +11,11 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from cli_support import commit, invoke
+from cli_support import commit, environment, invoke
 
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
@@ -149,3 +150,21 @@ def test_its_tests_pass_on_the_device_with_both_wavefronts(
     assert {name: passed.count(name) for name in ON_THE_DEVICE} == dict.fromkeys(ON_THE_DEVICE, 2)
     assert step["figures"]["kernels launched"] == len(KERNELS)
     assert step["figures"]["defects"] == 0
+
+
+def test_a_command_on_the_device_is_told_what_the_profile_says(
+    ported: Path, tmp_path: Path
+) -> None:
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
+    done = invoke("device", "--wave", "64", "--profile", PROFILE)
+    assert "export TARN_ROCM_ARCHS=gfx90a\n" in done.out + "\n"
+    # Told nothing, hipcc compiles for the GPU that is there.
+    made = tmp_path / "stencil.hsaco"
+    script = f'"$HIPCC" --genco -o {made} kernels/stencil.hip'
+    program = (sys.executable, "-m", "portkit", "device", "--wave", "64", "--", "sh", "-c", script)
+    subprocess.run(program, cwd=ported / "lake", env=environment(), check=True)
+    assert b"gfx90a" in made.read_bytes()
+    assert b"gfx1100" not in made.read_bytes()
