@@ -228,8 +228,11 @@ def test_the_settings_that_are_shown_are_right() -> None:
 
 
 def test_the_profile_that_is_shown_is_right() -> None:
-    (shown,) = re.findall(r"```toml\n(.*?)```", (DOCS / "guide-rule.md").read_text(), re.DOTALL)
-    assert parse_codebase(tomllib.loads(shown)).name == "mine"
+    page = (DOCS / "guide-codebase.md").read_text()
+    codebase, verify = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert parse_codebase(tomllib.loads(codebase)).name == "mine"
+    own = ROOT / "tests/fixtures/codebases/tarn/profile/verify.toml"
+    assert tomllib.loads(verify) == tomllib.loads(own.read_text())
 
 
 def test_the_guide_names_what_there_is() -> None:
