@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
+import zipfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from cli_support import invoke, make_candle
+from cli_support import add_file, invoke, make_candle
+from kernel_support import SOURCE
 
 from portkit.codebases import known
 from portkit.codebases.directory import Directory, vendor_directory
@@ -35,6 +40,12 @@ def make_codebase(place: Path, more: str = "", **files: str) -> Path:
     for name, text in files.items():
         (place / f"{name}.toml").write_text(text)
     return place
+
+
+def add_kernels(candle: Path, manifest: str) -> None:
+    """Give a small candle a crate of kernels."""
+    for path, text in {**SOURCE, "Cargo.toml": manifest}.items():
+        add_file(candle, f"candle-kernels/{path}", text.encode())
 
 
 @pytest.fixture
@@ -223,3 +234,72 @@ def test_a_codebase_that_portkit_brings_bears_its_directory_s_name() -> None:
     for name, directory in brought().items():
         assert load_codebase(directory).name == name
     assert vendor_directory("rocm").table("vendor.toml")["name"] == "rocm"
+
+
+def test_what_a_port_writes_is_named_after_the_codebase(candle: Path, tmp_path: Path) -> None:
+    own = make_codebase(tmp_path / "own", '[kernels]\nsource = "candle-kernels"\n')
+    add_kernels(
+        candle,
+        "[package]\nname = 'candle-kernels'\ndescription = 'CUDA kernels of ours'\n"
+        "keywords = ['cuda', 'waves']\nlicense.workspace = true\n",
+    )
+    done = invoke("apply", candle, "--no-format", "--allow-dirty", "--profile", own)
+    assert done.code == 0, done.err
+    manifest = (candle / "toy-rocm-kernels/Cargo.toml").read_text()
+    assert 'description = "ROCm kernels of ours"' in manifest
+    assert 'keywords = ["waves"]' in manifest
+    assert "license.workspace = true" in manifest
+    assert "categories" not in manifest
+    assert 'toy-hip = { path = "../toy-hip"' in manifest
+    assert '"TOY_ROCM_ARCHS"' in (candle / "toy-rocm-kernels/build.rs").read_text()
+    assert (candle / "toy-hip/Cargo.toml").exists()
+    for path in (candle / "toy-rocm-kernels").rglob("*"):
+        if path.is_file():
+            assert "candle" not in path.read_text().replace("candle-kernels", "").lower(), path
+
+
+def test_names_can_be_given(candle: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    make_codebase(own, '[kernels]\nsource = "candle-kernels"\nname = "toy-amd"\n')
+    text = (own / MAIN).read_text()
+    add_kernels(candle, '[package]\nname = "candle-kernels"\n')
+    (own / MAIN).write_text(f'bindings = "hip-of-toy"\nvariables = "TOY"\n{text}')
+    done = invoke("apply", candle, "--no-format", "--allow-dirty", "--profile", own)
+    assert done.code == 0, done.err
+    assert 'hip-of-toy = { path = "../hip-of-toy"' in (candle / "toy-amd/Cargo.toml").read_text()
+    assert '"TOY_ARCHS"' in (candle / "toy-amd/build.rs").read_text()
+    assert (candle / "hip-of-toy/Cargo.toml").exists()
+
+
+def test_portkit_s_own_code_knows_no_codebase() -> None:
+    """Beside the examples that help shows: in ``cli``, the usage of a command and an option."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        names = [name for name in brought() if name in text.lower()]
+        if not names or path.is_relative_to(PACKAGE / "codebases"):
+            continue
+        assert path.is_relative_to(PACKAGE / "cli"), path
+        shown = {
+            constant
+            for call in ast.walk(ast.parse(text))
+            if isinstance(call, ast.Call)
+            and getattr(call.func, "attr", getattr(call.func, "id", ""))
+            in ("command", "Option", "Argument")
+            for constant in ast.walk(call)
+            if isinstance(constant, ast.Constant)
+        }
+        said = {n for c in shown for n in range(c.lineno, (c.end_lineno or c.lineno) + 1)}
+        for number, line in enumerate(text.splitlines(), 1):
+            assert number in said or not any(name in line.lower() for name in names), (path, line)
+
+
+def test_the_wheel_holds_every_directory(tmp_path: Path) -> None:
+    build = "from hatchling.build import build_wheel; import sys; build_wheel(sys.argv[1])"
+    root = PACKAGE.parent
+    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=root, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("codebases", "vendors", "templates"):
+        for path in (PACKAGE / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                assert path.relative_to(root).as_posix() in held

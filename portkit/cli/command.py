@@ -97,8 +97,8 @@ def _exit_code(run: Callable[[], int | None]) -> int:
 
 
 def _failed(sentence: str, code: int) -> int:
-    from portkit.report.terminal import terminal
+    from portkit.report.terminal import terminal, visible
 
     with contextlib.suppress(OSError):
-        print(f"{terminal(sys.stderr).loud('error')}: {sentence}", file=sys.stderr)
+        print(f"{terminal(sys.stderr).loud('error')}: {visible(sentence)}", file=sys.stderr)
     return code

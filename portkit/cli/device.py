@@ -34,8 +34,8 @@ def device(
         str,
         typer.Option(
             metavar="NAME|DIR",
-            help="A codebase, or the directory that holds its profile: what its builds are told is"
-            " set as well. Those that portkit brings need no naming.",
+            help="The codebase whose build scripts are told of the device: its name, or the"
+            " directory that holds its profile; by default all that portkit knows.",
             show_default=False,
         ),
     ] = "",
@@ -45,20 +45,22 @@ def device(
     A ported tree is built and run as on a machine with an AMD GPU. Without a command the variables
     are printed that make it so, for a shell.
     """
-    from portkit.codebases.known import brought
+    from portkit.codebases.known import announced, brought
     from portkit.device.toolkit import build_toolkit
     from portkit.errors import ToolError
+    from portkit.profile.profile import load_codebase
     from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
     from portkit.verify.settings import load_settings
 
     if wave not in ARCH_OF_WAVE:
         raise typer.BadParameter(f"{wave} is no wavefront of AMD's: it has 32 or 64 lanes")
     arch = ARCH_OF_WAVE[wave]
+    own = profile_directory(profile)
+    codebases = [own] if own else [*brought().values(), *announced().values()]
     before = dict(os.environ)
     after = build_toolkit().environment(arch=arch, checked=check_memory, base=before)
-    named = profile_directory(profile)
-    for directory in (*brought().values(), *([named] if named else ())):
-        after |= for_cpu_device(load_settings(directory), [arch])
+    for directory in codebases:
+        after |= for_cpu_device(load_settings(load_codebase(directory)), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))
         show("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))

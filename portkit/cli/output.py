@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from portkit.report.terminal import Terminal
 
 
-def show(text: str, end: str = "\n") -> None:
+def show(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
     """Print text with its own line endings, whatever the platform's are.
+
+    Args:
+        text: the text.
+        end: what follows it.
+        verbatim: print it as it is where it goes to a program; what would act on a terminal is
+            never printed there.
 
     Raises:
         BrokenPipeError: the reader went away.
         DiskError: what the output is sent to cannot take it.
     """
+    if not verbatim or sys.stdout.isatty():
+        text = _visible(text)
     show_bytes((text + end).encode(errors="backslashreplace"))
 
 
@@ -47,7 +55,7 @@ def deliver(text: str, output: Path | None) -> None:
         DiskError: it cannot be written.
     """
     if output is None:
-        show(text, end="")
+        show(text, end="", verbatim=True)
         return
     try:
         output.write_bytes(text.encode(errors="backslashreplace"))
@@ -60,13 +68,19 @@ def deliver(text: str, output: Path | None) -> None:
 
 def progress(line: str) -> None:
     """Say what is being done."""
-    print(line, file=sys.stderr, flush=True)
+    print(_visible(line), file=sys.stderr, flush=True)
 
 
 def notice(text: str) -> None:
     """Print to standard error what is not the output itself, its line endings included."""
-    sys.stderr.write(text)
+    sys.stderr.write(_visible(text))
     sys.stderr.flush()
+
+
+def _visible(text: str) -> str:
+    from portkit.report.terminal import visible
+
+    return visible(text, styled=True)
 
 
 def screen() -> Terminal:

@@ -232,7 +232,7 @@ def apply(
     if diff:
         from portkit.report.diff import patch
 
-        show(patch(planned.changes), end="")
+        show(patch(planned.changes), end="", verbatim=True)
     else:
         show(applied(summary, planned, screen(), written=not dry, left=left), end="")
     if page is not None:

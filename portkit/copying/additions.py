@@ -156,6 +156,8 @@ class _Crate:
             _contents(self.job, self.source),
             name=self.name,
             facade=self.job.vendor.facade.name,
+            variables=codebase.variables,
+            own=own,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from portkit.write.transaction import Change
+
+_NAMED: Final = {
+    ord(char): f"\\{name}" for char, name in zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True)
+}
+"""The bytes that git writes by a letter."""
 
 
 def patch(changes: Iterable[Change]) -> str:
@@ -22,13 +27,28 @@ def patch(changes: Iterable[Change]) -> str:
 def _patch(change: Change) -> Iterator[str]:
     if change.before == change.after:
         return
-    old, new = f"a/{change.path}", f"b/{change.path}"
+    old, new = _quoted(f"a/{change.path}"), _quoted(f"b/{change.path}")
     yield f"diff --git {old} {new}\n"
     if change.before is None:
         yield "new file mode 100644\n"
         old = "/dev/null"
     for line in unified_diff(_lines(change.before or b""), _lines(change.after), old, new):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _quoted(path: str) -> str:
+    """Return a path as git writes it: quoted as in C where it holds something unusual.
+
+    Source: git-config(1), ``core.quotePath``; git's ``quote.c``.
+    """
+    data = path.encode(errors="surrogateescape")
+    if all(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in data):
+        return path
+    return (
+        '"'
+        + "".join(_NAMED.get(b) or (chr(b) if 0x20 <= b < 0x7F else f"\\{b:03o}") for b in data)
+        + '"'
+    )
 
 
 def _lines(data: bytes) -> list[str]:

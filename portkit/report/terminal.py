@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from re import Match
 
 # Select Graphic Rendition, ECMA-48 section 8.3.117.
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
@@ -16,6 +18,13 @@ _WIDTH: Final = 100
 _NARROWEST: Final = 60
 _LEAST: Final = 16
 """How many columns what stands at a place needs at least, beside the place."""
+
+_STYLED: Final = re.compile(r"\x1b\[[\d;]*m")
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+"""What a terminal obeys instead of showing it: control characters but for tabs and line ends, and
+what changes the direction of text (Unicode Standard Annex 9, section 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,31 @@ def terminal(stream: TextIO) -> Terminal:
     return Terminal(width, not plain)
 
 
+def visible(text: str, *, styled: bool = False) -> str:
+    r"""Return a text in which a reader sees what would otherwise act on the terminal.
+
+    A name or a line of somebody's tree may hold an escape sequence; it is shown as ``\x1b``.
+
+    Args:
+        text: what is to be shown; its tabs and line ends stay.
+        styled: whether the text is ours, with styles of ours in it that stay as well.
+    """
+    if styled and "\x1b" in text:
+        pieces = zip(_STYLED.split(text), [*_STYLED.findall(text), ""], strict=True)
+        return "".join(visible(piece) + style for piece, style in pieces)
+    return _HIDDEN.sub(_escaped, text)
+
+
+def on_one_line(text: str) -> str:
+    r"""Return a name as ``visible`` does, with tabs and line ends as ``\t`` and ``\n``."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _escaped(match: Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def shortened(text: str, width: int) -> str:
     """Return a text that is at most ``width`` columns wide, cut at its end where it is longer."""
     return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
@@ -114,6 +148,7 @@ def located(rows: Sequence[tuple[str, str]], *, width: int, indent: str) -> list
         width: of the terminal, in columns.
         indent: what each line begins with.
     """
+    rows = [(on_one_line(place), on_one_line(what)) for place, what in rows]
     room = width - len(indent) - _LEAST
     wide = max((len(place) for place, _ in rows if len(place) <= room), default=0)
     lines = []
@@ -141,6 +176,7 @@ def columns(
     """
     if not rows:
         return []
+    rows = [[on_one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     elastic = len(widths) - numbers - 1
     excess = sum(widths) + 2 * (len(widths) - 1) + len(indent) - width

@@ -190,8 +190,8 @@ def _named(root: Path, said: Settings) -> Directory:
 def _release(version: str) -> tuple[int, ...]:
     """Return the numbers of a version; a pre-release counts as its release.
 
-    A pre-release has the code of what it leads to: candle 0.9.0-alpha.1 is already written against
-    the cudarc of 0.9.0.
+    It has the code of what it leads to, such as calls of the libraries that the release is written
+    against.
     """
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     return tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)
