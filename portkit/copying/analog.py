@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.lang import patterns
 from portkit.lang.cfg import WITH_OWN, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
@@ -261,7 +262,7 @@ def _arms_beside(arm: Node) -> list[Node]:
 
 def _members(arm: Node) -> list[Node]:
     pattern = arm.child_by_field_name("pattern")
-    return pattern_members(pattern) if pattern is not None else []
+    return patterns.members(pattern) if pattern is not None else []
 
 
 def _turned_round(job: Job, source: Source, node: Node) -> str:
@@ -283,15 +284,6 @@ def _turned_round(job: Job, source: Source, node: Node) -> str:
     for word, mark in marks.items():
         text = text.replace(mark, back[word])
     return text
-
-
-def pattern_members(pattern: Node) -> list[Node]:
-    """Return the members of an or-pattern, flattened; a plain pattern is its own member."""
-    if pattern.type == "or_pattern":
-        return [m for child in pattern.named_children for m in pattern_members(child)]
-    if pattern.type == "match_pattern" and pattern.named_children:
-        return pattern_members(pattern.named_children[0])
-    return [pattern]
 
 
 def substitute_peer(job: Job, text: str, vendor: str) -> str:

@@ -12,42 +12,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site
-from portkit.rules import Rule
-from portkit.rules.peer_arm import without_peer_arms
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
-    from portkit.tree.finding import Finding
-
-CODE = "PK504"
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a method named after the source vendor, in a trait or an implementation of one."""
     job = site.job
     if site.scope.container not in ("trait", "trait impl") or site.scope.vendor:
         return
-    if not job.names_source(site.name) or emit.unported_feature(site):
+    if not job.names_source(site.name) or site.unported_feature:
         return
-    copy = copy_site(site)
-    if job.names_gated(copy):
-        copy = emit.gated(site, copy)
-    status, claims = emit.ported(site, emit.named_sibling(site, job.rename(site.name)))
     in_trait = site.scope.container == "trait"
-    yield emit.finding(
-        site,
-        CODE,
+    yield Copy(
         "trait method default" if in_trait else "trait method impl",
         f"{job.rename(site.name)} is its copy",
         symbol=site.symbol(site.name),
-        status=status,
-        edits=(emit.insertion(site, copy),),
-        claims=without_peer_arms(site, claims),
     )
 
 
-RULE = Rule(CODE, "trait_method", frozenset({"function_item", "function_signature_item"}), check)
+RULE = SiteRule("PK504", frozenset({"function_item", "function_signature_item"}), check)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.fingerprint import OVERRIDE
-from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.profile import load_codebase, load_vendor, parse_codebase
 from portkit.profile.settings import NAME, settings
+from portkit.rules import added_file, unread_file
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
 from portkit.tree.finding import Applicability
@@ -81,7 +81,8 @@ def scan_tree(
         kernels=kernels,
     )
     if not found.unaccounted and not any(
-        f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
+        f.applicability is not Applicability.KEEP
+        and f.code not in (added_file.CODE, unread_file.CODE)
         for f in found.findings
     ):
         raise NoBackendError(
