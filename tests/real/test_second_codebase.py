@@ -122,6 +122,21 @@ def test_a_profile_in_the_tree_gives_the_same_port(
     assert found == contents(ported)
 
 
+def test_one_place_is_left_to_a_person_with_everything_behind_the_feature(
+    tarn: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "tarn"
+    shutil.copytree(tarn, root)
+    done = invoke("apply", root, "--profile", PROFILE, "--gating", "cfg")
+    assert done.code == 0, done.err
+    assert "Manual: a person must write this (1 place)" in done.out
+    assert "cli/src/main.rs:17" in done.out
+    again = ("--allow-dirty", "--check", "--gating", "cfg")
+    assert invoke("apply", root, "--profile", PROFILE, *again).code == 0
+    cargo(root, "check", "--workspace", "--all-targets", "--features", "rocm")
+    cargo(root, "check", "--workspace", "--all-targets")
+
+
 @pytest.mark.parametrize("features", ["", "rocm", "cuda", "cuda,rocm"])
 def test_it_type_checks(ported: Path, features: str) -> None:
     output = cargo(ported, "check", "--workspace", "--all-targets", "--features", features)
