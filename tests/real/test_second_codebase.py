@@ -19,6 +19,7 @@ from cli_support import commit, environment, invoke
 
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.hipify.hipcc import find_hipcc
 
 pytestmark = pytest.mark.real
 
@@ -183,3 +184,14 @@ def test_a_command_on_the_device_is_told_what_the_profile_says(
     subprocess.run(program, cwd=ported / "lake", env=environment(), check=True)
     assert b"gfx90a" in made.read_bytes()
     assert b"gfx1100" not in made.read_bytes()
+
+
+@pytest.mark.hipcc
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx1100"])
+def test_hipcc_compiles_its_kernels(ported: Path, tmp_path: Path, arch: str) -> None:
+    sources = ("lake/kernels/stencil", "lake/kernels/volume", "gauge/launchers/histogram")
+    for source in sources:
+        made = tmp_path / f"{Path(source).name}.hsaco"
+        flags = ("--genco", "-O3", f"--offload-arch={arch}", "-o", made)
+        subprocess.run([find_hipcc(), *flags, ported / f"{source}.hip"], check=True)
+        assert arch.encode() in made.read_bytes()
