@@ -60,6 +60,6 @@ def name_of(node: Node) -> str:
     if node.type == "pair":
         return key_of(node).partition(".")[0]
     if node.type == "table":
-        return node_text(node.named_children[0])
+        return node_text(node.named_children[0]) if node.named_children else ""
     name = entry(node, "name") if node.type == "table_array_element" else None
     return node_text(name)[1:-1] if name is not None else ""

@@ -68,7 +68,8 @@ def _own_table(site: Site) -> Iterator[Intent]:
     if table not in _TABLES or not job.names_source(site.code):
         return
     crate = job.written_crate(name)
-    if not crate or not _asked_for(site, name):
+    says_something = any(child.type == "pair" for child in site.node.named_children)
+    if not crate or not says_something or not _asked_for(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
     lines = [f"[{table}.{crate}]"]
