@@ -1,15 +1,19 @@
 # make demo      report on candle 0.11.1 in half a minute, from an empty machine with Rust, Python and a
 #                C++ compiler; then port it, and run the tests of candle-core on a HIP device that runs
-#                on the CPU, which takes up to half an hour
+#                on the CPU, which takes about a quarter of an hour on two cores
 # make help      this list
 # make test      what CI runs: lint, types, fast tests, tests on the real candle and its kernels; the
-#                latter need hipcc, which is installed (1 GB), or left out with PORTKIT_HIPCC=no
+#                latter need hipcc, which is installed (1 GB); where it cannot be had they are left
+#                out, unless PORTKIT_HIPCC=require, and with PORTKIT_HIPCC=no
 # make test-fast the same without the real candle, in about a minute
 # make test-all  every test, those included that are too long for CI
-# make reports   write reports/ anew, for each version that is reported on
+# make reports   write reports/candle-VERSION.md anew, for each version that is reported on, and the
+#                same as HTML, JSON and plan into build/reports
 # make kernels   compile candle's kernels for every architecture, and write reports/kernels anew: an
 #                hour, and seconds where nothing has changed; a run that was stopped is taken up
 # make device    run candle's tests on the CPU device, and write reports/device anew: an hour
+# make versions  port every published version of candle, type-check each port, and write
+#                reports/versions anew: an hour; with CLONE=DIR commits of that clone instead
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -31,41 +35,49 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
-.PHONY: help demo test test-fast test-all lint reports kernels device docs lock clean
+.PHONY: help demo test test-fast test-all lint reports kernels device versions docs lock clean
 
 help:
 	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
 
 demo: $(INSTALLED)
+	@printf '\nThe report is there in half a minute, the port some seconds later; its proof compiles\n'
+	@printf 'and takes a quarter of an hour on two cores. Ctrl-C ends it: what is written stays.\n'
 	@rm -rf $(TREE)
 	@$(STEP) fetch $(PORTKIT) fetch candle@$(VERSION) $(TREE)
 	@$(STEP) scan $(PORTKIT) scan $(TREE)
 	@$(STEP) report $(PORTKIT) scan $(TREE) --format html --output $(PAGE)
 	@printf '\nOpen %s in a browser: it says what a port of candle is made of.\n' $(CURDIR)/$(PAGE)
 	@$(STEP) apply $(PORTKIT) apply $(TREE)
-	@printf '\nThe ported tree is %s. Its proof compiles candle: up to half an hour.\n' $(TREE)
+	@printf '\nThe ported tree is %s. Its proof: a few minutes to type-check candle-core with\n' $(TREE)
+	@printf 'and without the port, about ten to run its tests on a HIP device that runs on the CPU.\n'
 	@$(STEP) verify $(PORTKIT) verify $(TREE) --device cpu --package candle-core \
 		--only format,coverage,parity,names,check,device --report $(PAGE)
 	@printf '\n%s now shows the port and its proof.\n' $(CURDIR)/$(PAGE)
 
-test: lint
+test: lint browser
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
-	@$(STEP) hipcc $(WITH_HIPCC) true
-	@$(STEP) "tests on the real candle" $(WITH_HIPCC) $(BIN)/pytest -m "real and not slow" \
+	@$(WITH_HIPCC) $(STEP) "tests on the real candle" $(BIN)/pytest -m "real and not slow" \
 		--durations=10
 
 test-fast: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
 
-test-all: lint
-	@$(STEP) hipcc $(WITH_HIPCC) true
-	@$(STEP) "every test" $(WITH_HIPCC) $(BIN)/pytest --durations=20
+test-all: lint browser
+	@$(WITH_HIPCC) $(STEP) "every test" $(BIN)/pytest --durations=20
+
+.PHONY: browser
+browser:
+	@$(STEP) "browser tools" ci/browser-tools
 
 kernels: $(INSTALLED)
-	@$(STEP) kernels $(WITH_HIPCC) $(BIN)/python ci/kernels --budgets
+	@PORTKIT_HIPCC=require $(WITH_HIPCC) $(STEP) kernels $(BIN)/python ci/kernels --budgets
 
 device: $(INSTALLED)
 	@$(STEP) device $(BIN)/python ci/device-tests
+
+versions: $(INSTALLED)
+	@$(STEP) versions $(BIN)/python ci/versions $(if $(CLONE),--clone $(CLONE))
 
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .
@@ -82,16 +94,17 @@ reports: $(INSTALLED)
 # From inside the tree, so that the reports do not say where it stands.
 .PHONY: report
 report:
-	@mkdir -p reports
-	@cd $(TREE) && for form in markdown:md json:json plan:plan.md html:html; do \
-		$(PORTKIT) scan --no-source --format $${form%:*} \
-			--output $(CURDIR)/reports/candle-$(VERSION).$${form#*:} || exit; \
+	@mkdir -p build/reports
+	@cd $(TREE) && for form in markdown:reports/%.md json:build/reports/%.json \
+		plan:build/reports/%.plan.md html:build/reports/%.html; do \
+		file=$${form#*:}; $(PORTKIT) scan --no-source --format $${form%%:*} \
+			--output $(CURDIR)/$${file%\%*}candle-$(VERSION)$${file#*\%} || exit; \
 	done
 
 $(INSTALLED): requirements-dev.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "portkit needs Python 3.11 or newer: install it, or run" \
 		"\`make PYTHON=/path/to/python\`"; exit 1; }
-	@$(STEP) "virtual environment" $(PYTHON) -m venv --clear .venv
+	@$(STEP) "virtual environment" $(PYTHON) ci/venv .venv
 	@$(STEP) "pinned packages" $(BIN)/pip install --quiet --disable-pip-version-check \
 		--require-hashes -r requirements-dev.txt
 	@$(STEP) portkit $(BIN)/pip install --quiet --disable-pip-version-check --no-deps \
@@ -103,13 +116,13 @@ docs: build/docs/installed
 	@printf '\nThe site is build/site/index.html.\n'
 
 build/docs/installed: requirements-docs.txt
-	@$(STEP) "virtual environment" $(PYTHON) -m venv --clear build/docs
+	@$(STEP) "virtual environment" $(PYTHON) ci/venv build/docs
 	@$(STEP) "pinned packages" build/docs/bin/pip install --quiet --disable-pip-version-check \
 		--require-hashes -r requirements-docs.txt
 	@touch $@
 
 lock:
-	@$(PYTHON) -m venv --clear build/lock
+	@$(PYTHON) ci/venv build/lock
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools
 	@for extra in dev docs; do \
 		{ sed -n '/^[^#]/q;p' requirements-$$extra.txt; build/lock/bin/pip-compile --quiet \

@@ -57,7 +57,7 @@ class ProfileError(PortkitError):
 
 
 class PlanError(PortkitError):
-    """Two rules want to edit the same bytes: a defect of portkit or of a profile."""
+    """Two rules want the same bytes, or write no Rust: a defect of portkit or of a profile."""
 
     exit_code = 17
 
@@ -96,6 +96,12 @@ class DocumentError(PortkitError):
     """A report that portkit is to read is missing or is none of its own."""
 
     exit_code = 24
+
+
+class InstallationError(PortkitError):
+    """What portkit brings besides Python, the crates and the CPU device, is not there."""
+
+    exit_code = 25
 
 
 class BusyTreeError(PortkitError):

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import hashlib
 import json
 import os
 import select
 import shutil
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from portkit.cache import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-TOOLS = cache_folder() / "browser-tools" / "node_modules"
+_NAMED = Path(__file__).parents[1] / "ci" / "browser-tools.json"
+_KEY = hashlib.sha256(_NAMED.read_bytes()).hexdigest()[:12]
+TOOLS = cache_folder() / "browser-tools" / _KEY / "node_modules"
 """Where ci/browser-tools installs what checks pages."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 60.0

@@ -7,7 +7,9 @@ import subprocess
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from portkit.templates import folder, render
+from portkit.copying.bindings import copied
+from portkit.profile.profile import Facade
+from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,15 +22,20 @@ SHARED = {
 }
 
 
+FACADE = Facade("candle-hip", "hiprc")
+
+
 def render_facade(dependencies: frozenset[str]) -> dict[str, str]:
     """Return the files of the crate for a workspace that shares the given dependencies."""
     values = {
-        "facade": SimpleNamespace(name="candle-hip", module="candle_hip"),
+        "facade": FACADE,
         "workspace": SimpleNamespace(
             version="0.11.1", edition="2021", repository="", dependencies=dependencies
         ),
     }
-    return {f.removesuffix(".j2"): render(f"facade/{f}", None, **values) for f in folder("facade")}
+    manifest = render("bindings/Cargo.toml.j2", None, **values)
+    files = {path: text() for path, text in copied(FACADE).items()}
+    return {"Cargo.toml": manifest, **files}
 
 
 def write_workspace(root: Path, dependencies: frozenset[str]) -> Path:

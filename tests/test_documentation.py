@@ -224,7 +224,11 @@ def test_every_page_has_its_place() -> None:
 
 def test_the_settings_that_are_shown_are_right() -> None:
     shown = re.findall(r"```toml\n(.*?)```", (DOCS / "decisions.md").read_text(), re.DOTALL)
-    assert [bool(settings(Source(NAME, text.encode())).skips) for text in shown] == [True]
+    read = [settings(Source(NAME, text.encode())) for text in shown]
+    assert [(bool(each.skips), bool(each.bindings)) for each in read] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 def test_the_profile_that_is_shown_is_right() -> None:

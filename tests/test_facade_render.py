@@ -7,11 +7,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from facade_support import SHARED, render_facade
+from facade_support import FACADE, SHARED, render_facade
 
 import portkit
+from portkit.copying.bindings import HOME
+from portkit.shipped import shipped
 
-VENDOR = Path(portkit.__file__).parent / "profiles" / "vendors" / "rocm.toml"
+VENDOR = Path(portkit.__file__).parent / "vendors" / "rocm" / "vendor.toml"
 WORKSPACES = {"all": frozenset(SHARED), "none": frozenset[str]()}
 
 
@@ -26,20 +28,37 @@ def test_no_trace_of_the_template(shared: str) -> None:
 
 def test_dependencies_that_the_workspace_shares() -> None:
     manifest = tomllib.loads(render_facade(WORKSPACES["all"])["Cargo.toml"])
-    assert (
-        manifest["dependencies"]["half"]
-        == manifest["dependencies"]["float8"]
-        == {"workspace": True}
-    )
-    assert "float8::F8E4M3" in render_facade(WORKSPACES["all"])["src/driver/repr.rs"]
+    assert manifest["dependencies"]["half"] == {"workspace": True}
+    assert manifest["dependencies"]["float8"] == {"workspace": True, "optional": True}
+    assert manifest["features"] == {"default": ["float8"], "float8": ["dep:float8"]}
 
 
 def test_dependencies_that_it_does_not_share() -> None:
+    manifest = tomllib.loads(render_facade(WORKSPACES["none"])["Cargo.toml"])
+    own = tomllib.loads((shipped(HOME) / "Cargo.toml").read_text())
+    assert manifest["dependencies"] == own["dependencies"]
+    assert manifest["features"] == {"float8": ["dep:float8"]}
+
+
+def test_a_copy_differs_from_the_crate_in_its_name_alone() -> None:
+    home = shipped(HOME)
     files = render_facade(WORKSPACES["none"])
-    manifest = tomllib.loads(files["Cargo.toml"])
-    assert sorted(manifest["dependencies"]) == ["half", "libloading"]
-    assert isinstance(manifest["dependencies"]["half"], str)
-    assert not [path for path, text in files.items() if "float8" in text]
+    own, copy = (
+        tomllib.loads(text)["package"]
+        for text in ((home / "Cargo.toml").read_text(), files.pop("Cargo.toml"))
+    )
+    assert (own["name"], copy["name"]) == (FACADE.package, FACADE.name)
+    same = {"edition", "rust-version", "description", "keywords", "categories", "license", "readme"}
+    assert {key: own[key] for key in same} == {key: copy[key] for key in same}
+    assert set(files) == {
+        p.relative_to(home).as_posix() for p in [home / "README.md", *(home / "src").rglob("*.rs")]
+    }
+    for path, text in files.items():
+        assert "hiprc" not in text, path
+        crate = (home / path).read_text()
+        assert text == crate.replace(
+            "hiprc", FACADE.module if path.endswith(".rs") else FACADE.name
+        )
 
 
 def test_each_module_is_declared_and_each_declaration_has_its_file() -> None:

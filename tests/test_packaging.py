@@ -1,13 +1,23 @@
-"""The lock files hold what pyproject.toml asks for."""
+"""The lock files hold what pyproject.toml asks for, and a wheel all that portkit needs."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
+
+from portkit.copying.bindings import HOME as HIP
+from portkit.crosscheck.place import CRATE as CROSSCHECK
+from portkit.device.stubs import HOME as DEVICE
+from portkit.device.toolkit import toolkit_key
+from portkit.shipped import shipped
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -49,3 +59,47 @@ def test_every_pinned_package_has_hashes(extra: str) -> None:
 def test_the_lock_names_no_server_and_no_folder(extra: str) -> None:
     lines = [line for line in LOCKS[extra].splitlines() if not line.startswith("#")]
     assert all(re.match(r"[a-z0-9._-]+==\S+ \\$|    --hash=sha256:", line) for line in lines)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what a wheel holds, far from this repository."""
+    made, place = (tmp_path_factory.mktemp(name) for name in ("dist", "site-packages"))
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(made), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(place)
+    return place
+
+
+def said(installed: Path, code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(installed)!r})\n{code}"],
+        cwd=installed,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("home", [HIP, CROSSCHECK, DEVICE])
+def test_a_wheel_brings_what_is_not_python(installed: Path, home: str) -> None:
+    where = said(installed, f"import portkit.shipped as s; print(s.shipped({home!r}))")
+    assert Path(where) == installed / "portkit" / "shipped" / home
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", home]
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = {str(Path(line).relative_to(home)) for line in done.stdout.splitlines()}
+    brought = {p.relative_to(where).as_posix() for p in Path(where).rglob("*") if p.is_file()}
+    left_out = {path for path in tracked - brought if not path.startswith("tests/")}
+    assert brought <= tracked
+    assert left_out <= {"README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"}
+
+
+def test_the_device_of_a_wheel_is_the_one_of_the_repository(installed: Path) -> None:
+    code = "from portkit.device.toolkit import toolkit_key; print(toolkit_key())"
+    assert said(installed, code) == toolkit_key()
+
+
+def test_an_editable_install_finds_the_repository_s() -> None:
+    assert shipped(HIP) == ROOT / HIP

@@ -130,6 +130,16 @@ def test_what_is_written_is_formatted_with_the_edition_of_the_crate() -> None:
     assert plan(scan_of(newer)).unformatted == ("src/lib.rs",)
 
 
+def test_what_would_not_parse_is_not_written() -> None:
+    # rustfmt: "only `;` terminated statements or tail expressions are allowed after this attribute"
+    tree = crate("fn a() {\n    b();\n}\n")
+    broken = finding(Edit(13, 17, "#[cfg(x)]\n    b()\n    #[cfg(y)]\n    c!()"))
+    made = replace(scan_of(tree), findings=(broken,))
+    with pytest.raises(PlanError, match=r"src/lib\.rs would be no Rust any more"):
+        plan(made)
+    assert b"#[cfg(x)]" in plan(made, rustfmt=False).changes[0].after
+
+
 def test_rustfmt_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="rustfmt is missing: install it"):

@@ -30,6 +30,7 @@ from verify_support import (
 from portkit.errors import ToolError, VerificationError
 from portkit.report.terminal import Terminal
 from portkit.report.verified import step_lines
+from portkit.report.watching import Crates
 from portkit.verify import (
     STEPS,
     BadOptionError,
@@ -586,6 +587,32 @@ def test_in_a_terminal_one_line_is_redrawn(tmp_path: Path, cargo: Path) -> None:
     assert len(times) > 1, "the time goes on by itself"
     assert "Compiling first\r\n" not in written, "what cargo writes is no line of its own"
     assert "passed" in drawn[-1]
+
+
+def test_of_lines_that_name_crate_after_crate_few_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("portkit.report.watching.time.monotonic", lambda: clock[0])
+    crates = Crates()
+
+    def shown(text: str, seconds: float = 1.0) -> str:
+        clock[0] += seconds
+        return crates.told(text, each=False)
+
+    assert shown("$ cargo check") == "$ cargo check"
+    lines = [shown(f"    Checking some-crate v1.0.{i}", 4.0) for i in range(8)]
+    assert [line for line in lines if line] == [
+        "    Checking some-crate v1.0.3 (crate 4)",
+        "    Checking some-crate v1.0.7 (crate 8)",
+    ]
+    assert shown("  Downloaded other v0.1.0") == ""
+    assert shown("error[E0433]: cannot find module") == "error[E0433]: cannot find module"
+    assert shown("    Checking is what rustc's message says") != ""
+    shown("$ cargo check --features=rocm")
+    assert shown("   Compiling other v0.1.0", 20.0) == "   Compiling other v0.1.0 (crate 1)"
+    # Where the line is redrawn there is room for each.
+    assert crates.told("   Compiling other v0.2.0", each=True).endswith("(crate 2)")
 
 
 def test_steps_and_lines_are_told_in_their_order(tree: Tree) -> None:

@@ -92,6 +92,35 @@ def test_cargo_is_run_as_the_profile_says(tmp_path: Path, cargo: Path) -> None:
         assert target.startswith(str(tmp_path / "cache" / "portkit" / "target"))
 
 
+@pytest.mark.parametrize("name", ["check", "lint"])
+def test_crates_that_are_named_are_compiled_alone(tmp_path: Path, cargo: Path, name: str) -> None:
+    candle = make_ported(tmp_path)
+    log = tmp_path / "log"
+    stand_in(cargo, f'echo "$*" >> {log}')
+    assert step(candle, name, "--package", "candle-core")[0] == "passed"
+    assert log.read_text().count("--package candle-core --all-targets") == 2
+    assert "--workspace" not in log.read_text()
+    # What was found of one crate says nothing of the whole.
+    log.unlink()
+    assert step(candle, name)[0] == "passed"
+    assert log.read_text().count("--workspace --all-targets") == 2
+
+
+@pytest.mark.parametrize("name", ["check", "lint"])
+def test_a_feature_that_a_named_crate_lacks_is_not_asked_of_it(
+    tmp_path: Path, cargo: Path, name: str
+) -> None:
+    candle = make_ported(tmp_path)
+    manifest = '[package]\nname = "candle-words"\nversion = "0.1.0"\n'
+    add_file(candle, "candle-words/Cargo.toml", manifest.encode())
+    log = tmp_path / "log"
+    stand_in(cargo, f'echo "$*" >> {log}')
+    found = verify(candle, "--only", name, "--package", "candle-words")[name]
+    assert found["verdict"] == "passed"
+    assert "rocm" not in log.read_text()
+    assert "rocm: candle-words has no feature rocm" in found["left_out"]
+
+
 def test_what_needs_nvcc_is_left_out_where_there_is_none(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     found = verify(candle, "--only", "check")["check"]

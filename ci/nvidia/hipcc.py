@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from portkit.device.hipcc.arguments import Arguments
 
 ARCH: Final = "gfx1030"
-INCLUDE: Final = (HERE / "include", ROOT / "portkit" / "device" / "include")
+INCLUDE: Final = (HERE / "include", ROOT / "device" / "include")
 
 _HIP: Final = ("-D__HIP__=1", "-D__HIPCC__=1", "-D__HIP_PLATFORM_AMD__=1")
 _ARCH: Final = (f"-D__{ARCH}__=1", "-D__GFX10__=1")

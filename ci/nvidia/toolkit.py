@@ -29,7 +29,7 @@ from portkit.device.toolkit import LIBRARIES  # noqa: E402
 # thread are where the program's own are.
 _CHEAP: Final = ("-flto", "-ffat-lto-objects", "-ftls-model=initial-exec")
 
-_SHARED: Final = ROOT / "portkit" / "device" / "src" / "runtime"
+_SHARED: Final = ROOT / "device" / "src" / "runtime"
 _FLAGS: Final = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-w", *_CHEAP)
 
 

@@ -35,7 +35,8 @@ def device(
         typer.Option(
             metavar="NAME|DIR",
             help="The codebase whose build scripts are told of the device: its name, or the"
-            " directory that holds its profile; by default all that portkit knows.",
+            " directory that holds its profile; by default what portkit.toml says here, else all"
+            " that portkit knows.",
             show_default=False,
         ),
     ] = "",
@@ -49,13 +50,14 @@ def device(
     from portkit.device.toolkit import build_toolkit
     from portkit.errors import ToolError
     from portkit.profile.profile import load_codebase
+    from portkit.scan.session import named_profile
     from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
     from portkit.verify.settings import load_settings
 
     if wave not in ARCH_OF_WAVE:
         raise typer.BadParameter(f"{wave} is no wavefront of AMD's: it has 32 or 64 lanes")
     arch = ARCH_OF_WAVE[wave]
-    own = profile_directory(profile)
+    own = profile_directory(profile) or named_profile(Path())
     codebases = [own] if own else [*brought().values(), *announced().values()]
     before = dict(os.environ)
     after = build_toolkit().environment(arch=arch, checked=check_memory, base=before)

@@ -18,6 +18,7 @@ from portkit.cli.options import (
     Profile,
     Select,
     Skip,
+    check_codes,
     codes,
     profile_directory,
 )
@@ -104,7 +105,6 @@ def scan(
     from portkit.report.forms import written
     from portkit.report.github import annotated, in_workflow
     from portkit.report.model import report
-    from portkit.scan.session import check_portable
     from portkit.tree.finding import Applicability, Status
     from portkit.write.disk import Disk
     from portkit.write.journal import unfinished
@@ -124,7 +124,7 @@ def scan(
     scanned = _scanned(directory, select, skip, gating, profile, kernels=kernels)
     obstacle = ""
     try:
-        check_portable(scanned)
+        _check_portable(scanned)
     except PortkitError as error:
         obstacle = str(error)
     found = report(scanned, directory.as_posix(), partial=bool(select or skip), obstacle=obstacle)
@@ -198,7 +198,6 @@ def apply(
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
     from portkit.scan.plan import plan
-    from portkit.scan.session import check_portable
     from portkit.tree.finding import Status
     from portkit.write.transaction import check_clean, recover, write
 
@@ -207,7 +206,7 @@ def apply(
     if recovery is not None:
         progress(str(recovery))
     found = _scanned(directory, select, skip, gating, profile, regenerate=regenerate, kernels=True)
-    check_portable(found)
+    _check_portable(found)
     dry = diff or check
     refuse = partial(
         check_clean,
@@ -244,6 +243,20 @@ def apply(
         said = headline(summary, planned) if planned.changes and not dry else ""
         deliver(html(shown, snippets(found), written=said), page)
     return FOUND if check and planned.changes else 0
+
+
+def _check_portable(found: Scan) -> None:
+    """Refuse a tree that can be scanned but not ported; say where nobody has tried its version.
+
+    Raises:
+        PortkitError: it cannot be ported.
+    """
+    from portkit.profile.proven import unproven
+    from portkit.scan.session import check_portable
+
+    check_portable(found)
+    if said := unproven(found.job.codebase, found.job.workspace.version):
+        progress(said)
 
 
 def _asked(found: Scan) -> Scan:
@@ -289,9 +302,10 @@ def _scanned(
     from portkit.scan.session import chosen, scan_tree
 
     own = profile_directory(profile)
-    wanted = codes(select, own), codes(skip, own)
+    wanted = codes(select), codes(skip)
     with waiting(f"Looking at {directory}"):
         found = scan_tree(
             directory, gating=gating or "", regenerate=regenerate, kernels=kernels, profile=own
         )
+    check_codes((*wanted[0], *wanted[1]), found.job.codebase.directory)
     return chosen(found, *wanted)

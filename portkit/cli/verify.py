@@ -98,7 +98,8 @@ def verify(
     package: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="Run the tests of these crates alone (regress, device)."
+            metavar="NAMES",
+            help="Compile and test these crates alone (check, lint, regress, device).",
         ),
     ] = None,
     device: Annotated[

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from portkit.copying.bindings import copied
 from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -69,11 +70,19 @@ class Addition:
 def additions(job: Job) -> Iterator[Addition]:
     """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
     facade, kernels = job.vendor.facade, job.codebase.kernels
-    yield Addition(
-        facade.name,
-        "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
-        partial(_facade, job),
-    )
+    if not facade.source:
+        yield Addition(
+            facade.name,
+            "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
+            partial(_facade, job),
+        )
+    generator = job.vendor.generator
+    if job.workspace.requirement(generator.source):
+        yield Addition(
+            generator.name,
+            f"the generator of HIP sources, in the place of {generator.source}",
+            partial(_written, job, "generator", generator.name),
+        )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
         crate = _Crate(job, kernels.source, kernels.name)
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
@@ -99,6 +108,8 @@ def values(job: Job) -> dict[str, Any]:
         "vendor": job.vendor,
         "gating": job.gating.value,
         "facade": job.vendor.facade,
+        "generator": job.vendor.generator,
+        "requirement": job.workspace.requirement,
         "features": frozenset(f for c in job.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=job.workspace.version,
@@ -110,10 +121,17 @@ def values(job: Job) -> dict[str, Any]:
 
 
 def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
-    name = job.vendor.facade.name
+    facade = job.vendor.facade
+    manifest = partial(_rendered, job, "bindings/Cargo.toml.j2")
+    files: dict[str, Callable[[], str]] = {"Cargo.toml": manifest, **copied(facade)}
+    return {f"{facade.name}/{path}": text for path, text in files.items()}
+
+
+def _written(job: Job, templates: str, crate: str) -> Mapping[str, Callable[[], str]]:
+    """Return the files of a crate that comes from a folder of templates."""
     return {
-        f"{name}/{file.removesuffix('.j2')}": partial(_rendered, job, f"facade/{file}")
-        for file in folder("facade")
+        f"{crate}/{file.removesuffix('.j2')}": partial(_rendered, job, f"{templates}/{file}")
+        for file in folder(templates)
     }
 
 
@@ -151,13 +169,16 @@ class _Crate:
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
 
-        workspace = values(self.job)["workspace"]
+        workspace, codebase = values(self.job)["workspace"], self.job.codebase
+        own, facade = codebase.directory, self.job.vendor.facade
         return KernelsCrate(
             _contents(self.job, self.source),
             name=self.name,
-            facade=self.job.vendor.facade.name,
-            variables=self.job.codebase.variables,
-            own=self.job.codebase.directory,
+            facade=facade.name,
+            variables=codebase.variables,
+            own=own,
+            dependency=facade.dependency("../", workspace.version),
+            package=facade.package if facade.source else facade.name,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,
@@ -202,8 +223,7 @@ def _kernel_profile(job: Job) -> KernelProfile:
     from portkit.hipify.profile import NO_PROFILE, load_profile
 
     own = job.codebase.directory
-    profile = load_profile(own, job.codebase.name) if own else NO_PROFILE
-    return profile.for_version(job.workspace.version)
+    return load_profile(own, job.codebase.name) if own else NO_PROFILE
 
 
 def _contents(job: Job, folder: str) -> dict[str, bytes]:

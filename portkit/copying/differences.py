@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portkit.copying import merge
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
 from portkit.tree.workspace import CUDA_CODE
@@ -25,6 +24,8 @@ def differences(job: Job, code: str, path: str, make: Callable[[], str]) -> Iter
         path: the file.
         make: makes the text that would be written now.
     """
+    from portkit.copying import merge
+
     source = job.workspace.sources.get(path)
     found = partial(Finding, code=code, path=path, applicability=Applicability.SAFE)
     if source is None or path.endswith(CUDA_CODE):

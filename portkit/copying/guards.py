@@ -20,6 +20,8 @@ from portkit.tree.finding import Applicability, Edit, Finding, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tree_sitter import Node
+
     from portkit.lang.source import Source
     from portkit.profile.profile import Guard
     from portkit.site.context import Job
@@ -41,7 +43,7 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue
         indent = source.indent(node.start_byte) + "    "
-        text = render(guard.template, job.codebase.directory).strip()
+        text = render(guard.template, job.codebase.directory, parameters=_parameters(node)).strip()
         at = body.start_byte + 1
         standing = normal(text) in normal(node_text(body))
         yield Finding(
@@ -57,3 +59,10 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
             if standing
             else (Edit(at, at, "\n" + indent + text.replace("\n", f"\n{indent}")),),
         )
+
+
+def _parameters(function: Node) -> frozenset[str]:
+    """Return the names of a function's parameters: what a guard may read differs by version."""
+    listed = function.child_by_field_name("parameters")
+    patterns = (c.child_by_field_name("pattern") for c in (listed.named_children if listed else ()))
+    return frozenset(node_text(pattern) for pattern in patterns if pattern is not None)

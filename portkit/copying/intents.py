@@ -7,15 +7,17 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from portkit.copying import gating, joining, standing
+from portkit.copying import exclusive, gating, joining, standing
 from portkit.copying.analog import copy_range, copy_site
 from portkit.copying.handover import copied_as
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import parse_cfg, widen
+from portkit.lang.imports import brought_in
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _TIGHTER = frozenset({"&&", "==", "!="})
-_TWICE = "with both features on {} would stand twice: give the one for ROCm a name of its own"
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -92,12 +93,15 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     if reason:
         kept = wants.Keep(intent.construct, reason, symbol=intent.symbol)
         return finding_of(site, code, kept)
-    text = intent.text or _copied(site, intent.name)
+    text = intent.text or exclusive.copy(site, _copied(site, intent.name))
     found = standing.counterpart(site, text, intent.name)
-    if found is None and _would_stand_twice(site):
-        asked = wants.Ask(intent.construct, _TWICE.format(site.name), symbol=intent.symbol)
-        return finding_of(site, code, asked)
-    edits = []
+    alone = exclusive.of(site)
+    twice = _twice(site) if found is None and alone is None else ""
+    if twice:
+        return finding_of(site, code, wants.Ask(intent.construct, twice, symbol=intent.symbol))
+    if alone is not None and site.job.rename(site.name) == site.name:
+        intent = replace(intent, message=alone.reason)
+    edits = list(exclusive.giving_way(site)) if alone is not None else []
     if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
         text = gating.gated(site, text)
         twin = _twin(site, intent.name)
@@ -111,17 +115,24 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
 
 
-def _would_stand_twice(site: Site) -> bool:
-    """Whether a copy would have the name of its site, and both exist with both features on.
+def _twice(site: Site) -> str:
+    """Return why a person must find a name for the counterpart, or an empty string.
 
-    rustc: E0428 for items and variants, E0124 for fields. Macros and ``_`` may stand twice.
+    A copy would have the name of its site where both exist with both features on. rustc: E0252 for
+    imports, E0428 for items and variants, E0124 for fields. Macros and ``_`` may stand twice.
     """
-    return (
-        site.name not in ("", "_")
-        and site.kind != "macro_definition"
-        and site.requires(site.job.vendor.source)
-        and site.job.rename(site.name) == site.name
-    )
+    job, imported = site.job, site.kind == "use_declaration"
+    own = site.kind != "macro_definition" and site.requires(job.vendor.source)
+    names = brought_in(site.node) if imported else [site.name] if own else []
+    name = next((n for n in names if n not in ("", "_") and job.rename(n) == n), "")
+    if not name:
+        return ""
+    title = job.vendor.title
+    if imported:
+        return (
+            f"a copy would bring in {name} a second time: import {title}'s under a name of its own"
+        )
+    return f"with both features on {name} would stand twice: give {title}'s a name of its own"
 
 
 def _copied(site: Site, name: str) -> str:
@@ -185,6 +196,8 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
 def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
     job, source = site.job, site.source
     listed = {normal(each) for each in intent.listed}
+    if site.kind == "use_declaration":
+        listed |= standing.imported_beside(site)
     missing = [m for m in intent.members if normal(m.path or m.text) not in listed]
     apart = [m for m in missing if gating.is_cfg(site) and gating.is_gated_path(job, m.path)]
     joining_ = [m for m in missing if m not in apart]

@@ -55,8 +55,10 @@ def counterpart(site: Site, text: str, name: str = "") -> Span | None:
     """
     own = name_of(site.node)
     wanted = name or site.job.vendor.names.word(own)
-    if own and wanted != own:
-        return named_sibling(site, wanted)
+    # A sibling of the same name may be another vendor's.
+    same = wanted == own
+    if own and (not same or (site.name and site.requires(site.job.vendor.source))):
+        return named_sibling(site, wanted, gated=same)
     if site.kind == "match_arm":
         return _arm(site)
     if site.kind == "if_expression":
@@ -72,7 +74,9 @@ def counterpart(site: Site, text: str, name: str = "") -> Span | None:
     return _by_hand(site, gated=gated)
 
 
-def named_sibling(site: Site, name: str, *, without: bool | None = None) -> Span | None:
+def named_sibling(
+    site: Site, name: str, *, without: bool | None = None, gated: bool = False
+) -> Span | None:
     """Return the span of a sibling of this name that could not stand beside a copy.
 
     Args:
@@ -80,6 +84,7 @@ def named_sibling(site: Site, name: str, *, without: bool | None = None) -> Span
         name: the name.
         without: whether to look for what stands in where the written vendor's feature is off, which
             is a counterpart only of what stands in where the source's is; by default as the site.
+        gated: whether it must stand under the written vendor's feature.
     """
     vendor = site.job.vendor
     if without is None:
@@ -87,7 +92,13 @@ def named_sibling(site: Site, name: str, *, without: bool | None = None) -> Span
     kinds = next((group for group in _ALIKE if site.kind in group), {site.kind})
     for node, attributes in site.siblings:
         if node.type in kinds and name_of(node) == name:
-            stands_in = any(cfg.forbids(vendor.name) for _, cfg in conditions_of(attributes))
+            conditions = [cfg for _, cfg in conditions_of(attributes)]
+            if gated and not any(cfg.requires(vendor.name) for cfg in conditions):
+                continue
+            # What gives way to its copy stands in for nothing.
+            stands_in = any(
+                c.forbids(vendor.name) and not c.requires(vendor.source) for c in conditions
+            )
             if stands_in is without:
                 return _span(node, attributes)
     return None

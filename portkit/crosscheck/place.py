@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
 from portkit.errors import DiskError
+from portkit.shipped import shipped
 
-CRATE: Final = Path(__file__).resolve().parent / "program"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CRATE: Final = "crates/crosscheck"
 """The program's sources."""
 
 _LOCK: Final = "Cargo.lock"
@@ -31,20 +34,20 @@ def placed(root: Path, name: str, base: Path | None = None) -> Path:
     Raises:
         DiskError: they cannot be written.
     """
-    root = root.resolve()
+    root, crate = root.resolve(), shipped(CRATE)
     key = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     place = (base or cache_folder() / "proof") / key
     try:
         (place / "crosscheck").mkdir(parents=True, exist_ok=True)
         _link(place / name, root)
-        wanted = {path.relative_to(CRATE) for path in _sources(CRATE)}
+        wanted = {path.relative_to(crate) for path in _sources(crate)}
         for old in {
             path.relative_to(place / "crosscheck") for path in _sources(place / "crosscheck")
         }:
             if old not in wanted and old.name != _LOCK:
                 (place / "crosscheck" / old).unlink()
         for path in sorted(wanted):
-            _copy(CRATE / path, place / "crosscheck" / path)
+            _copy(crate / path, place / "crosscheck" / path)
         # The same versions as the tree's, as far as it has settled them.
         if (root / _LOCK).is_file():
             _copy(root / _LOCK, place / f"tree-{_LOCK}", place / "crosscheck" / _LOCK)

@@ -8,10 +8,12 @@ when the library is linked.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
-API: Final = Path(__file__).resolve().parent / "api"
+from portkit.shipped import shipped
+
+HOME: Final = "device"
+"""The folder with the device's own sources."""
 
 _NOT_SUPPORTED: Final = {
     "amdhip64": 801,  # hipErrorNotSupported
@@ -34,7 +36,7 @@ _POINTERS: Final = frozenset(
 
 def exported(library: str) -> tuple[str, ...]:
     """Return the names of all functions of a library, such as ``amdhip64``."""
-    return tuple((API / f"{library}.txt").read_text(encoding="utf-8").split())
+    return tuple((shipped(HOME) / "api" / f"{library}.txt").read_text(encoding="utf-8").split())
 
 
 def stubs(library: str) -> str:

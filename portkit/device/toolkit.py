@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Final
 from portkit.cache import cached_folder
 from portkit.device.hipcc.command import COMPILER
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.device.stubs import stubs
+from portkit.device.stubs import HOME, stubs
 from portkit.errors import ToolError
+from portkit.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,23 +139,25 @@ def _digest(parts: Sequence[str], *folders: str) -> str:
     digest = hashlib.sha256()
     contents = (
         part
-        for path in sorted(_files(folders))
-        for part in (path.relative_to(_HERE).as_posix(), path.read_text(encoding="utf-8"))
+        for name, path in sorted(_files(folders))
+        for part in (name.as_posix(), path.read_text(encoding="utf-8"))
     )
     for part in (*parts, *contents):
         digest.update(len(part).to_bytes(8, "little") + part.encode())
     return digest.hexdigest()[:16]
 
 
-def _files(folders: Sequence[str]) -> Iterator[Path]:
+def _files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
+    """Yield the files below folders of the compiler's package and of the device's home."""
     for folder in folders:
-        for path in (_HERE / folder).rglob("*"):
+        home = _HERE if folder == "hipcc" else shipped(HOME)
+        for path in (home / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
-                yield path
+                yield path.relative_to(home), path
 
 
 def _fill(root: Path, cxx: Cxx) -> None:
-    shutil.copytree(_HERE / "include", root / "include")
+    shutil.copytree(shipped(HOME) / "include", root / "include")
     (root / "libexec").mkdir()
     (root / COMPILER).write_text(_compiler_key(cxx) + "\n", encoding="utf-8")
     _install_compiler(root)
@@ -216,7 +219,8 @@ def _build_libraries(root: Path, cxx: Cxx) -> None:
 
 
 def _sources(library: Library) -> list[Path]:
-    return sorted(p for folder in library.folders for p in (_HERE / "src" / folder).glob("*.cpp"))
+    home = shipped(HOME) / "src"
+    return sorted(p for folder in library.folders for p in (home / folder).glob("*.cpp"))
 
 
 def _link(root: Path, cxx: Cxx, library: Library, objects: Sequence[str]) -> None:

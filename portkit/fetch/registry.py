@@ -9,12 +9,67 @@ them, while an archive is what cargo checked against the registry's checksum.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from portkit.errors import FetchError, ToolError
 from portkit.fetch.tool import run_tool
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+# How cargo's cache of the index names the folder of a crate with at least four letters (The Cargo
+# Book, "Index Format").
+_INDEX: Final = "registry/index/*/.cache/{0[0]}{0[1]}/{0[2]}{0[3]}/{0}"
+
+# How an entry of that cache begins (cargo's src/cargo/sources/registry/index/cache.rs): the version
+# of its form, and in four bytes that of the index; zero bytes end all that follows.
+_FORM: Final = 3
+
+
+def published(name: str) -> tuple[str, ...]:
+    """Return the versions of a crate that the registry has and has not withdrawn, unordered.
+
+    ``cargo info`` brings its cache of the index up to date; the versions are read from there, since
+    no command of cargo's lists them.
+
+    Args:
+        name: the crate; at least four letters.
+
+    Raises:
+        FetchError: the registry cannot be reached or has no such crate, or cargo keeps its cache in
+            a form that is not known here.
+        ToolError: cargo is missing or too old.
+    """
+    run = _info(name)
+    if run.returncode != 0:
+        raise FetchError(
+            f"cargo could not ask the registry for {name} ({_reason(run.stderr)}): check the"
+            " network"
+        )
+    found: set[str] = set()
+    for entry in sorted(_cargo_home().glob(_INDEX.format(name))):
+        found |= _versions(entry)
+    if not found:
+        raise FetchError(f"{_cargo_home()} holds no index with {name}: remove it and try again")
+    return tuple(sorted(found))
+
+
+def _versions(entry: Path) -> set[str]:
+    """Return the versions in an entry of cargo's cache of the index."""
+    data = entry.read_bytes()
+    if data[:1] != bytes([_FORM]):
+        raise FetchError(
+            f"{entry} is of a form that portkit does not know (cargo has changed it): update"
+            " portkit"
+        )
+    lines = (part for part in data[5:].split(b"\0") if part.startswith(b"{"))
+    versions = (json.loads(line) for line in lines)
+    return {version["vers"] for version in versions if not version["yanked"]}
 
 
 def download(name: str, version: str, sha256: str | None = None) -> Path | None:
@@ -30,17 +85,7 @@ def download(name: str, version: str, sha256: str | None = None) -> Path | None:
             is another one than it was; cargo does not look again at one that it has.
         ToolError: cargo is missing or too old.
     """
-    environment = os.environ | {
-        "CARGO_HOME": str(_cargo_home()),
-        # Offline, cargo says of a crate that it has not seen that there is none.
-        "CARGO_NET_OFFLINE": "false",
-        "CARGO_TERM_COLOR": "never",
-    }
-    # In a folder of its own, since cargo would prefer a workspace's crate to the registry's.
-    with tempfile.TemporaryDirectory(prefix="portkit-") as empty:
-        run = run_tool(
-            "cargo", "info", f"{name}@{version}", folder=Path(empty), environment=environment
-        )
+    run = _info(f"{name}@{version}")
     if run.returncode == 0:
         archive = downloaded(name, version, sha256)
         if archive is None:
@@ -52,12 +97,30 @@ def download(name: str, version: str, sha256: str | None = None) -> Path | None:
         return archive
     if "could not find" in run.stderr:
         return None
-    if "no such command" in run.stderr:
-        raise ToolError("this cargo has no `cargo info`: install cargo 1.82 or newer")
     raise FetchError(
         f"cargo could not download {name} {version} ({_reason(run.stderr)}): check the network, or"
         " pass --offline if this version was fetched before"
     )
+
+
+def _info(spec: str) -> subprocess.CompletedProcess[str]:
+    """Run ``cargo info``.
+
+    Raises:
+        ToolError: cargo is missing or too old.
+    """
+    environment = os.environ | {
+        "CARGO_HOME": str(_cargo_home()),
+        # Offline, cargo says of a crate that it has not seen that there is none.
+        "CARGO_NET_OFFLINE": "false",
+        "CARGO_TERM_COLOR": "never",
+    }
+    # In a folder of its own, since cargo would prefer a workspace's crate to the registry's.
+    with tempfile.TemporaryDirectory(prefix="portkit-") as empty:
+        run = run_tool("cargo", "info", spec, folder=Path(empty), environment=environment)
+    if "no such command" in run.stderr:
+        raise ToolError("this cargo has no `cargo info`: install cargo 1.82 or newer")
+    return run
 
 
 def downloaded(name: str, version: str, sha256: str | None = None) -> Path | None:

@@ -118,9 +118,11 @@ class KernelsCrate:
         source: the CUDA kernels crate's files, path inside the crate to content.
         version: the version that the workspace gives its crates.
         name: the name of the emitted crate.
-        facade: the name of the crate of HIP bindings, which lies beside it.
+        facade: the name of the crate of HIP bindings.
         variables: how the names of the environment variables begin that the build script reads,
             such as ``TOY_ROCM``.
+        dependency: what the manifest says of that crate, without braces; by default it lies beside.
+        package: the crate's own name, where it is another.
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         profile: what is known of the CUDA sources.
@@ -135,6 +137,8 @@ class KernelsCrate:
     variables: str
     edition: str = "2021"
     repository: str = ""
+    dependency: str = ""
+    package: str = ""
     profile: KernelProfile = NO_PROFILE
     known: Mapping[str, Translation] = field(default_factory=dict)
     own: Directory | None = None
@@ -172,7 +176,7 @@ class KernelsCrate:
             KernelPatchError: two edits overlap, or a rule finds nothing where it must.
         """
         found = [replace(f, path=_SOURCES + f.path) for f in self._kernels.findings]
-        expected = self._profile.expected.get(self.version)
+        expected = self.profile.expected.get(self.version)
         return (*found, *_unexpected(found, expected, self.version))
 
     @property
@@ -194,12 +198,8 @@ class KernelsCrate:
         return target and _SOURCES + target
 
     @cached_property
-    def _profile(self) -> KernelProfile:
-        return self.profile.for_version(self.version)
-
-    @cached_property
     def _kernels(self) -> Translated:
-        return Translated(_inside(self.source), self._profile, _inside(self.known))
+        return Translated(_inside(self.source), self.profile, _inside(self.known))
 
     @cached_property
     def _frame(self) -> dict[str, str]:
@@ -222,7 +222,13 @@ class KernelsCrate:
                     "repository": self.repository,
                 },
                 "modules": layout.modules,
-                "facade": {"name": self.facade, "module": self.facade.replace("-", "_")},
+                "facade": {
+                    "name": self.facade,
+                    "module": self.facade.replace("-", "_"),
+                    "package": self.package or self.facade,
+                    "dependency": self.dependency
+                    or f'path = "../{self.facade}", version = "{self.version}"',
+                },
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,

@@ -89,13 +89,14 @@ def _profile_page(profile: KernelProfile) -> str:
         "| --- | --- |",
         *(f"| {code} | {purpose} |" for code, purpose in profile.purposes.items()),
         "",
-        "| code | file | places | from | why |",
+        "| code | file | places | beside | why |",
         "| --- | --- | --- | --- | --- |",
     ]
     for patch in profile.patches:
         why = ("defect upstream: " if patch.upstream_bug else "") + patch.reason
         files = ", ".join(f"`{file}`" for file in patch.files)
-        lines.append(f"| {patch.code} | {files} | {patch.hits} | {patch.since or 'all'} | {why} |")
+        beside = f"`{patch.beside}`" if patch.beside else ""
+        lines.append(f"| {patch.code} | {files} | {patch.hits} | {beside} | {why} |")
     lines += ["", "Headers that the profile adds:", ""]
     for target, text in profile.headers:
         first = text.partition("\n\n")[0] if text.startswith("//") else ""

@@ -168,7 +168,7 @@ def apply_edits(text: str, edits: Iterable[Edit], path: str) -> tuple[str, Calla
 def _patch(source: KernelSource, profile: KernelProfile) -> Iterator[Finding]:
     """Return the findings of the profile's patches; a patch with other hits says so."""
     for patch in profile.patches:
-        if not patch.concerns(source.path):
+        if not patch.belongs(source):
             continue
         found = list(patch.find(source))
         if not found:

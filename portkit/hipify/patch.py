@@ -37,7 +37,7 @@ class Patch:
         upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
             its authors.
         with_comments: whether the comments right before the place go with it.
-        since: the first version of the codebase that has what the patch changes; empty for all.
+        beside: a name that a file holds where it has what the patch changes; empty for all.
     """
 
     code: str
@@ -48,7 +48,7 @@ class Patch:
     hits: int
     upstream_bug: bool = False
     with_comments: bool = False
-    since: str = ""
+    beside: str = ""
 
     @cached_property
     def pattern(self) -> list[Token]:
@@ -59,9 +59,9 @@ class Patch:
         """Whether the patch is meant for the file."""
         return any(fnmatchcase(path, glob) for glob in self.files)
 
-    def applies_to(self, version: str) -> bool:
-        """Whether the version of the codebase, such as ``0.10.2``, has what the patch changes."""
-        return not self.since or _numbers(version) >= _numbers(self.since)
+    def belongs(self, source: KernelSource) -> bool:
+        """Whether the file has what the patch changes, as far as its name and names in it tell."""
+        return self.concerns(source.path) and (not self.beside or self.beside in source.names)
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
@@ -124,11 +124,6 @@ def _before_comments(source: KernelSource, index: int) -> int:
     token = source.tokens[index].start
     starts = [start for start, _ in source.comments if previous <= start < token]
     return min(starts, default=token)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the release numbers of a version; a pre-release counts as its release."""
-    return tuple(int(number) for number in version.partition("-")[0].split("."))
 
 
 def _find_balanced(source: KernelSource, start: int, stop: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,11 +39,6 @@ class KernelProfile:
     purposes: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     defined: frozenset[str] = frozenset()
-
-    def for_version(self, version: str) -> KernelProfile:
-        """Return the profile with only the patches that a version of the codebase needs."""
-        patches = tuple(patch for patch in self.patches if patch.applies_to(version))
-        return replace(self, patches=patches)
 
 
 NO_PROFILE = KernelProfile()

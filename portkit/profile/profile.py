@@ -7,10 +7,12 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.codebases.directory import vendor_directory
@@ -33,10 +35,54 @@ class Facade:
     """The crate that has cudarc's shape under HIP's names.
 
     Attributes:
-        name: the crate's name.
+        name: what the tree calls it.
+        package: what it is called where it is published.
+        source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
+            ``git``, ``version``, ...); empty where it holds a copy.
+        features: what the tree needs of it, where it is no copy.
     """
 
     name: str
+    package: str
+    source: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code imports the crate."""
+        return _module(self.name)
+
+    def dependency(self, up: str, version: str) -> str:
+        """Return what a manifest says of the crate, without braces.
+
+        Args:
+            up: the way from the manifest's folder to the workspace root, such as ``../``.
+            version: of the workspace, which a copy has too.
+        """
+        if not self.source:
+            return f'path = "{up}{self.name}", version = "{version}"'
+        source = dict(self.source)
+        if "path" in source and not PurePath(source["path"]).is_absolute():
+            source["path"] = up + source["path"]
+        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said.insert(0, f'package = "{self.package}"')
+        if self.features:
+            listed = ", ".join(f'"{name}"' for name in self.features)
+            said.append(f"features = [{listed}]")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """The crate that writes HIP sources at run time, from the kernels of a compiler.
+
+    Attributes:
+        name: the crate's name.
+        source: the crate that writes CUDA sources, whose place it takes.
+    """
+
+    name: str
+    source: str
 
     @property
     def module(self) -> str:
@@ -61,6 +107,7 @@ class VendorProfile:
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
+        generator: the crate of generated kernels that the port writes.
     """
 
     name: str
@@ -75,6 +122,7 @@ class VendorProfile:
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
     facade: Facade
+    generator: Generator
 
     @property
     def title(self) -> str:
@@ -228,7 +276,8 @@ class Guard:
     Attributes:
         path: a pattern over paths.
         symbol: the function.
-        template: in the codebase's directory, or else below ``portkit/templates``.
+        template: in the codebase's directory, or else below ``portkit/templates``; ``parameters``
+            are the names of the function's.
         reason: why, for the reader of the report.
     """
 
@@ -236,6 +285,25 @@ class Guard:
     symbol: str
     template: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Exclusive:
+    """Items under the source vendor's feature that cannot stand beside their copies.
+
+    Attributes:
+        path: a pattern over paths.
+        symbol: a pattern over the items, and over what holds them.
+        reason: why, for the reader of the report.
+    """
+
+    path: str
+    symbol: str
+    reason: str
+
+    def applies(self, path: str, symbol: str) -> bool:
+        """Whether this is about what stands under a symbol of a file."""
+        return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
 
 
 @dataclass(frozen=True)
@@ -301,6 +369,7 @@ class CodebaseProfile:
         first_version: the first version that can be ported.
         error_without_feature: the variant of its error that says that the vendor's feature is off.
         bindings: the crate of bindings that the port writes.
+        generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
@@ -317,6 +386,7 @@ class CodebaseProfile:
         guards: statements at the beginning of functions that are not ported.
         repairs: bugs of the CUDA side that copies do not carry on.
         tidy: what copies have instead of what the names alone give.
+        exclusives: items that cannot stand beside their copies.
         directory: where the rest of what is particular to it lies, if anywhere.
     """
 
@@ -339,7 +409,9 @@ class CodebaseProfile:
     repairs: tuple[Repair, ...] = ()
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
+    exclusives: tuple[Exclusive, ...] = ()
     bindings: str = ""
+    generator: str = ""
     variables: str = ""
     directory: Directory | None = None
 
@@ -356,8 +428,16 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     data = vendor_directory(name).table(VENDOR)
     try:
-        facade = Facade(codebase.bindings if codebase else _joined("hip"))
-        words = {**data["names"]["words"], data["bindings"]: facade.module}
+        bindings = codebase.bindings if codebase else _joined("hip")
+        facade = Facade(bindings, **data["facade"])
+        generator = Generator(
+            codebase.generator if codebase else _joined("ug-rocm"), data["generator"]["source"]
+        )
+        words = {
+            **data["names"]["words"],
+            data["bindings"]: facade.module,
+            _module(generator.source): generator.module,
+        }
         dependencies = dict(data["dependencies"])
         if codebase:
             words |= codebase.words
@@ -381,6 +461,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             unported={**data["unported"], **(codebase.unported if codebase else {})},
             dependencies=dependencies,
             facade=facade,
+            generator=generator,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProfileError(f"the vendor profile {name!r} is malformed: {error!r}") from None
@@ -408,7 +489,8 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
     try:
         name = data["name"]
         kernels = None
-        words, dependencies = dict(data["names"]["words"]), dict(data["dependencies"])
+        words = dict(data.get("names", {}).get("words", {}))
+        dependencies = dict(data.get("dependencies", {}))
         if "kernels" in data:
             kernels = KernelsCrate(**{"name": _joined(name, "rocm-kernels"), **data["kernels"]})
             words.setdefault(_module(kernels.source), _module(kernels.name))
@@ -426,6 +508,7 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             prose=tuple(Prose(**p) for p in data.get("prose", ())),
             kernels=kernels,
             bindings=data.get("bindings", _joined(name, "hip")),
+            generator=data.get("generator", _joined(name, "ug-rocm")),
             variables=data.get("variables", _joined(name, "rocm").upper().replace("-", "_")),
             templates=data.get("templates", {}),
             arms=tuple(Arms(**a) for a in data.get("arms", ())),
@@ -435,6 +518,7 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             repairs=tuple(Repair(**r) for r in data.get("repair", ())),
             tidy=tuple(Tidy(**t) for t in data.get("tidy", ())),
             hip_sources=tuple(HipSources(**h) for h in data.get("hip_sources", ())),
+            exclusives=tuple(Exclusive(**e) for e in data.get("exclusive", ())),
             directory=directory,
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
@@ -30,6 +30,8 @@ GATINGS: Final = ("dummy", "cfg")
 ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-generic)"
 """What LLVM calls AMD's processors (https://llvm.org/docs/AMDGPUUsage.html#processors)."""
 VERDICTS: Final = ("widen", "keep", "peer")
+BINDINGS: Final = ("path", "git", "branch", "tag", "rev", "version")
+"""Where a crate may come from, in the words of Cargo's dependencies."""
 
 T = TypeVar("T")
 Key = tuple[str | int, ...]
@@ -70,6 +72,8 @@ class Settings:
         skips: places that are not ported.
         decisions: about conditions on the device; they count before the profile's.
         profile_line: the line that names the profile.
+        bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
+        bindings_line: the line that says so.
     """
 
     profile: str = ""
@@ -78,6 +82,8 @@ class Settings:
     skips: tuple[Skip, ...] = ()
     decisions: tuple[Condition, ...] = ()
     profile_line: int = 0
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    bindings_line: int = 0
 
 
 def settings(source: Source | None) -> Settings:
@@ -114,7 +120,7 @@ class _Reader:
         self.source = source
 
     def settings(self, data: Mapping[str, Any]) -> Settings:
-        self._only(data, (), ("profile", "gating", "archs", "skip", "decision"))
+        self._only(data, (), ("profile", "gating", "archs", "bindings", "skip", "decision"))
         gating = self._text(data, (), "gating")
         if gating and gating not in GATINGS:
             self._fail(("gating",), f"gating is {gating!r}: write {_either(GATINGS)}")
@@ -125,7 +131,22 @@ class _Reader:
             skips=tuple(self._each(data, "skip", self._skip)),
             decisions=tuple(self._each(data, "decision", self._decision)),
             profile_line=self._line(("profile",)) if "profile" in data else 0,
+            bindings=self._bindings(data["bindings"]) if "bindings" in data else {},
+            bindings_line=self._line(("bindings",)) if "bindings" in data else 0,
         )
+
+    def _bindings(self, table: object) -> Mapping[str, str]:
+        key = ("bindings",)
+        if not isinstance(table, dict):
+            self._fail(key, 'bindings is not a table: write bindings = { git = "..." }')
+        self._only(table, key, BINDINGS)
+        source = {name: self._text(table, key, name) for name in BINDINGS if name in table}
+        if len({"path", "git", "version"} & source.keys()) != 1:
+            self._fail(key, "bindings come from one place: write one of path, git and version")
+        refs = {"branch", "tag", "rev"} & source.keys()
+        if len(refs) > ("git" in source):
+            self._fail(key, "one of branch, tag and rev may stand beside git: leave out the others")
+        return source
 
     def _skip(self, entry: Mapping[str, Any], key: Key) -> Skip:
         self._only(entry, key, ("codes", "paths", "reason"))

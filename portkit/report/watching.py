@@ -1,14 +1,15 @@
 """What ``portkit verify`` shows while it runs, and where its report goes.
 
 In a terminal one line says what is being done and for how long; elsewhere each line that a tool
-writes is a line. The document is written anew after each step, so that one is there whatever ends
-the run, SIGKILL included.
+writes is a line, but of those that name crate after crate only one now and then. The document is
+written anew after each step, so that one is there whatever ends the run, SIGKILL included.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 import time
 from pathlib import Path
@@ -31,6 +32,38 @@ _KILLED: Final = 137
 """What a shell says of a process that SIGKILL ended: 128 and its number."""
 _REDRAWN: Final = 0.5
 """Seconds between two drawings of the line that shows how long a step takes."""
+_BEAT: Final = 15.0
+"""Seconds between two lines that say how far cargo is, where no line is redrawn."""
+_CRATE: Final = re.compile(r" *(Adding|Checking|Compiling|Documenting|Downloaded) [\w-]+ v\d")
+"""Lines of cargo's that are written for each crate of a dependency tree."""
+
+
+class Crates:
+    """What cargo writes of crate after crate, made into how far it is."""
+
+    def __init__(self) -> None:
+        self.count, self.shown = 0, time.monotonic()
+
+    def told(self, text: str, *, each: bool) -> str:
+        """Return what to show of a line; nothing of it where one like it was shown just now.
+
+        Args:
+            text: the line.
+            each: whether there is room for every line.
+        """
+        match = _CRATE.match(text)
+        if match is None:
+            if text.startswith("$ "):  # another command begins
+                self.count, self.shown = 0, time.monotonic()
+            return text
+        if match[1] in ("Checking", "Compiling"):
+            self.count += 1
+            text = f"{text} (crate {self.count})"
+        now = time.monotonic()
+        if not each and now - self.shown < _BEAT:
+            return ""
+        self.shown = now
+        return text
 
 
 class Line:
@@ -114,6 +147,7 @@ class Reporter:
         self.documents = [(Path(name), text) for name, text in wanted if name]
         self.screen = error_screen if self.apart else screen
         self.line_at_bottom = Line(errors, error_screen) if live else None
+        self.crates = Crates()
         self.steps: tuple[Step, ...] = ()
         self.results: list[Result] = []
         self._elsewhere = False
@@ -133,10 +167,11 @@ class Reporter:
 
     def line(self, text: str) -> None:
         """Show what is being done, or what a tool writes."""
-        if self.line_at_bottom is not None:
-            self.line_at_bottom.says(text)
-        else:
-            self._complain(text)
+        if shown := self.crates.told(text, each=self.line_at_bottom is not None):
+            if self.line_at_bottom is not None:
+                self.line_at_bottom.says(shown)
+            else:
+                self._complain(shown)
 
     def ends(self, result: Result) -> None:
         """Show how a step went."""

@@ -31,10 +31,10 @@ def check(site: Site) -> Iterator[Intent]:
     source = job.vendor.source
     if site.kind == "match_arm" or site.scope.vendor or site.unported_feature:
         return
-    symbol = site.symbol(site.name)
     for attribute, cfg in site.conditions:
         if source not in cfg.features() or cfg.requires(source):
             continue
+        symbol = site.symbol(site.name)
         stands_in = cfg.forbids(source) and job.renames_code(site.code)
         if stands_in and not job.names_peer(node_text(attribute)):
             is_use = site.kind == "use_declaration"

@@ -4,9 +4,10 @@ What stands under the feature alone exists only for CUDA. Its ROCm counterpart i
 name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
-condition is widened to ``any(feature = "cuda", feature = "rocm")``. A function whose name would
-stand twice with both features on is another rule's (PK511), and so is an import that only such
-functions need.
+condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls
+exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
+on; without such a word, what would stand twice then is left to a person. A function whose name
+would is another rule's (PK511), and so is an import that only such functions need.
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """

@@ -2,8 +2,8 @@
 
 ``cudarc = { workspace = true, optional = true }`` gains the HIP bindings crate beside it, with the
 same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
-stand with their path and version. Crates that exist only to compile or bind CUDA get no
-counterpart.
+stand with their path and version, or the bindings with where ``portkit.toml`` takes them from.
+Crates that exist only to compile or bind CUDA get no counterpart.
 
 A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it.
 
@@ -47,7 +47,7 @@ def check(site: Site) -> Iterator[Intent]:
         site.node.start_byte + len(name.encode()), value_of(site.node).end_byte
     )
     if table == "workspace.dependencies" or "workspace" not in value:
-        value = f' = {{ path = "{_path(site, crate)}", version = "{job.workspace.version}"'
+        value = f" = {{ {_asked(site, crate)}"
         value += ", optional = true }" if "optional" in site.code else " }"
     else:
         value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
@@ -76,7 +76,7 @@ def _own_table(site: Site) -> Iterator[Intent]:
     if entry(site.node, "workspace") is not None:
         lines.append("workspace = true")
     else:
-        lines += [f'path = "{_path(site, crate)}"', f'version = "{job.workspace.version}"']
+        lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate))
     optional = entry(site.node, "optional")
     if optional is not None and node_text(optional) == "true":
         lines.append("optional = true")
@@ -104,9 +104,13 @@ def _asked_for(site: Site, name: str) -> bool:
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
-def _path(site: Site, crate: str) -> str:
-    depth = site.source.path.count("/")
-    return ("../" * depth or "./") + crate
+def _asked(site: Site, crate: str) -> str:
+    """Return what a manifest says of a crate that the port writes, or takes from elsewhere."""
+    job = site.job
+    up, version = "../" * site.source.path.count("/") or "./", job.workspace.version
+    if crate == job.vendor.facade.name:
+        return job.vendor.facade.dependency(up, version)
+    return f'path = "{up}{crate}", version = "{version}"'
 
 
 def _why_kept(site: Site, name: str) -> str:

@@ -30,20 +30,21 @@ _NAMES = frozenset(
 def check(site: Site) -> Iterator[Intent]:
     """Find an item under an unported feature, or a name of one."""
     job = site.job
-    symbol = site.symbol(site.name)
     feature = site.unported_feature
     if not feature and site.kind in _NAMES:
         words = site.code.lower().replace("_", "-")
         feature = next((f for f in job.unported_words if f in words), "")
     if feature:
         construct = f"{'name of' if site.kind in _NAMES else 'feature'} {feature}"
-        yield Keep(construct, job.vendor.unported[feature], symbol=symbol)
+        yield Keep(construct, job.vendor.unported[feature], symbol=site.symbol(site.name))
         return
     for attribute, cfg in site.conditions:
         named = sorted(cfg.features() & set(job.vendor.unported))
         if named and job.vendor.source not in cfg.features():
             construct, reason = f"condition on {named[0]}", job.vendor.unported[named[0]]
-            yield Keep(construct, reason, symbol=symbol, claims=(span_of(attribute),))
+            yield Keep(
+                construct, reason, symbol=site.symbol(site.name), claims=(span_of(attribute),)
+            )
 
 
 RULE = SiteRule("PK801", frozenset({"*"}), check)

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.standing import imported_beside, imports_stand
-from portkit.lang.imports import brought_in, leaves
+from portkit.lang.imports import leaves
 from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Enlist, Intent, Member
+from portkit.site.intent import Copy, Enlist, Intent, Member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,16 +38,9 @@ def check(site: Site) -> Iterator[Intent]:
             if job.renames_code(text := node_text(node))
         )
         if members:
-            listed = imported_beside(site)
-            yield Enlist(construct, message, symbol=symbol, members=members, listed=listed)
+            yield Enlist(construct, message, symbol=symbol, members=members)
         return
-    clash = next((n for n in brought_in(site.node) if job.rename(n) == n), "")
-    if clash and not imports_stand(site):
-        title = job.vendor.title
-        asked = f"a copy would bring in {clash} a second time: import {title}'s under a name of "
-        yield Ask(construct, f"{asked}its own", symbol=symbol)
-    else:
-        yield Copy(construct, message, symbol=symbol, claims=(site.span,))
+    yield Copy(construct, message, symbol=symbol, claims=(site.span,))
 
 
 RULE = SiteRule("PK509", frozenset({"use_declaration"}), check)

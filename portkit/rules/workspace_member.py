@@ -1,7 +1,8 @@
 """The workspace's list of members, or of crates that it leaves out.
 
-The port adds crates, which Cargo must find. The HIP bindings crate becomes a member; the kernels
-crate stands where the CUDA kernels crate stands, among the members or among the excluded ones.
+The port adds crates, which Cargo must find. The HIP bindings crate becomes a member, and so does
+the crate that generates kernels at run time, where the tree has one for CUDA. The kernels crate
+stands where the CUDA kernels crate stands, among the members or among the excluded ones.
 
 Not handled: patterns such as ``crates/*`` are not expanded; the crates are listed by name.
 """
@@ -31,7 +32,10 @@ def check(site: Site) -> Iterator[Intent]:
     if array.type != "array":
         return
     listed = strings(array)
-    wanted = [job.vendor.facade.name] if key == "members" else []
+    facade, generator = job.vendor.facade, job.vendor.generator
+    wanted = [facade.name] if key == "members" and not facade.source else []
+    if key == "members" and job.workspace.requirement(generator.source):
+        wanted.append(generator.name)
     kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)

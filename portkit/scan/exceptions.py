@@ -19,6 +19,7 @@ from portkit.tree.finding import Applicability, Finding, Status, no_files
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.profile.keep_comments import Kept
     from portkit.profile.settings import Settings, Skip
     from portkit.scan.scan import Scan
@@ -40,7 +41,7 @@ def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     exceptions: tuple[Kept | Skip, ...] = (*comments, *settings.skips)
     unused = [each for each in exceptions if each not in used]
     if unused:
-        findings += _unused(unused)
+        findings += _unused(unused, scan.job.codebase.directory)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return replace(scan, findings=tuple(findings))
 
@@ -83,15 +84,16 @@ def _excepted(
         message=message,
         detail=detail,
         excepted=True,
+        outdated=False,
         edits=(),
         files=no_files,
     )
 
 
-def _unused(exceptions: Sequence[Kept | Skip]) -> Iterator[Finding]:
+def _unused(exceptions: Sequence[Kept | Skip], own: Directory | None) -> Iterator[Finding]:
     from portkit.scan.codes import every_page
 
-    known = [page.code for page in every_page()]
+    known = [page.code for page in every_page(own)]
     for rule in rules():
         if isinstance(rule, ExceptionRule):
             for exception in exceptions:

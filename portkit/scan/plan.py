@@ -28,7 +28,7 @@ class Plan:
     Attributes:
         changes: sorted by path.
         unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
-            before or rustfmt could not read it; sorted.
+            before, or not as rustfmt could read it; sorted.
     """
 
     changes: tuple[Change, ...]
@@ -43,7 +43,8 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
         rustfmt: whether to format what is written, as the tree's own rustfmt settings say.
 
     Raises:
-        PlanError: two findings want to edit the same bytes, or to add the same file.
+        PlanError: two findings want to edit the same bytes, or to add the same file, or rustfmt
+            could read a file and could not read what it would become.
         ToolError: rustfmt is missing.
     """
     todo = [f for f in scan.findings if f.status is Status.TODO]
@@ -122,11 +123,21 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
 
     A file that was not formatted before keeps its layout: formatting it now would change lines that
     have nothing to do with the port.
+
+    Raises:
+        PlanError: what would be written does not parse, though what stands there does.
+        ToolError: rustfmt is missing.
     """
     edition = _edition(scan, change.path)
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
-    return rustfmt.formatted(change.after, edition)
+    after = rustfmt.formatted(change.after, edition)
+    if after is None and change.before is not None:
+        raise PlanError(
+            f"{change.path} would be no Rust any more that rustfmt can read, so nothing is written:"
+            " this is a defect of portkit or of a profile; --no-format writes it all the same"
+        )
+    return after
 
 
 def _edition(scan: Scan, path: str) -> str:

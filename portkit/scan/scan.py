@@ -26,10 +26,11 @@ from portkit.site.context import Gating, Job, Learnt, Scope, Site
 from portkit.site.macros import described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
     from tree_sitter import Node
 
+    from portkit.copying.additions import Addition
     from portkit.hipify.engine import Translation
     from portkit.lang.source import Source
     from portkit.profile.profile import CodebaseProfile, VendorProfile
@@ -84,15 +85,19 @@ class _Asked:
                 continue
             for kind in rule.nodes:
                 by_node.setdefault(kind, []).append(rule)
+        always = by_node.get("*", [])
         return cls(
-            {kind: tuple(found) for kind, found in by_node.items()},
+            {
+                kind: (*found, *always) if kind != "*" else (*always,)
+                for kind, found in by_node.items()
+            },
             tuple(rule for rule in every if isinstance(rule, FileRule)),
             tuple(rule for rule in every if isinstance(rule, TreeRule)),
         )
 
     def of_kind(self, kind: str) -> tuple[SiteRule, ...]:
         """Return the rules that look at a kind of node."""
-        return (*self.by_node.get(kind, ()), *self.by_node.get("*", ()))
+        return self.by_node.get(kind) or self.by_node.get("*", ())
 
     def of_file(self, when: When, job: Job, source: Source) -> Iterator[Finding]:
         """Yield what the rules about files say of one."""
@@ -140,9 +145,10 @@ def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     others = sorted(job.workspace.sources.keys() - {*teaching, *job.learnt.analogs})
     others.sort(key=partial(_weight, job), reverse=True)
     others.sort(key=translations.__contains__, reverse=True)
+    is_written = partial(_is_written, frozenset(job.learnt.analogs.values()), (*additions(job),))
     looked, translated = [], {}
     for path in chain(mine, team.draw(others)):
-        looked.append(_looked_at(job, path, asked))
+        looked.append(_looked_at(job, path, asked, is_written))
         if path in translations:
             translated[path] = translations[path]()
     findings: list[Finding] = []
@@ -181,12 +187,14 @@ def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
     return {p: make for a in additions(job) for p, make in a.translations().items()}
 
 
-def _looked_at(job: Job, path: str, asked: _Asked) -> tuple[list[Finding], list[Unaccounted]]:
+def _looked_at(
+    job: Job, path: str, asked: _Asked, is_written: Callable[[str], bool]
+) -> tuple[list[Finding], list[Unaccounted]]:
     """Return what is found in a file, and what no finding accounts for."""
     source = job.workspace.sources[path]
     found = list(asked.of_file(When.ALWAYS, job, source))
     places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
-    if not places or _is_written(job, path):
+    if not places or is_written(path):
         return found, []
     whole = list(asked.of_file(When.MENTIONS, job, source))
     if whole:
@@ -195,9 +203,9 @@ def _looked_at(job: Job, path: str, asked: _Asked) -> tuple[list[Finding], list[
     return found + walked, left
 
 
-def _is_written(job: Job, path: str) -> bool:
+def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
     """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
-    return path in job.learnt.analogs.values() or any(a.holds(path) for a in additions(job))
+    return path in copies or any(a.holds(path) for a in added)
 
 
 def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import announced, brought, inside, names
+from portkit.copying.bindings import placed
 from portkit.copying.fingerprint import OVERRIDE
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.profile import load_codebase, load_vendor, parse_codebase
-from portkit.profile.settings import NAME, settings
+from portkit.profile.settings import NAME, read, settings
 from portkit.rules import added_file, unread_file
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
@@ -72,6 +73,7 @@ def scan_tree(
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     vendor = load_vendor(VENDOR, codebase)
+    vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
         vendor,
@@ -158,7 +160,7 @@ def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
 
 
 def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -> CodebaseProfile:
-    if profile is None and said.profile:
+    if profile is None:
         profile = _named(workspace.root, said)
     if profile is not None:
         return load_codebase(profile)
@@ -173,12 +175,19 @@ def _every_directory() -> Iterator[Directory]:
     yield from announced().values()
 
 
-def _named(root: Path, said: Settings) -> Directory:
-    """Return the directory that ``portkit.toml`` names.
+def named_profile(directory: Path) -> Directory | None:
+    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does.
 
     Raises:
-        ProfileError: there is none; with the line.
+        ProfileError: there is none of that name; with the line.
+        ConfigError: ``portkit.toml`` is malformed.
     """
+    return _named(directory, read(directory))
+
+
+def _named(root: Path, said: Settings) -> Directory | None:
+    if not said.profile:
+        return None
     own = brought().get(said.profile)
     if own is not None:
         return own

@@ -152,6 +152,8 @@ class Job:
         known = self.vendor.dependencies.get(crate, "")
         if known == "facade":
             return self.vendor.facade.name
+        if known == "generator":
+            return self.vendor.generator.name
         kernels = self.codebase.kernels
         return kernels.name if known == "kernels" and kernels is not None else ""
 

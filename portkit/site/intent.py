@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from portkit.lang.span import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Intent:
     """What is wanted, in words.
 
@@ -48,7 +48,7 @@ class Stands(Intent):
     """Leave it: what is wanted is there already, as part of the site."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Copy(Intent):
     """Set the copy of the site under the name table beside it.
 
@@ -61,7 +61,7 @@ class Copy(Intent):
     text: str = field(default="", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CopyAs(Intent):
     """Set a copy of a function beside it that has a name of its own.
 
@@ -83,7 +83,7 @@ class Branch(Intent):
     """Give the chain of an ``if`` one more branch: the copy of its condition and its body."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Join(Intent):
     """Have the written vendor's value join each or-pattern.
 
@@ -103,7 +103,7 @@ class Join(Intent):
     otherwise: Intent | None = field(default=None, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Member:
     """A member of a list.
 
@@ -118,20 +118,20 @@ class Member:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Enlist(Intent):
     """Have members join a list.
 
     Attributes:
         members: the members.
-        listed: what is in the list; for an import, what is imported beside it.
+        listed: what is in the list; the engine knows what is imported beside an import.
     """
 
     members: tuple[Member, ...] = field(kw_only=True)
     listed: frozenset[str] = field(default=frozenset(), kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Widen(Intent):
     """Have a condition hold for the written vendor as well.
 
@@ -144,7 +144,7 @@ class Widen(Intent):
     within: Node = field(kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Add(Intent):
     """Set a text at the site.
 
@@ -159,7 +159,7 @@ class Add(Intent):
     name: str = field(default="", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arms(Intent):
     """Set arms before the last one of a ``match``.
 
@@ -170,7 +170,7 @@ class Arms(Intent):
     text: str = field(kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Replace(Intent):
     """Write another text in place of one.
 

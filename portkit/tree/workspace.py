@@ -123,6 +123,22 @@ class Workspace:
                 return version
         return ""
 
+    def requirement(self, crate: str) -> str:
+        """Return the version that the tree asks for of a crate from a registry, else empty.
+
+        The workspace's own table counts before those of the packages, which come by directory.
+        """
+        tables = [self.manifest.get("workspace", {})]
+        for package in self.crates:
+            targets = package.manifest.get("target", {})
+            tables += [package.manifest, *(targets[name] for name in sorted(targets))]
+        for table in tables:
+            entry = table.get("dependencies", {}).get(crate)
+            version = entry.get("version") if isinstance(entry, dict) else entry
+            if isinstance(version, str):
+                return version
+        return ""
+
     def crate_of(self, path: str) -> Crate | None:
         """Return the innermost crate whose directory holds ``path``."""
         best: Crate | None = None

@@ -28,7 +28,7 @@ SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What one run of the compiler over the whole workspace says.
+    """What one run of the compiler over the crates that are looked at says.
 
     Attributes:
         good: whether everything compiled.
@@ -57,7 +57,7 @@ def take(tree: Tree) -> Outcome:
     figures: dict[str, int] = {}
     for features in _combinations(tree):
         title = ",".join(features) or "no feature"
-        if tree.source_feature in features and (reason := _lacking_cuda(tree)):
+        if reason := lacking(tree, features):
             left_out.append(f"{title}: {reason}")
             continue
         found = check(tree, "check", features)
@@ -91,7 +91,7 @@ def check(
     *rustc: str,
     folder: Path | None = None,
 ) -> Checked:
-    """Run ``cargo check`` or ``cargo clippy`` on every target of the workspace.
+    """Run ``cargo check`` or ``cargo clippy`` on every target of the crates that are looked at.
 
     Args:
         tree: the tree.
@@ -102,11 +102,11 @@ def check(
 
     Raises:
         ToolError: cargo is missing.
-        VerificationError: cargo was killed.
+        VerificationError: cargo was killed, or the user names a crate that the tree does not have.
     """
     done = tree.cargo(
         command,
-        "--workspace",
+        *tree.compiled,
         "--all-targets",
         f"--features={','.join(features)}",
         "--message-format=json",
@@ -151,9 +151,18 @@ def _combinations(tree: Tree) -> tuple[tuple[str, ...], ...]:
     return (), (job,), (cuda,), (cuda, job)
 
 
-def _lacking_cuda(tree: Tree) -> str:
-    """Return why CUDA's side cannot be compiled here, or an empty string."""
-    return "" if _nvcc(tree) else "nvcc is not found: put it on PATH or set CUDA_HOME"
+def lacking(tree: Tree, features: Sequence[str]) -> str:
+    """Return why crates cannot be compiled with features here, or an empty string.
+
+    Cargo refuses a feature that a named package does not have; of a whole workspace it takes what
+    some member has (The Cargo Book, "Features", "Command line feature options").
+    """
+    if tree.source_feature in features and not _nvcc(tree):
+        return "nvcc is not found: put it on PATH or set CUDA_HOME"
+    for crate in tree.scan.job.workspace.crates if tree.options.packages else ():
+        if crate.name in tree.tested and (unknown := sorted({*features} - crate.features)):
+            return f"{crate.name} has no feature {', '.join(unknown)}"
+    return ""
 
 
 def _nvcc(tree: Tree) -> str:
@@ -165,7 +174,7 @@ def _nvcc(tree: Tree) -> str:
 
 def _inputs(tree: Tree) -> tuple[str, ...]:
     nvcc = _nvcc(tree)
-    return (nvcc and tree.version(nvcc, "--version"),)
+    return (nvcc and tree.version(nvcc, "--version"), *tree.compiled)
 
 
 CHECK: Final = Step(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
 from portkit.verify.authors import attributed
-from portkit.verify.check import check, complaints
+from portkit.verify.check import check, complaints, lacking
 from portkit.verify.ladder import Step, failed, passed, skipped
 
 if TYPE_CHECKING:
@@ -30,9 +30,12 @@ def take(tree: Tree) -> Outcome:
     """
     if tree.lacks("clippy"):
         return skipped("clippy is not installed: rustup component add clippy")
+    wanted = {"no feature": (), tree.feature: (tree.feature,)}
+    left_out = [f"{t}: {why}" for t, features in wanted.items() if (why := lacking(tree, features))]
     found = {
         title: _linted(check(tree, "clippy", features, *_ALL), title)
-        for title, features in (("no feature", ()), (tree.feature, (tree.feature,)))
+        for title, features in wanted.items()
+        if not lacking(tree, features)
     }
     known: tuple[Diagnostic, ...] = ()
     if any(found.values()):
@@ -45,11 +48,13 @@ def take(tree: Tree) -> Outcome:
         return failed(
             f"{len(diagnostics)} lints are new",
             *complaints(diagnostics, ()),
+            left_out=left_out,
             figures=figures,
             diagnostics=diagnostics,
         )
     total = sum(map(len, found.values()))
-    return passed("clippy is clean" if not total else _as_before(found, known), figures=figures)
+    said = "clippy is clean" if not total else _as_before(found, known)
+    return passed(said, left_out=left_out, figures=figures)
 
 
 def fresh(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -77,7 +82,7 @@ def _as_before(found: dict[str, tuple[Diagnostic, ...]], known: tuple[Diagnostic
 
 
 def _inputs(tree: Tree) -> tuple[str, ...]:
-    return (tree.version("cargo", "clippy", "--version"), tree.baseline_tree)
+    return (tree.version("cargo", "clippy", "--version"), tree.baseline_tree, *tree.compiled)
 
 
 LINT: Final = Step("lint", "clippy finds nothing new", 44, take, inputs=_inputs)

@@ -113,7 +113,8 @@ class Options:
         test_seconds: after how long a test counts as hung.
         archs: the architectures that kernels are compiled for; none for one of each kind.
         report: the file that the report goes to, which is no part of the tree; none by default.
-        packages: the crates whose tests are run; none for those that the codebase's profile names.
+        packages: the crates that are type-checked, linted and tested; none for all, and for the
+            tests of those that the codebase's profile names.
         device: what the ported tests run on, one of ``DEVICES``.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.

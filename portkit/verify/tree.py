@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
+from portkit.copying.additions import additions
 from portkit.errors import VerificationError
 from portkit.verify import baseline, process
 from portkit.verify.content import LOCK
@@ -96,6 +97,15 @@ class Tree:
         return named or ("--workspace",)
 
     @property
+    def compiled(self) -> tuple[str, ...]:
+        """The crates that are type-checked, as arguments of cargo: the user's, else all.
+
+        Raises:
+            VerificationError: the user names a crate that the tree does not have.
+        """
+        return self.packages if self.options.packages else ("--workspace",)
+
+    @property
     def feature(self) -> str:
         """The Cargo feature of the port."""
         return self.scan.job.vendor.name
@@ -115,8 +125,18 @@ class Tree:
         """The commit to compare with."""
         if self.options.revision:
             return baseline.resolve(self.root, self.options.revision)
-        manifest = f"{self.scan.job.vendor.facade.name}/Cargo.toml"
-        return baseline.default_revision(self.root, manifest)
+        return baseline.default_revision(self.root, self._added)
+
+    @property
+    def _added(self) -> str:
+        """A file that every port of the tree adds."""
+        for addition in additions(self.scan.job):
+            manifest = f"{addition.name}/Cargo.toml"
+            return manifest if manifest in addition.files() else addition.name
+        raise VerificationError(
+            "the port adds no file by which the commit before it could be found: name that commit"
+            " with --baseline"
+        )
 
     @property
     def known_commit(self) -> str:

@@ -83,10 +83,16 @@ def test_comments_before_a_place_can_go_with_it() -> None:
     assert translated("a;\n// one\n// two\nf();", known) == "a;\ng();"
 
 
-def test_older_versions_are_spared_newer_patches() -> None:
-    known = profile("f();", "g();", since="0.10.0")
-    assert known.for_version("0.9.2").patches == ()
-    assert known.for_version("0.10.0-alpha.1").patches == known.patches
+def test_a_file_without_the_name_is_spared() -> None:
+    known = profile("f();", "g();", beside="moe")
+    assert translated("moe(); f();", known) == "moe(); g();"
+    assert patched("h();", known) == []
+    assert patched("moe();", known) == [Applicability.MANUAL]
+
+
+def patched(code: str, known: KernelProfile) -> list[Applicability]:
+    found = translate("x.cu", code.encode(), known).findings
+    return [finding.applicability for finding in found if finding.code == "PH399"]
 
 
 def test_a_codebase_without_kernels_of_its_own_has_no_profile(tmp_path: Path) -> None:

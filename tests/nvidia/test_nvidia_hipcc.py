@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = ROOT / "ci" / "nvidia"
-FACADE = ROOT / "portkit" / "templates" / "facade" / "src"
+FACADE = ROOT / "crates" / "hip" / "src"
 
 # Writes what it is asked for beside itself, and an object where it is told to.
 NVCC = """\
@@ -131,7 +131,7 @@ def functions(library: str) -> set[str]:
 @pytest.mark.parametrize("library", ["amdhip64", "rocblas", "hiprand"])
 def test_every_function_that_the_facade_calls_is_there(library: str) -> None:
     sources = [*(HARNESS / "src").glob("*.cpp")]
-    sources.append(ROOT / "portkit" / "device" / "src" / "runtime" / "error.cpp")
+    sources.append(ROOT / "device" / "src" / "runtime" / "error.cpp")
     text = "\n".join(path.read_text() for path in sources)
     text = text.replace("hipGetDeviceProperties", "hipGetDevicePropertiesR0600")
     for letter in "sd":  # one macro makes a function of each precision

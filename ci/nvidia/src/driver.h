@@ -1,5 +1,5 @@
 // CUDA's driver under HIP's names: what the parts of the stand-in share. How a function answers,
-// what statuses are called and how a bundle is read is the CPU device's (portkit/device/src).
+// what statuses are called and how a bundle is read is the CPU device's (device/src).
 #pragma once
 
 #include <cuda.h>

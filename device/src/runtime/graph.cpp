@@ -1,0 +1,87 @@
+// Captures of streams, and graphs that repeat them.
+#include <memory>
+
+#include "stream.h"
+
+struct ihipGraph {
+  std::vector<hipcpu::Work> work;
+};
+
+struct hipGraphExec {
+  std::shared_ptr<const std::vector<hipcpu::Work>> work;
+};
+
+using namespace hipcpu;
+
+HIP_EXPORT hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCaptureMode) {
+  return answer(__func__, [&] {
+    require(handle != nullptr && handle != hipStreamLegacy, hipErrorStreamCaptureUnsupported);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
+    require(stream->capture == nullptr, hipErrorIllegalState);
+    stream->capture = std::make_shared<Capture>();
+    stream->capture->origin = handle;
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph) {
+  return answer(__func__, [&] {
+    require(graph != nullptr, hipErrorInvalidValue);
+    *graph = nullptr;
+    const std::shared_ptr<Stream> stream = stream_of(handle);
+    const std::shared_ptr<Capture> capture = stream->capture;
+    require(capture != nullptr, hipErrorIllegalState);
+    require(capture->origin == handle, hipErrorStreamCaptureUnmatched);
+    stream->capture = nullptr;
+    capture->ended = true;
+    require(!capture->broken, hipErrorStreamCaptureInvalidated);
+    *graph = new ihipGraph{capture->work};
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCaptureStatus *status) {
+  return answer(__func__, [&] {
+    require(status != nullptr, hipErrorInvalidValue);
+    const std::shared_ptr<Capture> capture = stream_of(handle)->capture;
+    *status = capture == nullptr ? hipStreamCaptureStatusNone
+              : capture->broken  ? hipStreamCaptureStatusInvalidated
+                                 : hipStreamCaptureStatusActive;
+  });
+}
+
+HIP_EXPORT hipError_t hipGraphDestroy(hipGraph_t graph) {
+  return answer(__func__, [&] {
+    require(graph != nullptr, hipErrorInvalidValue);
+    delete graph;
+  });
+}
+
+HIP_EXPORT hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t *exec, hipGraph_t graph,
+                                                   unsigned long long) {
+  return answer(__func__, [&] {
+    require(exec != nullptr && graph != nullptr, hipErrorInvalidValue);
+    *exec = new hipGraphExec{std::make_shared<const std::vector<Work>>(graph->work)};
+  });
+}
+
+HIP_EXPORT hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream) {
+  return answer(__func__, [&] {
+    require(exec != nullptr, hipErrorInvalidValue);
+    stream_of(stream);
+  });
+}
+
+HIP_EXPORT hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
+  return answer(__func__, [&] {
+    require(exec != nullptr, hipErrorInvalidValue);
+    submit(stream, [all = exec->work] {
+      for (const Work &work : *all) work();
+    });
+  });
+}
+
+HIP_EXPORT hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
+  return answer(__func__, [&] {
+    require(exec != nullptr, hipErrorInvalidValue);
+    delete exec;
+  });
+}

@@ -1,0 +1,89 @@
+// Streams: queues of work that is done in order.
+//
+// Work is done when it is put in (eager), on the thread that puts it in, or when something waits
+// for it (lazy). Both are orders that HIP allows. The second shows where a program relies on work
+// that it does not wait for.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "../check/order.h"
+#include "answer.h"
+
+namespace hipcpu {
+
+using Work = std::function<void()>;
+
+// The work of a capture, in the order in which it was put in. That order keeps every dependency.
+struct Capture {
+  std::vector<Work> work;
+  hipStream_t origin;
+  bool broken = false;
+  bool ended = false;
+};
+
+class Stream {
+ public:
+  Stream(int device, unsigned flags, int priority);
+
+  const int device;
+  const unsigned flags;
+  const int priority;
+
+  // Whether it waits for the default stream, and the default stream for it.
+  bool blocking() const { return (flags & hipStreamNonBlocking) == 0; }
+
+  // Puts work at the end. Returns its position.
+  uint64_t submit(Work work);
+  // For the checker: what comes before the work that is put in from now on, and what is known to
+  // be done when the work that was put in so far is.
+  void comes_after(const check::Clock &clock);
+  check::Clock clock() const;
+  // How much work was put in so far.
+  uint64_t submitted() const;
+  // Whether the work up to a position is done.
+  bool reached(uint64_t position) const;
+  // Does the work up to a position, or waits until another thread has.
+  void wait_until(uint64_t position);
+  // The same for all work, and the host knows that it is done.
+  void wait();
+  // Does the next piece of work, if there is one that nobody does yet.
+  void step();
+
+  std::shared_ptr<Capture> capture;  // while it is captured
+
+ private:
+  void run_next(std::unique_lock<std::mutex> &lock);
+
+  const uint64_t number_;  // no other stream has
+  check::Clock clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> queue_;
+  uint64_t submitted_ = 0, done_ = 0;
+  bool running_ = false;
+  std::thread::id runner_;
+};
+
+// The stream of a handle: also for null and the two special ones, which are of the calling
+// thread's device. Throws hipErrorInvalidHandle for another that is none.
+std::shared_ptr<Stream> stream_of(hipStream_t handle);
+
+// Puts work into a stream, or into its capture. It is done after what the default stream's rules
+// demand.
+void submit(hipStream_t handle, Work work);
+
+// The same, and waits for it; not allowed while the stream is captured.
+void submit_and_wait(hipStream_t handle, Work work);
+
+// Waits for all work of a device.
+void wait_for_device(int device);
+
+}  // namespace hipcpu

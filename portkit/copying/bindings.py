@@ -1,0 +1,108 @@
+"""The crate of HIP bindings: copied into the tree, or taken from where the user says.
+
+portkit brings the crate (``crates/hip``). A copy bears the name that the profile gives, and has
+the version of the tree and the dependencies that its crates share; nothing else of it differs. A
+tree that takes it from elsewhere renames it in Cargo's way, ``package = "hiprc"``, so that the rest
+of the port is the same.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ConfigError
+from portkit.profile.settings import BINDINGS, NAME
+from portkit.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from portkit.profile.profile import Facade
+    from portkit.profile.settings import Settings
+    from portkit.tree.workspace import Workspace
+
+HOME: Final = "crates/hip"
+"""Where the crate is."""
+
+FLOAT8: Final = "float8"
+"""The feature for types of 8 bits, and the crate that has them."""
+
+
+def copied(facade: Facade) -> Mapping[str, Callable[[], str]]:
+    """Return the files of a copy, by their path in it, and what makes the text of each.
+
+    The manifest is not among them: it is a template, ``bindings/Cargo.toml.j2``.
+    """
+    home = shipped(HOME)
+    files = [home / "README.md", *sorted((home / "src").rglob("*.rs"))]
+    return {
+        name: partial(_text, name, facade)
+        for name in (path.relative_to(home).as_posix() for path in files)
+    }
+
+
+def _text(name: str, facade: Facade) -> str:
+    text = (shipped(HOME) / name).read_text(encoding="utf-8")
+    own = facade.module if name.endswith(".rs") else facade.name
+    return re.sub(rf"\b{facade.package}\b", own, text)
+
+
+def placed(facade: Facade, said: Settings, workspace: Workspace) -> Facade:
+    """Return the bindings with where the tree takes them from, if it takes them from elsewhere.
+
+    What the root manifest says already counts as much as ``portkit.toml``.
+
+    Raises:
+        ConfigError: both say something, and not the same; the tree has a copy, against what
+            ``portkit.toml`` says; the bindings do not know the types that the tree has.
+    """
+    shared = workspace.manifest.get("workspace", {}).get("dependencies", {})
+    standing = shared.get(facade.name)
+    standing = standing if isinstance(standing, dict) and "package" in standing else {}
+    source = {key: standing[key] for key in BINDINGS if key in standing}
+    if said.bindings:
+        where = f"{NAME}:{said.bindings_line}: the bindings are taken from elsewhere"
+        if f"{facade.name}/Cargo.toml" in workspace.sources:
+            raise ConfigError(
+                f"{where}, and the tree has a copy in {facade.name}: remove it with its entries in"
+                " the manifests, or take out what is said of bindings"
+            )
+        if source and source != said.bindings:
+            raise ConfigError(
+                f"{where}, and the root manifest names another place for {facade.name}: make them"
+                " the same"
+            )
+        path = said.bindings.get("path")
+        if path is not None and not (workspace.root / path / "Cargo.toml").is_file():
+            raise ConfigError(f"{where}, and {path!r} holds no crate: name the folder of one")
+        source = dict(said.bindings)
+    if not source:
+        return facade
+    return replace(facade, source=source, features=_features(shared.get(FLOAT8), said))
+
+
+def _features(float8: object, said: Settings) -> tuple[str, ...]:
+    """Return the features that the tree needs of bindings that are not a copy."""
+    if float8 is None:
+        return ()
+    manifest = tomllib.loads((shipped(HOME) / "Cargo.toml").read_text(encoding="utf-8"))
+    wanted = manifest["dependencies"][FLOAT8]["version"]
+    has = str(float8.get("version", "") if isinstance(float8, dict) else float8)
+    if _compatible(has) != _compatible(wanted):
+        raise ConfigError(
+            f"{NAME}:{said.bindings_line}: the bindings know the types of float8 {wanted}, and the"
+            f" workspace has {has or 'one without a version'}: leave out what is said of bindings,"
+            " so that portkit copies them into the tree"
+        )
+    return (FLOAT8,)
+
+
+def _compatible(version: str) -> tuple[str, ...]:
+    """Return the part of a version that two of one kind share (Cargo's book, "SemVer")."""
+    parts = [*version.lstrip("^~= ").split("."), "0", "0"][:3]
+    first = next((i for i, part in enumerate(parts) if part != "0"), 2)
+    return tuple(parts[: first + 1])

@@ -1,0 +1,126 @@
+"""The versions of a codebase that its port was proven on: ``proven.toml`` in its directory.
+
+``ci/versions`` writes it, from the tables in ``reports/versions``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ProfileError
+
+if TYPE_CHECKING:
+    from portkit.codebases.directory import Directory
+    from portkit.profile.profile import CodebaseProfile
+
+FILE: Final = "proven.toml"
+"""In the directory of a codebase."""
+
+# Numbers, a pre-release, and build metadata, which has no part in precedence (semver.org, 2.0.0,
+# items 9 to 11).
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What a port was proven on.
+
+    Attributes:
+        versions: the published versions, each with every gating and feature, in their order.
+        commits: how many commits between and after them.
+        newest: the day of the newest of these commits, as ``2026-08-14``; empty for none.
+    """
+
+    versions: tuple[str, ...]
+    commits: int = 0
+    newest: str = ""
+
+    @property
+    def span(self) -> str:
+        """The first and the last version, as ``0.9.0 to 0.11.1``."""
+        return f"{self.versions[0]} to {self.versions[-1]}"
+
+    @property
+    def said(self) -> str:
+        """The whole in words, as documents have it."""
+        count = len(self.versions)
+        text = f"{count} published version{'' if count == 1 else 's'} from {self.span}"
+        return f"{text} and {self.commits} commits up to {self.newest}" if self.commits else text
+
+    def holds(self, version: str) -> bool:
+        """Whether a version lies between the first and the last, pre-releases included."""
+        key = precedence(version)
+        first, last = precedence(self.versions[0]), precedence(self.versions[-1])
+        return key is not None and first is not None and last is not None and first <= key <= last
+
+
+def load_proven(directory: Directory) -> Proven | None:
+    """Return what a codebase's port was proven on; none where nothing is written down.
+
+    Args:
+        directory: the codebase's.
+
+    Raises:
+        ProfileError: the file is malformed.
+    """
+    if not directory.has(FILE):
+        return None
+    data = directory.table(FILE)
+    try:
+        return Proven(tuple(data["versions"]), data["commits"], data["newest"])
+    except (KeyError, TypeError) as error:
+        raise ProfileError(f"{directory}/{FILE} is malformed: {error!r}") from error
+
+
+def written(proven: Proven) -> str:
+    """Return the text of the file that says what a port was proven on."""
+    versions = "".join(f'    "{version}",\n' for version in proven.versions)
+    return (
+        "# Written by ci/versions from reports/versions: the published versions that passed every\n"
+        "# question, how many commits did, and the day of the newest of them.\n"
+        f"versions = [\n{versions}]\n"
+        f"commits = {proven.commits}\n"
+        f'newest = "{proven.newest}"\n'
+    )
+
+
+def unproven(codebase: CodebaseProfile, version: str) -> str:
+    """Return a sentence where a version lies outside what the port was proven on, else nothing.
+
+    Args:
+        codebase: the codebase's profile.
+        version: of the tree that is looked at; may be empty.
+
+    Raises:
+        ProfileError: what is written down of it is malformed.
+    """
+    proven = load_proven(codebase.directory) if codebase.directory else None
+    if proven is None or not proven.versions or proven.holds(version):
+        return ""
+    return (
+        f"{codebase.name} {version or 'without a version'} is outside what the port was proven on,"
+        f" {proven.span}: what it has beside may be left to you; `portkit verify` says what holds"
+    )
+
+
+Precedence = tuple[tuple[int, int, int], tuple[tuple[int, int, str], ...]]
+
+
+def precedence(version: str) -> Precedence | None:
+    """Return what orders versions as semver.org does (item 11); none for what is no version.
+
+    >>> precedence("0.9.2-alpha.1") < precedence("0.9.2-alpha.11") < precedence("0.9.2")
+    True
+    """
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return None
+    major, minor, patch, before = match.groups()
+    numbers = (int(major), int(minor), int(patch))
+    if before is None:
+        return numbers, ((2, 0, ""),)  # a release comes after its pre-releases
+    # Numbers come before words, and what ends before what goes on.
+    parts = ((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split("."))
+    return numbers, tuple(parts)

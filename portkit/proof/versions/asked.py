@@ -1,0 +1,211 @@
+"""What a tree is asked: whether it can be ported, and whether the port type-checks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import ProfileError
+from portkit.profile.profile import load_codebase
+from portkit.scan.parity import unpaired
+from portkit.scan.plan import plan
+from portkit.scan.session import check_portable, scan_tree
+from portkit.tree.workspace import load
+from portkit.verify import process
+from portkit.verify.check import cargo_errors
+from portkit.verify.diagnostics import from_cargo
+from portkit.write.transaction import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from portkit.codebases.directory import Directory
+    from portkit.verify.process import Finished
+
+GATINGS: Final = ("dummy", "cfg")
+
+FILE: Final = "versions.toml"
+"""In the directory of a codebase."""
+
+_EVERYTHING: Final = ("--all-targets",)
+_WITHOUT_UNIT_TESTS: Final = ("--lib", "--bins", "--examples", "--benches", "--test", "*")
+
+_ENVIRONMENT: Final = {
+    "CARGO_PROFILE_DEV_DEBUG": "0",
+    "CARGO_TERM_COLOR": "never",
+    "LC_ALL": "C.UTF-8",
+}
+
+# What cargo says where it cannot clone or fetch a repository (cargo 1.82 to 1.95).
+_UNREACHABLE: Final = re.compile(r"^\s*unable to update \w+://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Crates:
+    """The crates of a codebase that are asked, by name.
+
+    Attributes:
+        tested: those that are type-checked with all their tests.
+        libraries: those without which nothing counts as proven.
+        every: those that are type-checked.
+        environment: of cargo, so that kernels are left out and no compiler of AMD's is needed.
+    """
+
+    tested: tuple[str, ...]
+    libraries: tuple[str, ...]
+    every: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def load_crates(directory: Directory) -> Crates:
+    """Return the crates of a codebase that are asked.
+
+    Args:
+        directory: the codebase's.
+
+    Raises:
+        ProfileError: the file is missing or malformed.
+    """
+    data, codebase = directory.table(FILE), load_codebase(directory)
+    try:
+        tested, libraries, every = (tuple(data[key]) for key in ("tested", "libraries", "crates"))
+    except (KeyError, TypeError) as error:
+        raise ProfileError(f"{directory}/{FILE} is malformed: {error!r}") from None
+    return Crates(tested, libraries, every, {f"{codebase.variables}_KERNELS": "none"})
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What type-checking a tree has found.
+
+    Attributes:
+        errors: in the compiler's or cargo's words, each with its place; none where it type-checks.
+        warnings: how many.
+        unreachable: whether cargo could not even begin, for want of a dependency from git.
+    """
+
+    errors: tuple[str, ...]
+    warnings: int = 0
+    unreachable: bool = False
+
+
+def port(pristine: Path, place: Path, gating: str) -> tuple[str, ...]:
+    """Write a port of a tree into another folder, and return what is wrong with it.
+
+    It must account for every mention of a backend, before and after; a second run must find nothing
+    to write and no name of CUDA's without its counterpart; and rustfmt must leave every file as it
+    is that it left so before the port.
+
+    Args:
+        pristine: the tree; it is not written to.
+        place: the folder; what is there is replaced.
+        gating: ``dummy`` or ``cfg``.
+
+    Raises:
+        PortkitError: the tree cannot be ported.
+    """
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(pristine, place, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    before = scan_tree(place, gating=gating, kernels=True)
+    check_portable(before)
+    made = plan(before)
+    write(place, made.changes)
+    after = scan_tree(place, gating=gating, kernels=True)
+    layout = _unformatted(place)
+    if layout:
+        layout -= _unformatted(pristine)
+    return tuple(
+        chain(
+            (f"unaccounted: {u.path}:{u.line}" for u in before.unaccounted),
+            (f"unaccounted in the port: {u.path}:{u.line}" for u in after.unaccounted),
+            (f"written again: {change.path}" for change in plan(after).changes),
+            (f"without a counterpart: {u.path}:{u.line} {u.symbol}" for u in unpaired(after)),
+            (f"not formatted: {path}" for path in sorted(layout)),
+        )
+    )
+
+
+def typed(
+    tree: Path,
+    features: Sequence[str],
+    target: Path,
+    crates: Crates,
+    only: Sequence[str] = (),
+    say: Callable[[str], None] = lambda line: None,
+) -> Typed:
+    """Type-check some crates of a tree, and nothing else: all targets, or all but unit tests.
+
+    Args:
+        tree: where cargo runs; it writes the lock file there.
+        features: of Cargo, by name; those that a crate has not are not asked of it.
+        target: the folder for what cargo makes; trees share it to compile dependencies once.
+        crates: those of the codebase.
+        only: some of them; those that the tree has not are passed over.
+        say: is given what is run, and each line that cargo writes.
+
+    Raises:
+        ToolError: cargo is missing.
+    """
+    here = {each.name for each in load(tree).crates}
+    wanted = [crate for crate in only or crates.every if crate in here]
+    found = Typed(())
+    for targets, part in (
+        (_EVERYTHING, [crate for crate in wanted if crate in crates.tested]),
+        (_WITHOUT_UNIT_TESTS, [crate for crate in wanted if crate not in crates.tested]),
+    ):
+        if part and not found.errors:
+            words = chain.from_iterable(("--package", crate) for crate in part)
+            asked = ("--features", ",".join(features)) if features else ()
+            done = _cargo(
+                tree,
+                *("check", "--message-format=json", *targets, *words, *asked),
+                environment=crates.environment,
+                target=target,
+                say=say,
+            )
+            found = _typed(done, tree, found.warnings)
+    return found
+
+
+def _typed(done: Finished, tree: Path, warnings: int) -> Typed:
+    """Return what a run of cargo has found, beside the warnings of the run before."""
+    found = from_cargo(done.output, tree)
+    if done.status == 0:
+        return Typed((), warnings + sum(each.level == "warning" for each in found))
+    errors = [str(each) for each in found if each.level == "error"]
+    return Typed(
+        tuple(errors or cargo_errors(done.lines) or ("cargo failed",)),
+        unreachable=not errors and any(map(_UNREACHABLE.search, done.lines)),
+    )
+
+
+def _unformatted(tree: Path) -> set[str]:
+    """Return the files that rustfmt would change, and its complaint where it fails otherwise."""
+    done = _cargo(tree, "fmt", "--all", "--", "--check", "--files-with-diff")
+    start = f"{tree.resolve()}{os.sep}"
+    found = {line.removeprefix(start) for line in done.lines if line.endswith(".rs")}
+    if done.status != 0 and not found:
+        return {next(iter(cargo_errors(done.lines)), "cargo fmt failed")}
+    return found
+
+
+def _cargo(
+    tree: Path,
+    *arguments: str,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    target: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Finished:
+    where = {"CARGO_TARGET_DIR": str(target)} if target else {}
+    return process.run(
+        ("cargo", *arguments),
+        folder=tree,
+        environment={**os.environ, **_ENVIRONMENT, **environment, **where},
+        show=say,
+    )

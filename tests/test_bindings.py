@@ -1,0 +1,164 @@
+"""A port that takes the HIP bindings from elsewhere: only manifests differ from one with a copy."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cli_support import add_file, commit, invoke, make_candle
+from kernel_support import SOURCE
+
+from portkit.copying.bindings import HOME
+from portkit.errors import ConfigError
+from portkit.profile.profile import Facade, load_vendor
+from portkit.profile.settings import NAME
+from portkit.shipped import shipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+DEPENDENCIES = """
+[workspace.dependencies]
+cudarc = { version = "0.19.0", features = ["f16"] }
+candle-kernels = { path = "./candle-kernels", version = "0.11.99" }
+float8 = { version = "0.7.0", features = ["num-traits"] }
+half = "2.5.0"
+"""
+OWN = """
+[dependencies]
+cudarc = { workspace = true, optional = true }
+candle-kernels = { workspace = true, optional = true }
+"""
+
+
+def make(root: Path) -> Path:
+    """A small candle with cudarc and with kernels, of a version that no table of kernels knows."""
+    make_candle(root, version="0.11.99", repository=False)
+    manifest = root / "Cargo.toml"
+    text = manifest.read_text().replace('"candle-core"]', '"candle-core", "candle-kernels"]')
+    manifest.write_text(text + DEPENDENCIES)
+    core = root / "candle-core" / "Cargo.toml"
+    asked = 'cuda = ["cudarc", "dep:candle-kernels"]'
+    core.write_text(core.read_text().replace("cuda = []", asked) + OWN)
+    for path, content in SOURCE.items():
+        add_file(root / "candle-kernels", path, content.encode())
+    add_file(root, "candle-kernels/Cargo.toml", b'[package]\nname = "candle-kernels"\n')
+    return root
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    return make(tmp_path / "candle")
+
+
+def ported(candle: Path, bindings: str = "") -> dict[str, str]:
+    """The files of a port, by path."""
+    if bindings:
+        add_file(candle, NAME, f"bindings = {bindings}\n".encode())
+    commit(candle)
+    done = invoke("apply", candle)
+    assert done.code == 0, done.err
+    files = [p for p in candle.rglob("*") if p.is_file() and ".git" not in p.parts]
+    return {p.relative_to(candle).as_posix(): p.read_text() for p in files}
+
+
+def manifest(files: dict[str, str], crate: str = "") -> dict[str, Any]:
+    return tomllib.loads(files[f"{crate}Cargo.toml"])
+
+
+def test_only_manifests_differ(candle: Path, tmp_path: Path) -> None:
+    copied = ported(make(tmp_path / "other"))
+    files = ported(candle, '{ git = "https://x.test/portkit", rev = "0123abc" }')
+    assert not [path for path in files if path.startswith("candle-hip/")]
+    rest = {path: text for path, text in copied.items() if not path.startswith("candle-hip/")}
+    differ = {path for path in files if files[path] != rest.get(path)} - {NAME}
+    assert differ == {
+        *("Cargo.toml", "candle-rocm-kernels/Cargo.toml", "candle-rocm-kernels/README.md")
+    }
+    said: dict[str, object] = {
+        "package": "hiprc",
+        "git": "https://x.test/portkit",
+        "rev": "0123abc",
+    }
+    root = manifest(files)["workspace"]
+    said |= {"features": ["float8"]}
+    assert root["dependencies"]["candle-hip"] == said
+    assert "candle-hip" not in root["members"]
+    kernels = manifest(files, "candle-rocm-kernels/")
+    assert kernels["dependencies"]["candle-hip"] == said
+
+
+def test_a_path_is_seen_from_each_manifest(candle: Path) -> None:
+    crate = candle.parent / "hip"
+    add_file(crate, "Cargo.toml", b'[package]\nname = "hiprc"\n')
+    files = ported(candle, '{ path = "../hip" }')
+    found = manifest(files)["workspace"]["dependencies"]["candle-hip"]["path"]
+    assert (candle / found).resolve() == crate
+    found = manifest(files, "candle-rocm-kernels/")["dependencies"]["candle-hip"]["path"]
+    assert (candle / "candle-rocm-kernels" / found).resolve() == crate
+
+
+def test_the_manifest_remembers(candle: Path) -> None:
+    """A second run writes nothing, also without what ``portkit.toml`` said."""
+    before = ported(candle, '{ version = "0.1" }')
+    del before[NAME]
+    (candle / NAME).unlink()
+    assert ported(candle) == before
+
+
+def test_a_copy_that_stands_is_not_left_beside(candle: Path) -> None:
+    ported(candle)
+    add_file(candle, NAME, b'bindings = { version = "0.1" }\n')
+    done = invoke("scan", candle)
+    assert done.code == ConfigError.exit_code
+    assert f"{NAME}:1: the bindings are taken from elsewhere, and the tree has a copy" in done.err
+
+
+def test_two_places_are_refused(candle: Path) -> None:
+    ported(candle, '{ version = "0.1" }')
+    add_file(candle, NAME, b'bindings = { version = "0.2" }\n')
+    done = invoke("scan", candle)
+    assert done.code == ConfigError.exit_code
+    assert "the root manifest names another place for candle-hip" in done.err
+
+
+def test_a_folder_without_a_crate_is_refused(candle: Path) -> None:
+    add_file(candle, NAME, b'bindings = { path = "nowhere" }\n')
+    done = invoke("scan", candle)
+    assert done.code == ConfigError.exit_code
+    assert "'nowhere' holds no crate" in done.err
+
+
+@pytest.mark.parametrize(
+    ("float8", "accepted"), [('"0.7.3"', True), ('{ version = "^0.7" }', True), ('"0.6"', False)]
+)
+def test_types_of_8_bits_have_to_be_those_of_the_crate(
+    candle: Path, float8: str, accepted: bool
+) -> None:
+    root = candle / "Cargo.toml"
+    stands = '{ version = "0.7.0", features = ["num-traits"] }'
+    text = root.read_text()
+    assert stands in text
+    root.write_text(text.replace(stands, float8))
+    if accepted:
+        files = ported(candle, '{ version = "0.1" }')
+        entry = manifest(files)["workspace"]["dependencies"]["candle-hip"]
+        assert entry == {"package": "hiprc", "version": "0.1", "features": ["float8"]}
+        return
+    add_file(candle, NAME, b'bindings = { version = "0.1" }\n')
+    done = invoke("scan", candle)
+    assert done.code == ConfigError.exit_code
+    assert "the bindings know the types of float8 0.7, and the workspace has 0.6" in done.err
+
+
+def test_the_profile_names_the_crate_as_its_manifest_does() -> None:
+    own = tomllib.loads((shipped(HOME) / "Cargo.toml").read_text())["package"]["name"]
+    assert load_vendor("rocm").facade.package == own
+
+
+def test_a_value_cannot_end_its_string() -> None:
+    source = {"git": 'x", version = "1'}
+    said = Facade("a-hip", "hiprc", source).dependency("../", "0.1.0")
+    assert tomllib.loads(f"x = {{ {said} }}")["x"] == {"package": "hiprc", **source}
