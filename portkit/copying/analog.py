@@ -8,7 +8,7 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,9 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
         symbol: the symbol of the items around the node.
     """
     pieces = sorted(_pieces(job, source, node, symbol))
+    if pieces and (pieces[0].start, pieces[0].end) == node.byte_range and node.type in ITEMS:
+        # A template for the whole item brings its own attributes and documentation.
+        pieces[0] = replace(pieces[0], start=start)
     out, at = [], start
     for piece in pieces:
         if piece.start < at:

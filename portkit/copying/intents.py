@@ -6,6 +6,7 @@ change and what is accounted for by that is the same for all of them, and said h
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +144,8 @@ def _copied(site: Site, name: str) -> str:
         return python.renamed(names, site.node, (named, name) if named and name else None)
     if site.source.path.endswith(".toml"):
         return names.text(site.source.text(site.node.start_byte, toml.end_of_table(site.node)))
-    return copy_site(site)
+    copy = copy_site(site)
+    return re.sub(rf"\bfn {site.name}\b", f"fn {name}", copy, count=1) if name else copy
 
 
 def _twin(site: Site, name: str) -> str:

@@ -37,7 +37,7 @@ _ALIKE: Final = (
 
 def name_of(node: Node) -> str:
     """Return the name by which a node is told from its siblings, or an empty string."""
-    if node.type in ("pair", "table_array_element"):
+    if node.type in ("pair", "table", "table_array_element"):
         return toml.name_of(node)
     if node.type == "expression_statement":
         return python.target(node)

@@ -52,12 +52,14 @@ def entry(table: Node, key: str) -> Node | None:
 
 
 def name_of(node: Node) -> str:
-    """Return what a pair or an element of an array of tables is told by.
+    """Return what a pair, a table or an element of an array of tables is told by.
 
-    That is the first part of the key, which may be dotted as in ``cudarc.workspace``, or what the
-    element says its ``name`` is.
+    That is the first part of the key, which may be dotted as in ``cudarc.workspace``, the header of
+    the table, or what the element says its ``name`` is.
     """
     if node.type == "pair":
         return key_of(node).partition(".")[0]
+    if node.type == "table":
+        return node_text(node.named_children[0]) if node.named_children else ""
     name = entry(node, "name") if node.type == "table_array_element" else None
     return node_text(name)[1:-1] if name is not None else ""

@@ -2,9 +2,9 @@
 
 ``#[cfg(any(feature = "cuda", feature = "metal"))]`` gains ``feature = "rocm"``. What stands under
 ``#[cfg(not(feature = "cuda"))]`` is one of two things. If it stands in for CUDA, as ``pub use
-dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``. If it is what
-remains when no GPU is there, its condition is widened to ``not(any(feature = "cuda", feature =
-"rocm"))``.
+dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``; a test gets a name
+of its own then, since both conditions may hold. If it is what remains when no GPU is there, its
+condition is widened to ``not(any(feature = "cuda", feature = "rocm"))``.
 
 Not handled: the conditions of ``cfg_attr`` and of a whole file, ``#![cfg(..)]``, which are listed
 as unaccounted or left to a person. Source: the Rust reference, chapter "Conditional compilation".
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent, Widen
@@ -39,7 +40,7 @@ def check(site: Site) -> Iterator[Intent]:
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"
-            yield Copy(construct, message, symbol=symbol)
+            yield Copy(construct, message, symbol=symbol, name=_own_name(site))
             return
         yield Widen(
             "cfg condition",
@@ -48,6 +49,14 @@ def check(site: Site) -> Iterator[Intent]:
             condition=attribute,
             within=attribute,
         )
+
+
+def _own_name(site: Site) -> str:
+    """Return the name of a test's copy, which would bear its name; empty for anything else."""
+    is_test = any(normal(node_text(attribute)) == "#[test]" for attribute in site.attributes)
+    if not is_test or site.job.rename(site.name) != site.name:
+        return ""
+    return f"{site.job.vendor.name}_{site.name}"
 
 
 RULE = SiteRule("PK502", frozenset({"*"}), check)

@@ -5,8 +5,10 @@ same table, so that the feature ``rocm`` can ask for it. In the workspace's own 
 stand with their path and version, or the bindings with where ``portkit.toml`` takes them from.
 Crates that exist only to compile or bind CUDA get no counterpart.
 
-Not handled: a dependency in a table of its own, ``[dependencies.cudarc]``, which is listed as
-unaccounted.
+A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it.
+
+Not handled: a table of a single target's, ``[target.'cfg(unix)'.dependencies.cudarc]``, which is
+listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.toml import end_of, name_of, table_of, value_of
+from portkit.lang.source import node_text
+from portkit.lang.toml import end_of, end_of_table, entry, name_of, table_of, value_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
@@ -23,9 +26,14 @@ if TYPE_CHECKING:
 
     from portkit.site.context import Site
 
+_TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
+
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a dependency on a crate of the source vendor's."""
+    if site.kind == "table":
+        yield from _own_table(site)
+        return
     job = site.job
     table = table_of(site.node)
     if not table.endswith("dependencies"):
@@ -50,6 +58,35 @@ def check(site: Site) -> Iterator[Intent]:
         text=f"\n{crate}{value}",
         at=end_of(site.node),
         name=crate,
+    )
+
+
+def _own_table(site: Site) -> Iterator[Intent]:
+    """Find a dependency that has a table of its own."""
+    job, construct = site.job, "dependency in Cargo.toml"
+    table, _, name = name_of(site.node).rpartition(".")
+    if table not in _TABLES or not job.names_source(site.code):
+        return
+    crate = job.written_crate(name)
+    says_something = any(child.type == "pair" for child in site.node.named_children)
+    if not crate or not says_something or not _asked_for(site, name):
+        yield Keep(construct, _why_kept(site, name), symbol=name)
+        return
+    lines = [f"[{table}.{crate}]"]
+    if entry(site.node, "workspace") is not None:
+        lines.append("workspace = true")
+    else:
+        lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate))
+    optional = entry(site.node, "optional")
+    if optional is not None and node_text(optional) == "true":
+        lines.append("optional = true")
+    yield Add(
+        construct,
+        f"{crate} takes its place",
+        symbol=name,
+        text="\n\n" + "\n".join(lines),
+        at=end_of_table(site.node),
+        name=f"{table}.{crate}",
     )
 
 
@@ -86,4 +123,4 @@ def _why_kept(site: Site, name: str) -> str:
     return "it belongs to a peer, or ROCm needs no other"
 
 
-RULE = SiteRule("PK202", frozenset({"pair"}), check)
+RULE = SiteRule("PK202", frozenset({"pair", "table"}), check)

@@ -4,6 +4,11 @@
 branch per backend. The chain gains a branch for ROCm, a copy of CUDA's condition and body, right
 after it.
 
+A branch that a name decides, ``if name == "cuda" { .. }``, is one as well.
+
+A build script asks for a feature by ``CARGO_FEATURE_CUDA``. Both features may be on, so an ``if``
+without ``else`` is followed by its copy.
+
 A branch whose body names nothing of CUDA is a condition to widen instead (PK401).
 
 Not handled: a branch for the absence of CUDA, ``if !device.is_cuda() { .. }``, whose body names
@@ -14,10 +19,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.rules import SiteRule
-from portkit.site.intent import Branch, Intent
-from portkit.site.questions import is_of_source, questions
+from portkit.site.intent import Branch, Copy, Intent
+from portkit.site.questions import feature_variable, is_of_source, questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +38,23 @@ def check(site: Site) -> Iterator[Intent]:
     body = site.node.child_by_field_name("consequence")
     if site.scope.vendor or condition is None or body is None:
         return
-    if questions(job, condition) and is_of_source(job, site.node):
-        yield Branch(
-            "if chain over devices",
-            f"the chain gains a branch for {job.vendor.title}",
-            span=Span(site.node.start_byte, body.end_byte),
-        )
+    if not questions(job, condition) or not is_of_source(job, site.node):
+        return
+    if feature_variable(job) in node_text(condition) and _is_alone(site):
+        yield Copy("if on a feature", f"the same for {job.vendor.title}")
+        return
+    yield Branch(
+        "if chain over devices",
+        f"the chain gains a branch for {job.vendor.title}",
+        span=Span(site.node.start_byte, body.end_byte),
+    )
+
+
+def _is_alone(site: Site) -> bool:
+    """Whether an ``if`` is a statement, and no part of a chain."""
+    parent = site.node.parent
+    is_statement = parent is not None and parent.type == "expression_statement"
+    return is_statement and site.node.child_by_field_name("alternative") is None
 
 
 RULE = SiteRule("PK402", frozenset({"if_expression"}), check)

@@ -61,6 +61,11 @@ def _kept_reason(job: Job, source: Source) -> str:
     kept = job.codebase.kept(source.path)
     if kept is not None:
         return kept.reason
+    folder = source.path.rpartition("/")[0]
+    if source.path.endswith(CUDA_CODE) and any(
+        each.folder == folder for each in job.codebase.hip_sources
+    ):
+        return "CUDA code, whose translation lies beside it"
     if not source.path.endswith(".rs"):
         return ""
     if job.gating is Gating.CFG and f"dummy_{job.vendor.source}" in source.path:

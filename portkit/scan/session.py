@@ -131,7 +131,7 @@ def check_portable(found: Scan) -> None:
             f"portkit has no profile for the codebase in {root} (it knows"
             f" {', '.join(names())}), and so writes nothing there: port by hand what"
             " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
-            f" name it in {NAME} or by --profile (docs/guide-rule.md)"
+            f" name it in {NAME} or by --profile (docs/guide-codebase.md)"
         )
     if _release(version) < _release(codebase.first_version):
         raise UnsupportedVersionError(

@@ -29,16 +29,33 @@ def called(call: Node) -> str:
     return field_text(call, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
 
 
+def feature_variable(job: Job) -> str:
+    """Return the variable by which a build script asks for the source vendor's feature.
+
+    Source: the Cargo book, chapter "Environment variables".
+    """
+    return f"CARGO_FEATURE_{job.vendor.source.upper()}"
+
+
 def questions(job: Job, condition: Node) -> list[str]:
-    """Return the questions in a condition that are about the source vendor."""
+    """Return what a condition asks that is about the source vendor: its device, name, feature."""
     found: list[str] = []
     pending = [condition]
     while pending:
         node = pending.pop()
-        if node.type in ("call_expression", "macro_invocation") and is_question(job, node):
+        if _asks(job, node):
             found.append(node_text(node))
         pending += node.named_children
     return found
+
+
+def _asks(job: Job, node: Node) -> bool:
+    if node.type == "string_literal":
+        return node_text(node) == f'"{feature_variable(job)}"'
+    if node.type == "binary_expression":
+        sides = [node_text(side) for side in node.named_children]
+        return field_text(node, "operator") == "==" and f'"{job.vendor.source}"' in sides
+    return node.type in ("call_expression", "macro_invocation") and is_question(job, node)
 
 
 def decided(node: Node) -> Node:
