@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli_support import LIB, MATMUL, add_file, make_candle
 
-from portkit.copying.patches import patched
+from portkit.copying.patches import within
 from portkit.profile.entries import Repair
 from portkit.report.model import report
 from portkit.report.snippets import LONGEST, snippets
@@ -69,7 +69,7 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
         reason="n may be 0",
     )
     job = replace(scan.job, codebase=replace(scan.job.codebase, patches=(mend,)))
-    found = tuple(patched(job, job.workspace.sources[path]))
+    found = tuple(within(job, job.workspace.sources[path], Repair))
     ((hunk,),) = snippets(replace(scan, job=job, findings=found)).values()
     assert (hunk.after, hunk.line) == ("candle-core/src/rocm_backend/mod.rs", 3)
     assert hunk.lines == (

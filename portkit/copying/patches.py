@@ -111,26 +111,32 @@ def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
     )
 
 
-def patched(job: Job, source: Source) -> Iterator[Finding]:
-    """Yield a finding for each item of a file that the profile holds a patch for."""
-    yield from _wholes(job, source)
-    for looked in looked_into(source, job.patches(Within, source.path)):
+def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:
+    """Yield a finding for each item of a file that the profile holds a patch of a kind for."""
+    if job.codebase.kept(source.path):
+        return
+    for looked in looked_into(source, job.patches(kind, source.path)):
         yield _within(job, source, looked)
-    for looked in looked_into(source, job.patches(Within, source.path, idle=True)):
+    for looked in looked_into(source, job.patches(kind, source.path, idle=True)):
         if looked.hits:
             yield _not_idle(job, source, looked.symbol, looked.span)
-    for patch in job.patches(Whole, source.path, idle=True):
+
+
+def wholes(job: Job, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each item of a file whose copy is a template."""
+    if job.codebase.kept(source.path):
+        return
+    for idle in job.patches(Whole, source.path, idle=True):
         for item in items(source):
-            if item.symbol == patch.symbol:
+            if item.symbol == idle.symbol:
                 yield _not_idle(job, source, item.symbol, item.span)
-
-
-def _wholes(job: Job, source: Source) -> Iterator[Finding]:
     wanted = {patch.symbol: patch for patch in job.patches(Whole, source.path)}
+    # A file of which nothing is wanted is not parsed.
     for item in items(source) if wanted else ():
-        patch = wanted.pop(item.symbol, None)
+        patch = wanted.get(item.symbol)
         if patch is None:
             continue
+        del wanted[item.symbol]
         current = fingerprint(source.slice(item.span))
         known = current in patch.fingerprints.values()
         versions = ", ".join(sorted(patch.fingerprints)) or "none"
@@ -147,6 +153,7 @@ def _wholes(job: Job, source: Source) -> Iterator[Finding]:
             else f"{patch.reason}; the CUDA item has changed since the template was written "
             f"(against {versions}; now {current}): see whether the template must follow",
             entry=job.codebase.key(patch),
+            reason=patch.reason,
         )
 
 
@@ -171,6 +178,7 @@ def _within(job: Job, source: Source, looked: Looked) -> Finding:
         status=_status(job, source),
         message=message,
         entry=job.codebase.key(patch),
+        reason=patch.reason,
     )
 
 
@@ -190,7 +198,7 @@ def _not_idle(job: Job, source: Source, symbol: str, span: Span) -> Finding:
 
 
 def _status(job: Job, source: Source) -> Status:
-    standing = job.analogs.get(source.path) in job.workspace.sources
+    standing = job.learnt.analogs.get(source.path) in job.workspace.sources
     return Status.PORTED if standing else Status.NONE
 
 

@@ -245,6 +245,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             parts=names.parts,
             prose=names.prose,
             kept_strings=names.kept_strings,
+            binary=names.binary,
         ),
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},

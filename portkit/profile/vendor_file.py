@@ -43,6 +43,10 @@ class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             extra_json_schema={"format": "regex"},
         ),
     ]
+    binary: Annotated[
+        tuple[Text, ...],
+        Meta(description="Endings of files that hold bytes, where the source's hold text."),
+    ]
     parts: Annotated[
         tuple[tuple[Text, str], ...],
         Meta(description="Pieces of identifiers and what they become, tried in this order."),

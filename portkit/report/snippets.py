@@ -77,7 +77,7 @@ def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hun
     right = copy_with(job, source, start, end, hits)
     if right != copy:
         first, _ = source.position(start)
-        paths = f"{source.path}, renamed alone", job.analogs.get(source.path, source.path)
+        paths = f"{source.path}, renamed alone", job.learnt.analogs.get(source.path, source.path)
         yield from _compared(_lines(copy), _lines(right), first, paths, LONGEST)
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import placed
 from portkit.copying.patches import OVERRIDE
-from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.entries import CodebaseFile, release
 from portkit.profile.profile import codebase_of, load_codebase, load_vendor
 from portkit.profile.settings import NAME, read, settings
+from portkit.rules import added_file, idle_entry, unread_file
 from portkit.scan.exceptions import with_exceptions
-from portkit.scan.idle import idle_entries
 from portkit.scan.scan import Scan, in_order, scan
 from portkit.tree.finding import Applicability
 from portkit.tree.workspace import load
@@ -78,14 +77,15 @@ def scan_tree(
         kernels=kernels,
     )
     if not found.unaccounted and not any(
-        f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
+        f.applicability is not Applicability.KEEP
+        and f.code not in (added_file.CODE, unread_file.CODE)
         for f in found.findings
     ):
         raise NoBackendError(
             f"{directory} has no place that decides for {found.job.vendor.source}, so there is"
             " nothing to port: name the root of a workspace with a CUDA backend"
         )
-    idle = idle_entries(found, said)
+    idle = idle_entry.check(found.job, found.findings, said)
     found = replace(found, findings=tuple(sorted((*found.findings, *idle), key=in_order)))
     found = with_exceptions(found, said)
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
@@ -127,7 +127,7 @@ def check_portable(found: Scan) -> None:
             f"portkit has no profile for the codebase in {root} (it knows"
             f" {', '.join(names())}), and so writes nothing there: port by hand what"
             " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
-            f" name it in {NAME} or by --profile (docs/guide-rule.md)"
+            f" name it in {NAME} or by --profile (docs/guide-codebase.md)"
         )
     if release(version) < release(codebase.first_version):
         raise UnsupportedVersionError(

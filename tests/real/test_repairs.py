@@ -8,7 +8,7 @@ import pytest
 from port_of_candle import VERSIONS
 
 from portkit.profile.settings import Settings
-from portkit.scan.idle import idle_entries
+from portkit.rules.idle_entry import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,5 +32,6 @@ def test_each_is_found_as_often_as_the_profile_says(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_no_entry_does_nothing(scanned: Callable[[str], Scan], version: str) -> None:
-    idle = idle_entries(scanned(version), Settings())
+    scan = scanned(version)
+    idle = check(scan.job, scan.findings, Settings())
     assert [(f.symbol, f.message) for f in idle] == []

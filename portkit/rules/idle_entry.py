@@ -1,0 +1,185 @@
+"""An entry of a codebase's profile, or a decision in ``portkit.toml``, that does nothing.
+
+It names a file, an item or a text that the tree does not have, so that it would decide about what
+comes there later. Take it away, or say with ``since`` and ``until`` in which versions it has
+something to do. An entry that finds something in a version in which it says that it has nothing
+to do is reported as well. Where more than half of one of portkit's own profiles finds nothing,
+the tree is a part of the codebase, and nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from portkit.codebases.known import MAIN, brought
+from portkit.copying.patches import IDLE
+from portkit.lang.items import items
+from portkit.lang.span import Span
+from portkit.lang.typed import line_of
+from portkit.profile.entries import Arms, Entry, Guard, Prose, Section
+from portkit.profile.settings import NAME
+from portkit.rules import ProfileRule
+from portkit.tree.finding import Applicability, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from portkit.lang.source import Source
+    from portkit.lang.typed import Key
+    from portkit.profile.entries import Patch
+    from portkit.profile.settings import Settings
+    from portkit.site.context import Job
+
+_NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
+_SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
+
+
+def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Finding, ...]:
+    """Return a finding for each entry of the codebase's profile that does nothing in the tree.
+
+    Args:
+        job: the job.
+        findings: all, before what people except is taken out.
+        settings: what ``portkit.toml`` says; its decisions come before the profile's.
+    """
+    found = tuple(_idle_entries(job, findings, settings))
+    codebase, own = job.codebase, [f for f in found if f.path == NAME]
+    entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
+    if codebase.directory in brought().values() and 2 * (len(found) - len(own)) > entries:
+        return tuple(own)  # the tree is a part of the codebase, and the profile is not the tree's
+    return found
+
+
+def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> Iterator[Finding]:
+    codebase = job.codebase
+    used = {finding.entry for finding in findings}
+    own = len(settings.decisions)
+    for number, entry in enumerate(codebase.conditions):
+        if number < own:
+            if codebase.key(entry) not in used:
+                line = settings.decision_lines[number]
+                yield _finding(NAME, line, f"decision {entry.when!r}", _NOTHING)
+        else:
+            met = codebase.key(entry) in used
+            yield from _said(job, ("condition", number - own), entry, entry.when, met)
+    keeping = {id(codebase.kept(path)) for path in job.learnt.mentions}
+    for number, keep in enumerate(codebase.keep):
+        met = id(keep) in keeping
+        yield from _said(job, ("keep", number), keep, keep.path, met)
+    for number, patch in enumerate(codebase.patches):
+        met = codebase.key(patch) in used or (
+            not patch.is_for(job.workspace.version) and _stands(job, patch)
+        )
+        yield from _said(job, ("patch", number), patch, _named(patch), met)
+    for number, exclusive in enumerate(codebase.exclusives):
+        met = any(
+            exclusive.applies(path, item.symbol)
+            for path in job.learnt.mentions
+            if fnmatchcase(path, exclusive.path)
+            for item in items(job.workspace.sources[path])
+        )
+        yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
+    for number, folder in enumerate(codebase.hip_sources):
+        met = folder.source in job.workspace.sources
+        yield from _said(job, ("hip_sources", number), folder, folder.source, met)
+    added = {finding.path for finding in findings if finding.code == "PK103"}
+    manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
+    for key, names in (
+        (("dependencies",), [d for d in codebase.said_dependencies if not _named_in(manifests, d)]),
+        (("templates",), [path for path in codebase.templates if path not in added]),
+    ):
+        for name in names:
+            yield _idle(job, (*key, name), name, _NOTHING)
+    for place, said in codebase.versions.items():
+        word = str(place[-1])
+        met = _is_renamed(job, word) if place[0] == "names" else _is_feature(job, manifests, word)
+        yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
+    kernels = codebase.kernels
+    if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:
+        yield _idle(job, ("kernels",), kernels.source, _NOTHING)
+
+
+def _said(job: Job, key: Key, entry: Entry, name: str, met: bool) -> Iterator[Finding]:
+    version = job.workspace.version
+    if entry.is_for(version) and not met and entry.published:
+        yield _idle(job, key, name, _NOTHING)
+    elif met and not entry.is_for(version):
+        yield _idle(job, key, name, _SOMETHING.format(version=version, what="mend since or until"))
+
+
+def _idle(job: Job, key: Key, name: str, why: str) -> Finding:
+    directory = job.codebase.directory
+    if directory is None:
+        return _finding(MAIN, 0, f"{key[0]} {name!r}", why)
+    line = line_of(directory.text(MAIN), key)
+    return _finding(f"{directory.root.name}/{MAIN}", line, f"{key[0]} {name!r}", why)
+
+
+def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
+    where = f"line {line}: " if line else ""
+    return Finding(
+        code=IDLE,
+        path=path,
+        span=Span(0, 0),
+        construct="entry of a profile",
+        symbol=symbol,
+        applicability=Applicability.REVIEW,
+        status=Status.NONE,
+        message=f"{where}{why}",
+    )
+
+
+def _named(patch: Patch) -> str:
+    if isinstance(patch, Prose):
+        return patch.find
+    return patch.heading if isinstance(patch, Section) else patch.symbol
+
+
+def _stands(job: Job, patch: Patch) -> bool:
+    """Whether the tree has what a patch is about that says that there is nothing."""
+    return any(
+        _stands_in(source, patch)
+        for path, source in job.workspace.sources.items()
+        if fnmatchcase(path, patch.path) and not job.codebase.kept(path)
+    )
+
+
+def _stands_in(source: Source, patch: Patch) -> bool:
+    if isinstance(patch, Prose):
+        return patch.find.encode() in source.data
+    if isinstance(patch, Section):
+        return (
+            re.search(rb"^%s\r?$" % re.escape(patch.before.encode()), source.data, re.M) is not None
+        )
+    if not isinstance(patch, Guard | Arms):  # the others are looked for where the files are
+        return False
+    words = re.findall(r"\w+", patch.symbol)
+    return all(word.encode() in source.data for word in words) and any(
+        item.symbol == patch.symbol for item in items(source)
+    )
+
+
+def _is_renamed(job: Job, word: str) -> bool:
+    """Whether an identifier stands in a file that mentions a backend; others are not renamed."""
+    # What is copied whole is likely to hold it.
+    for path in (*job.learnt.analogs, *job.learnt.mentions):
+        if _named_in([job.workspace.sources[path].data], word):
+            return True
+    return False
+
+
+def _is_feature(job: Job, manifests: list[bytes], feature: str) -> bool:
+    return any(feature in crate.features for crate in job.workspace.crates) or _named_in(
+        manifests, feature
+    )
+
+
+def _named_in(texts: list[bytes], word: str) -> bool:
+    wanted = word.encode()
+    found = re.compile(rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])")
+    return any(wanted in text and found.search(text) for text in texts)
+
+
+RULE = ProfileRule(IDLE, check)
