@@ -22,5 +22,7 @@ def candle_kernels(source: Mapping[str, bytes], version: str) -> KernelsCrate:
         version=version,
         name="candle-rocm-kernels",
         facade="candle-hip",
+        variables="CANDLE_ROCM",
         profile=known,
+        own=CANDLE,
     )

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
+import zipfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from cli_support import invoke, make_candle
+from cli_support import add_file, invoke, make_candle
+from kernel_support import SOURCE
 
 from portkit.codebases import known
 from portkit.codebases.directory import Directory, vendor_directory
 from portkit.codebases.known import GROUP, MAIN, announced, brought, inside, named, names
 from portkit.errors import ProfileError
 from portkit.profile.profile import load_codebase
+from portkit.scan.session import scan_tree
 from portkit.templates import render
+from portkit.verify.options import Options
+from portkit.verify.tree import Tree
 
 PACKAGE = Path(__file__).parents[1] / "portkit"
 PROFILE = """
@@ -35,6 +43,12 @@ def make_codebase(place: Path, more: str = "", **files: str) -> Path:
     for name, text in files.items():
         (place / f"{name}.toml").write_text(text)
     return place
+
+
+def add_kernels(candle: Path, manifest: str) -> None:
+    """Give a small candle a crate of kernels."""
+    for path, text in {**SOURCE, "Cargo.toml": manifest}.items():
+        add_file(candle, f"candle-kernels/{path}", text.encode())
 
 
 @pytest.fixture
@@ -223,3 +237,152 @@ def test_a_codebase_that_portkit_brings_bears_its_directory_s_name() -> None:
     for name, directory in brought().items():
         assert load_codebase(directory).name == name
     assert vendor_directory("rocm").table("vendor.toml")["name"] == "rocm"
+
+
+def test_verify_takes_a_directory_and_remembers_what_it_held(candle: Path, tmp_path: Path) -> None:
+    own = make_codebase(tmp_path / "own", verify='tested = ["candle-core"]\n')
+    assert invoke("apply", candle, "--no-format", "--profile", own).code == 0
+    steps = ("--only", "coverage", "--only", "parity", "--profile", own)
+    done = invoke("verify", candle, *steps)
+    assert done.code == 0, done.err
+
+    def tree() -> Tree:
+        profile = Directory(own)
+        scan = scan_tree(candle, profile=profile)
+        return Tree(scan, Options(profile=profile), lambda line: None)
+
+    first = tree()
+    assert first.tested == ("candle-core",)
+    key = first.memory.key(candle, "", "x")
+    (own / "verify.toml").write_text("")
+    second = tree()
+    assert second.tested == ()
+    assert second.memory.key(candle, "", "x") != key
+
+
+def test_the_cpu_device_s_variables_are_the_codebase_s(
+    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portkit.device.toolkit.build_toolkit", NoToolkit)
+    monkeypatch.chdir(candle)
+    assert "CANDLE_ROCM_ARCHS=gfx1100" in invoke("device").out
+    make_codebase(candle / "port", '[kernels]\nsource = "candle-kernels"\n')
+    for options in ((), ("--profile", "port")):
+        done = invoke("device", *options)
+        assert ("TOY_ROCM_ARCHS=gfx1100" in done.out, "CANDLE" in done.out) == (
+            bool(options),
+            not options,
+        )
+    add_file(candle, "portkit.toml", b'profile = "port"\n')
+    assert "TOY_ROCM_ARCHS=gfx1100" in invoke("device").out
+
+
+class NoToolkit:
+    """Stands in for the CPU device, which takes long to build."""
+
+    def environment(self, *, base: dict[str, str], **_: object) -> dict[str, str]:
+        return dict(base)
+
+
+def test_what_a_port_writes_is_named_after_the_codebase(candle: Path, tmp_path: Path) -> None:
+    own = make_codebase(tmp_path / "own", '[kernels]\nsource = "candle-kernels"\n')
+    add_kernels(
+        candle,
+        "[package]\nname = 'candle-kernels'\ndescription = 'CUDA kernels of ours'\n"
+        "keywords = ['cuda', 'waves']\nlicense.workspace = true\n",
+    )
+    done = invoke("apply", candle, "--no-format", "--allow-dirty", "--profile", own)
+    assert done.code == 0, done.err
+    manifest = (candle / "toy-rocm-kernels/Cargo.toml").read_text()
+    assert 'description = "ROCm kernels of ours"' in manifest
+    assert 'keywords = ["waves"]' in manifest
+    assert "license.workspace = true" in manifest
+    assert "categories" not in manifest
+    assert 'toy-hip = { path = "../toy-hip"' in manifest
+    assert '"TOY_ROCM_ARCHS"' in (candle / "toy-rocm-kernels/build.rs").read_text()
+    assert (candle / "toy-hip/Cargo.toml").exists()
+    for path in (candle / "toy-rocm-kernels").rglob("*"):
+        if path.is_file():
+            assert "candle" not in path.read_text().replace("candle-kernels", "").lower(), path
+
+
+def test_names_can_be_given(candle: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    make_codebase(own, '[kernels]\nsource = "candle-kernels"\nname = "toy-amd"\n')
+    text = (own / MAIN).read_text()
+    add_kernels(candle, '[package]\nname = "candle-kernels"\n')
+    (own / MAIN).write_text(f'bindings = "hip-of-toy"\nvariables = "TOY"\n{text}')
+    done = invoke("apply", candle, "--no-format", "--allow-dirty", "--profile", own)
+    assert done.code == 0, done.err
+    assert 'hip-of-toy = { path = "../hip-of-toy"' in (candle / "toy-amd/Cargo.toml").read_text()
+    assert '"TOY_ARCHS"' in (candle / "toy-amd/build.rs").read_text()
+    assert (candle / "hip-of-toy/Cargo.toml").exists()
+
+
+PATCHES = """
+[purpose]
+PH301 = "What toy's kernels lack on AMD"
+[[patch]]
+code = "PH301"
+files = ["fill.cu"]
+match = "twice(v)"
+replace = "2 * v"
+reason = "it is shorter"
+hits = 1
+"""
+
+
+def test_codes_of_a_codebase_s_own_are_known_wherever_they_are_named(
+    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_codebase(candle / "port", '[kernels]\nsource = "candle-kernels"\n', kernels=PATCHES)
+    add_file(candle, "portkit.toml", b'profile = "port"\n')
+    add_kernels(candle, '[package]\nname = "candle-kernels"\n')
+    for form in ("table", "plan", "sarif", "html", "json"):
+        done = invoke("scan", candle, "--kernels", "--all", "--format", form, "--select", "PH301")
+        assert done.code == 0, done.err
+        assert "PH301" in done.out or form in ("plan", "sarif")  # there is nothing to do
+    for options in (["--tree", candle], ["--profile", candle / "port"]):
+        done = invoke("explain", "PH301", *options)
+        assert "PH301 toy_kernels\n\nWhat toy's kernels lack" in done.out, done.err
+    assert "toy" not in invoke("explain", "PH301").out  # candle's has this code too
+    monkeypatch.chdir(candle)
+    assert "toy_kernels" in invoke("explain", "candle-kernels/src/fill.cu:2").out
+    assert invoke("scan", "--select", "PH302").code == 2
+    done = invoke("hipify", "candle-kernels/src", "-o", tmp_path / "hip", "--profile", "port")
+    assert done.code == 0, done.err
+    assert "x[threadIdx.x] = 2 * v;" in (tmp_path / "hip/fill.hip").read_text()
+
+
+def test_portkit_s_own_code_knows_no_codebase() -> None:
+    """Beside the examples that help shows: in ``cli``, the usage of a command and an option."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        names = [name for name in brought() if name in text.lower()]
+        if not names or path.is_relative_to(PACKAGE / "codebases"):
+            continue
+        assert path.is_relative_to(PACKAGE / "cli"), path
+        shown = {
+            constant
+            for call in ast.walk(ast.parse(text))
+            if isinstance(call, ast.Call)
+            and getattr(call.func, "attr", getattr(call.func, "id", ""))
+            in ("command", "Option", "Argument")
+            for constant in ast.walk(call)
+            if isinstance(constant, ast.Constant)
+        }
+        said = {n for c in shown for n in range(c.lineno, (c.end_lineno or c.lineno) + 1)}
+        for number, line in enumerate(text.splitlines(), 1):
+            assert number in said or not any(name in line.lower() for name in names), (path, line)
+
+
+def test_the_wheel_holds_every_directory(tmp_path: Path) -> None:
+    build = "from hatchling.build import build_wheel; import sys; build_wheel(sys.argv[1])"
+    root = PACKAGE.parent
+    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=root, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("codebases", "vendors", "templates"):
+        for path in (PACKAGE / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                assert path.relative_to(root).as_posix() in held

@@ -28,7 +28,7 @@ SMALL = NameTable(
         ("cuda_backend::CudaError", "rocm_backend::RocmError"),
         ("NotCompiledWithCudaSupport", "NotCompiledWithRocmSupport"),
         ("CUDA_DEVICE", "ROCM_DEVICE"),
-        ("cudarc::driver::CudaSlice", "candle_hip::driver::HipSlice"),
+        ("cudarc::driver::CudaSlice", "hip::driver::HipSlice"),
         ("CudaRng::new", "HipRng::new"),
         ("curand", "hiprand"),
         ("compile_ptx", "compile_hsaco"),

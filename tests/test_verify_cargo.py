@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,9 @@ from verify_support import (
     verify,
 )
 
+from portkit.codebases.directory import Directory
+from portkit.errors import ProfileError
+from portkit.profile.profile import load_codebase, parse_codebase
 from portkit.verify.check import cargo_errors
 from portkit.verify.diagnostics import Diagnostic
 from portkit.verify.lint import fresh
@@ -691,10 +695,32 @@ def test_a_run_that_was_cut_goes_on_where_it_was(tmp_path: Path, cargo: Path) ->
 
 
 def test_settings_of_a_codebase() -> None:
-    candle = load_settings(CANDLE)
+    candle = load_settings(load_codebase(CANDLE))
     assert candle.tested == ("candle-core", "candle-nn")
     assert candle.environment["CANDLE_ROCM_KERNELS"] == "none"
-    assert load_settings(None) == Settings()
+    assert candle.device == {"CANDLE_ROCM_KERNELS": "all"}
+    assert candle.cpu_device == {"CANDLE_ROCM_ARCHS": "{archs}", "CANDLE_ROCM_CACHE": "{cache}"}
+
+
+def test_settings_of_a_codebase_that_says_little(tmp_path: Path) -> None:
+    said = {"name": "toy", "crate": "toy", "first_version": "1.0.0", "dependencies": {}}
+    said |= {"names": {"words": {}}}
+    assert load_settings(parse_codebase(said)) == Settings()  # there are no kernels to leave out
+    (tmp_path / "verify.toml").write_text('[device.cpu]\nTOY_ROCM_CACHE = "x"\nMORE = "{archs}"\n')
+    toy = parse_codebase({**said, "kernels": {"source": "toy-kernels"}}, Directory(tmp_path))
+    assert load_settings(toy) == Settings(
+        environment={"TOY_ROCM_KERNELS": "none"},
+        device={"TOY_ROCM_KERNELS": "all"},
+        cpu_device={"TOY_ROCM_ARCHS": "{archs}", "TOY_ROCM_CACHE": "x", "MORE": "{archs}"},
+    )
+
+
+@pytest.mark.parametrize("text", ["environment = 1", "[names]", "tested = 1", "device = []"])
+def test_malformed_settings_are_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / "verify.toml").write_text(text)
+    own = replace(load_codebase(CANDLE), directory=Directory(tmp_path))
+    with pytest.raises(ProfileError, match=r"verify\.toml is malformed"):
+        load_settings(own)
 
 
 def test_nothing_is_said_where_nobody_listens(tmp_path: Path, cargo: Path) -> None:

@@ -33,6 +33,7 @@ PROFILE: Mapping[str, Any] = {
     "crate": "fixture",
     "first_version": "0.1.0",
     "error_without_feature": "NotCompiledWithRocmSupport",
+    "bindings": "candle-hip",
     "names": {"words": {}},
     "dependencies": {},
 }

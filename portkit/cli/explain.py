@@ -15,10 +15,11 @@ from portkit.cli.options import Profile, complete_codes, profile_directory
 from portkit.cli.output import progress, screen, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from portkit.codebases.directory import Directory
     from portkit.report.model import ReportedSite
+    from portkit.scan.codes import Page
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
 
@@ -56,24 +57,28 @@ def explain(
     """
     from portkit.report.place import described
     from portkit.report.terminal import reflowed
-    from portkit.scan.codes import every_page
+    from portkit.scan.session import named_profile
 
     shown = screen()
-    own = profile_directory(profile)
-    known = {page.code: page for page in every_page(own)}
+    own = profile_directory(profile) or named_profile(tree)
+    known = _known(own)
     scan: Scan | None = None
     parts: list[str] = []
     for word in wanted:
         place = _PLACE.fullmatch(word)
         codes = [(place["code"] if place and place["code"] else word).upper()]
+        if not (place and place["path"]) and codes[0] not in known and _is_workspace(tree):
+            scan = scan or _scanned(tree, own)
+            known = _known(scan.job.codebase.directory)
         if not (place and place["path"]) and codes[0] not in known:
             raise typer.BadParameter(
                 f"there is no code {word!r}; `portkit rules` lists them, and FILE:LINE is a place"
             )
-        if place and place["code"] and not (tree / "Cargo.toml").is_file():
+        if place and place["code"] and not _is_workspace(tree):
             progress(f"{tree} is no workspace; --tree DIR names the one that {word} is in.")
         elif place:
             scan = scan or _scanned(tree, own)
+            known = _known(scan.job.codebase.directory)
             found = _places(scan, tree, word, place)
             parts += (described(scan, site, finding, shown) for site, finding in found)
             codes = sorted({site.code for site, _ in found})
@@ -84,6 +89,17 @@ def explain(
             heading = shown.bold(f"{page.code} {page.name}")
             parts.append(f"{heading}\n\n{text.replace('``', '`')}\n")
     show("\n".join(parts), end="")
+
+
+def _known(own: Directory | None) -> Mapping[str, Page]:
+    """Return what each code means, those of a codebase's directory included."""
+    from portkit.scan.codes import every_page
+
+    return {page.code: page for page in every_page(own)}
+
+
+def _is_workspace(tree: Path) -> bool:
+    return (tree / "Cargo.toml").is_file()
 
 
 def _scanned(tree: Path, own: Directory | None) -> Scan:

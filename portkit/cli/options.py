@@ -91,23 +91,31 @@ def words(given: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(filter(None, split))
 
 
-def codes(given: Iterable[str] | None, own: directory.Directory | None = None) -> tuple[str, ...]:
+def codes(given: Iterable[str] | None) -> tuple[str, ...]:
     """Return the prefixes of codes in options such as ``PK3,PK501``.
 
-    Args:
-        given: the options.
-        own: the directory of a codebase whose patches have codes too.
+    Whether there is one of the codebase's own patches, PH3nn, ``check_codes`` can say.
 
     Raises:
         BadParameter: no code begins so.
     """
     prefixes = tuple(word.upper() for word in words(given))
-    if prefixes:
-        from portkit.scan.codes import every_page
-
-        for prefix in prefixes:
-            if not any(page.code.startswith(prefix) for page in every_page(own)):
-                raise typer.BadParameter(
-                    f"no code begins with {prefix!r}; `portkit rules` lists them"
-                )
+    check_codes((prefix for prefix in prefixes if not prefix.startswith("PH3")), None)
     return prefixes
+
+
+def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> None:
+    """Refuse prefixes of codes that there are none of.
+
+    Args:
+        prefixes: what codes begin with.
+        own: the codebase's directory, whose patches have codes too.
+
+    Raises:
+        BadParameter: no code begins so.
+    """
+    from portkit.scan.codes import every_page
+
+    for prefix in prefixes:
+        if not any(page.code.startswith(prefix) for page in every_page(own)):
+            raise typer.BadParameter(f"no code begins with {prefix!r}; `portkit rules` lists them")

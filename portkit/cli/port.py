@@ -18,6 +18,7 @@ from portkit.cli.options import (
     Profile,
     Select,
     Skip,
+    check_codes,
     codes,
     profile_directory,
 )
@@ -301,9 +302,10 @@ def _scanned(
     from portkit.scan.session import chosen, scan_tree
 
     own = profile_directory(profile)
-    wanted = codes(select, own), codes(skip, own)
+    wanted = codes(select), codes(skip)
     with waiting(f"Looking at {directory}"):
         found = scan_tree(
             directory, gating=gating or "", regenerate=regenerate, kernels=kernels, profile=own
         )
+    check_codes((*wanted[0], *wanted[1]), found.job.codebase.directory)
     return chosen(found, *wanted)

@@ -177,6 +177,8 @@ class _Crate:
             facade=facade.name,
             dependency=facade.dependency("../", workspace.version),
             package=facade.package if facade.source else facade.name,
+            variables=codebase.variables,
+            own=own,
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,

@@ -44,7 +44,7 @@ class Library:
     Attributes:
         name: without ``lib`` and ``.so``.
         folders: of its sources, below ``src``.
-        versions: of the names by which programs look for it (``candle-hip``, ``loader.rs``, has
+        versions: of the names by which programs look for it (``toy-hip``, ``loader.rs``, has
             where the numbers come from); the first one is its own.
         needs: other libraries of the device.
     """

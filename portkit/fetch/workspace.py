@@ -36,7 +36,7 @@ class FetchedWorkspace:
     """A workspace as it was published.
 
     Attributes:
-        name: the codebase, ``candle``.
+        name: the codebase.
         version: the version of its crates.
         path: the root of the new workspace, a git repository.
         commit: the hash of its only commit, the same for everyone who fetches this version.
@@ -57,7 +57,7 @@ class FetchedWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class _Codebase:
-    """A ``fetch.toml``; the comments of candle's say what the keys mean."""
+    """A ``fetch.toml``; its comments say what the keys mean."""
 
     name: str
     crates: tuple[str, ...]
@@ -69,7 +69,7 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
     """Rebuild a published workspace from its crates, as a git repository with one commit.
 
     Args:
-        spec: a codebase and an exact version, as ``candle@0.11.1``.
+        spec: a codebase and an exact version, as ``toy@1.2.3``.
         destination: where the workspace shall stand: a path that does not exist, or an empty
             folder. The workspace appears there whole or not at all.
         offline: take everything from cargo's cache; the version must have been fetched before.
@@ -107,8 +107,8 @@ def _parse(spec: str) -> tuple[_Codebase, str]:
     known = [name for name, directory in sorted(codebases.items()) if directory.has(_FILE)]
     if match is None or match[1] not in known:
         raise FetchError(
-            f"`{spec}` names no published workspace: write NAME@VERSION, with a full version as in"
-            f" candle@0.11.1 and one of these names: {', '.join(known)}"
+            f"`{spec}` names no published workspace: write NAME@VERSION, with a full version such"
+            f" as 1.2.3 and one of these names: {', '.join(known)}"
         )
     name, version = match.groups()
     data = codebases[name].table(_FILE)

@@ -3,34 +3,39 @@
 The CUDA crate has modules that are loaded by name (``mdl!`` lines in its ``lib.rs``), launchers
 that are linked as a static library (sources named in its ``build.rs``, declared in its
 ``ffi.rs``), and headers. The ROCm crate offers the same surface with HIP's names. Its HIP sources
-are translations of the CUDA crate's. The layout is that of candle-kernels 0.9.0 to 0.11.1.
+are translations of the CUDA crate's.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
 
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
+from portkit.templates import folder, loader, text
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.hipify.engine import Translation
 
 Content = TypeVar("Content")
 
-TEMPLATES = Path(__file__).parent.parent / "templates" / "kernels"
+FOLDER: Final = "kernels"
+"""Among the templates."""
 
 _SOURCES = "src/"
 
@@ -116,22 +121,27 @@ class KernelsCrate:
         facade: the name of the crate of HIP bindings.
         dependency: what the manifest says of that crate, without braces; by default it lies beside.
         package: the crate's own name, where it is another.
+        variables: how the names of the environment variables begin that the build script reads,
+            such as ``TOY_ROCM``.
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         profile: what is known of the CUDA sources.
         known: translations that were made elsewhere, by the path of the CUDA source in its crate.
+        own: the codebase's directory, whose templates are looked for first.
     """
 
     source: Mapping[str, bytes]
     version: str
     name: str
     facade: str
+    variables: str
     edition: str = "2021"
     repository: str = ""
     dependency: str = ""
     package: str = ""
     profile: KernelProfile = NO_PROFILE
     known: Mapping[str, Translation] = field(default_factory=dict)
+    own: Directory | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -194,9 +204,18 @@ class KernelsCrate:
     @cached_property
     def _frame(self) -> dict[str, str]:
         layout = read_layout(self.source)
+        package = _package(self.source)
         files = _render(
+            self.own,
             {
-                "kernels": {"name": self.name, "module": self.name.replace("-", "_")},
+                "variables": self.variables,
+                "description": _lines(package, "description"),
+                "about": _lines(package, "keywords", "categories", "license"),
+                "kernels": {
+                    "name": self.name,
+                    "module": self.name.replace("-", "_"),
+                    "source": package.get("name", "the CUDA crate"),
+                },
                 "workspace": {
                     "version": self.version,
                     "edition": self.edition,
@@ -213,7 +232,7 @@ class KernelsCrate:
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,
-            }
+            },
         )
         if not layout.declarations:
             for file in ("ffi.rs", "hip_runtime.cpp", "launchers.hip", "launchers.rs"):
@@ -259,9 +278,9 @@ def _unexpected(
     return unexpected
 
 
-def _render(variables: Mapping[str, object]) -> dict[str, str]:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+def _render(own: Directory | None, variables: Mapping[str, object]) -> dict[str, str]:
+    environment = SandboxedEnvironment(
+        loader=loader(own),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         trim_blocks=True,
@@ -271,11 +290,13 @@ def _render(variables: Mapping[str, object]) -> dict[str, str]:
     environment.filters["rust_array"] = _rust_array
     environment.filters["rust_string"] = '"{}"'.format
     files = {}
-    for name in environment.list_templates():
+    for name in folder(FOLDER):
+        template = f"{FOLDER}/{name}"
         if name.endswith(".j2"):
-            files[name.removesuffix(".j2")] = environment.get_template(name).render(variables)
+            made = environment.get_template(template).render(variables)
+            files[name.removesuffix(".j2")] = made
         else:
-            files[name] = (TEMPLATES / name).read_text(encoding="utf-8")
+            files[name] = text(template, own)
     return files
 
 
@@ -287,6 +308,30 @@ def _declarations(ffi: str | None) -> str:
         raise KernelsCrateError('src/ffi.rs of the kernels crate has no extern "C" block')
     body = _FEATURE_GATE.sub("", block.group(1))
     return _CUDA_SOURCE.sub(r"\1.hip", body).rstrip("\n")
+
+
+def _package(source: Mapping[str, bytes]) -> Mapping[str, Any]:
+    """Return what the CUDA crate's manifest says of the package; empty where it is not there."""
+    manifest = tomllib.loads(_text(source, "Cargo.toml") or "")
+    package = manifest.get("package", {})
+    return package if isinstance(package, dict) else {}
+
+
+def _lines(package: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
+    """Return the lines of a manifest that say the same of the ROCm crate."""
+    found = []
+    for key in keys:
+        value = package.get(key)
+        if isinstance(value, str):
+            # Strings and lists of strings in TOML and JSON are alike.
+            value = re.sub(r"\bcuda\b", "ROCm", value, flags=re.IGNORECASE)
+            found.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+        elif isinstance(value, list):
+            words = [word for word in value if "cuda" not in word.lower()]
+            found.append(f"{key} = {json.dumps(words, ensure_ascii=False)}")
+        elif value == {"workspace": True}:
+            found.append(f"{key}.workspace = true")
+    return tuple(found)
 
 
 def _rust_array(items: Iterable[str]) -> str:

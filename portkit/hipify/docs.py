@@ -66,8 +66,8 @@ def _index() -> str:
         [
             "# Rules of the kernels stage",
             "",
-            "PH1nn rewrite, PH2nn report what is left to a person; PH3nn are "
-            "[patches of a profile](../candle.md).",
+            "PH1nn rewrite, PH2nn report what is left to a person; PH3nn are patches of a profile "
+            f"({', '.join(f'[{name}](../{name}.md)' for name in brought())}).",
             "",
             "| code | finds |",
             "| --- | --- |",

@@ -23,7 +23,7 @@ class KernelProfile:
     """What is particular to one codebase's CUDA sources.
 
     Attributes:
-        name: such as ``candle``; empty for sources of which nothing is known.
+        name: the codebase; empty for sources of which nothing is known.
         undefined: macros that are undefined on AMD once the patches are in.
         defined: macros that the build for AMD defines.
         patches: changes, in order of their code.

@@ -164,7 +164,7 @@ def _check_known(profile: KernelProfile, contents: Iterable[str]) -> None:
     if profile.patches and not any(p.concerns(path) for p in profile.patches for path in contents):
         raise KernelInputError(
             f"the kernel profile {profile.name} knows none of these files by their paths: give the "
-            "folder that holds its sources, such as candle-kernels/src, or no profile"
+            "folder that its paths begin in, or no profile"
         )
 
 

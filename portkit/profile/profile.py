@@ -50,7 +50,7 @@ class Facade:
     @property
     def module(self) -> str:
         """The name under which Rust code imports the crate."""
-        return self.name.replace("-", "_")
+        return _module(self.name)
 
     def dependency(self, up: str, version: str) -> str:
         """Return what a manifest says of the crate, without braces.
@@ -87,7 +87,7 @@ class Generator:
     @property
     def module(self) -> str:
         """The name under which Rust code imports the crate."""
-        return self.name.replace("-", "_")
+        return _module(self.name)
 
 
 @dataclass(frozen=True)
@@ -368,6 +368,8 @@ class CodebaseProfile:
         crate: the crate whose presence says that a workspace is this codebase.
         first_version: the first version that can be ported.
         error_without_feature: the variant of its error that says that the vendor's feature is off.
+        bindings: the crate of bindings that the port writes.
+        variables: how the names of the environment variables begin that the port reads.
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
         keep: files that are left alone.
@@ -407,6 +409,8 @@ class CodebaseProfile:
     tidy: tuple[Tidy, ...] = ()
     hip_sources: tuple[HipSources, ...] = ()
     exclusives: tuple[Exclusive, ...] = ()
+    bindings: str = ""
+    variables: str = ""
     directory: Directory | None = None
 
     def kept(self, path: str) -> Keep | None:
@@ -422,14 +426,20 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     data = vendor_directory(name).table(VENDOR)
     try:
-        facade = Facade(**data["facade"])
-        generator = Generator(**data["generator"])
+        facade = Facade(
+            codebase.bindings if codebase else _joined("hip"), data["facade"]["package"]
+        )
+        source = data["generator"]["source"]
+        generator = Generator(_joined(codebase.name if codebase else "", "ug-rocm"), source)
         words = {
             **data["names"]["words"],
             data["bindings"]: facade.module,
-            generator.source.replace("-", "_"): generator.module,
-            **(codebase.words if codebase else {}),
+            _module(source): generator.module,
         }
+        dependencies = dict(data["dependencies"])
+        if codebase:
+            words |= codebase.words
+            dependencies |= codebase.dependencies
         return VendorProfile(
             name=data["name"],
             source=data["source"],
@@ -446,7 +456,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             ),
             parameters=data["names"]["parameters"],
             unported={**data["unported"], **(codebase.unported if codebase else {})},
-            dependencies={**data["dependencies"], **(codebase.dependencies if codebase else {})},
+            dependencies=dependencies,
             facade=facade,
             generator=generator,
         )
@@ -474,18 +484,27 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
         ProfileError: it is malformed.
     """
     try:
+        name = data["name"]
+        kernels = None
+        words, dependencies = dict(data["names"]["words"]), dict(data["dependencies"])
+        if "kernels" in data:
+            kernels = KernelsCrate(**{"name": _joined(name, "rocm-kernels"), **data["kernels"]})
+            words.setdefault(_module(kernels.source), _module(kernels.name))
+            dependencies.setdefault(kernels.source, "kernels")
         return CodebaseProfile(
-            name=data["name"],
+            name=name,
             crate=data["crate"],
             first_version=data["first_version"],
             error_without_feature=data.get("error_without_feature", ""),
-            words=data["names"]["words"],
-            dependencies=data["dependencies"],
+            words=words,
+            dependencies=dependencies,
             keep=tuple(Keep(**k) for k in data.get("keep", ())),
             conditions=tuple(Condition(**{"path": "", **c}) for c in data.get("condition", ())),
             overrides=tuple(Override(**o) for o in data.get("override", ())),
             prose=tuple(Prose(**p) for p in data.get("prose", ())),
-            kernels=KernelsCrate(**data["kernels"]) if "kernels" in data else None,
+            kernels=kernels,
+            bindings=data.get("bindings", _joined(name, "hip")),
+            variables=data.get("variables", _joined(name, "rocm").upper().replace("-", "_")),
             templates=data.get("templates", {}),
             arms=tuple(Arms(**a) for a in data.get("arms", ())),
             sections=tuple(Section(**s) for s in data.get("section", ())),
@@ -500,3 +519,13 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
     except (KeyError, TypeError, ValueError) as error:
         name = data.get("name", "")
         raise ProfileError(f"the codebase profile {name!r} is malformed: {error!r}") from None
+
+
+def _joined(*parts: str) -> str:
+    """Return a crate's name from the name of the codebase, which may be empty, and an ending."""
+    return "-".join(filter(None, parts))
+
+
+def _module(crate: str) -> str:
+    """Return the name under which Rust code imports a crate."""
+    return crate.replace("-", "_")

@@ -66,7 +66,7 @@ class Settings:
     """What ``portkit.toml`` says; each has a value that stands for nothing said.
 
     Attributes:
-        profile: the codebase profile: a name that portkit knows, or a file relative to the root.
+        profile: the codebase: a name that portkit knows, or a directory relative to the root.
         gating: ``dummy`` or ``cfg``.
         archs: the architectures that kernels are compiled for, such as ``gfx1100``.
         skips: places that are not ported.

@@ -216,7 +216,7 @@ def page(title: str, date: str, mutants: Sequence[Mutant], found: Sequence[Found
     """Return the page about what caught which mutant, as Markdown.
 
     Args:
-        title: of the tree, such as ``candle 0.11.1``.
+        title: of the tree, such as ``toy 1.2.3``.
         date: of the run.
         mutants: all of them.
         found: what the steps said.

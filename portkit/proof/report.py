@@ -19,7 +19,7 @@ def page(title: str, date: str, runs: Sequence[Compared], *, whole: bool = True)
     """Return the page, as Markdown.
 
     Args:
-        title: what was compared, such as ``candle 0.11.1``.
+        title: what was compared, such as ``toy 1.2.3``.
         date: of the run.
         runs: at least one.
         whole: whether they took every operation, so that an entry that explains nothing is told.

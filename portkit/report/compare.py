@@ -59,7 +59,7 @@ class Comparison:
     """What changed between two scans.
 
     Attributes:
-        old: what the older scan looked at, such as ``candle 0.10.2``.
+        old: what the older scan looked at, such as ``toy 1.2.3``.
         new: what the newer scan looked at.
         differences: by kind, then by path and line.
         shifted: how many places stand in their file, as they were, at another line.

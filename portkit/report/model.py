@@ -151,7 +151,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        """What was looked at, such as ``candle 0.11.1``."""
+        """What was looked at, such as ``toy 1.2.3``."""
         only = self.crates[0].name if len(self.crates) == 1 else self.root
         return f"{self.codebase or only} {self.version}".strip()
 

@@ -43,7 +43,7 @@ def sarif(report: Report, *, source: bool = True) -> str:
         source: whether lines of the tree's own text are part of it.
     """
     sites = [site for site in report.sites if site.state in _LEVELS]
-    known = {page.code: page for page in every_page()}
+    known = {page.code: page for page in every_page(report.directory)}
     codes = sorted({site.code for site in sites})
     rules = [_rule(known[code]) for code in codes]
     results = [_result(site, codes.index(site.code)) for site in sites]

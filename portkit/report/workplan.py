@@ -100,7 +100,7 @@ def work_plan_markdown(report: Report) -> str:
 
 
 def _tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Iterator[Task]:
-    titles = {page.code: page.title for page in every_page()}
+    titles = {page.code: page.title for page in every_page(report.directory)}
     grouped: dict[tuple[Priority, str, str, str], list[ReportedSite]] = {}
     mechanical: list[ReportedSite] = []
     for site in sites:

@@ -1,6 +1,6 @@
 """The Cargo feature of the CUDA backend.
 
-``cuda = ["cudarc", "dep:candle-kernels", "candle/cuda"]`` gains a sibling ``rocm`` that asks for
+``cuda = ["cudarc", "dep:toy-kernels", "toy/cuda"]`` gains a sibling ``rocm`` that asks for
 the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
 Crates that exist only to compile or bind CUDA are left out.
 

@@ -1,7 +1,7 @@
 """A Python name of CUDA's: given a value, imported, or listed beside others.
 
 ``CUDA: str = "cuda"`` and ``cuda_is_available = utils.cuda_is_available`` gain a sibling,
-``from candle.utils import cuda_is_available`` and ``TypeVar("Device", CPU, CUDA)`` a member.
+``from toy.utils import cuda_is_available`` and ``TypeVar("Device", CPU, CUDA)`` a member.
 ``TypeVar`` lists what a type may be (Python's documentation, module typing); in the arguments of
 another call, one more would change what the call means.
 

@@ -1,6 +1,6 @@
 """A statement that calls something of CUDA's, outside any condition.
 
-``candle::cuda::set_gemm_reduced_precision_f16(true);``, the registration of a Python function for
+``toy::cuda::set_gemm_reduced_precision_f16(true);``, the registration of a Python function for
 CUDA, or a macro that makes CUDA's methods, ``forward!(cuda_fwd, CudaStorage);``. Without a call of
 its own, ROCm would run with other settings or lack the methods. It follows CUDA's.
 

@@ -125,7 +125,8 @@ def every_page(own: Directory | None = None) -> tuple[Page, ...]:
     """Return the page of every code that a report can name, sorted by code.
 
     Args:
-        own: the directory of a codebase that portkit does not bring.
+        own: the directory of the codebase whose patches are meant; every one that portkit brings
+            by default.
     """
     return tuple(sorted((*pages(), *kernel_pages(own)), key=lambda page: page.code))
 
@@ -137,14 +138,12 @@ def kernel_pages(own: Directory | None = None) -> tuple[Page, ...]:
     from portkit.hipify.engines import FAILED
     from portkit.hipify.profile import load_profile
     from portkit.hipify.rules import RULES
+    from portkit.profile.profile import load_codebase
 
     found = [_page(rule.code, rule.name, rule.doc) for rule in RULES]
     found.append(_page(FAILED, "other_engine", _ENGINE))
-    codebases = dict(brought())
-    if own is not None and own not in codebases.values():
-        codebases[own.root.resolve().name] = own
-    for name, directory in codebases.items():
-        found += _patch_pages(load_profile(directory, name))
+    for directory in (own,) if own else brought().values():
+        found += _patch_pages(load_profile(directory, load_codebase(directory).name))
     return tuple(sorted(found, key=lambda page: page.code))
 
 

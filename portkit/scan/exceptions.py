@@ -19,6 +19,7 @@ from portkit.tree.finding import Applicability, Finding, Status, no_files
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.lang.source import Source
     from portkit.profile.settings import Settings, Skip
     from portkit.scan.scan import Scan
@@ -66,14 +67,14 @@ def is_excepted(finding: Finding) -> bool:
 
 def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     """Return the scan with what a person has decided to leave alone."""
-    sources = scan.job.workspace.sources
+    sources, own = scan.job.workspace.sources, scan.job.codebase.directory
     comments = [c for s in sources.values() if _MARK in s.data for c in _comments(s)]
     if not comments and not settings.skips:
         return scan
     used: set[Kept | Skip] = set()
     findings = [_excepted(scan, f, comments, settings.skips, used) for f in scan.findings]
-    findings += (_unused(comment) for comment in comments if comment not in used)
-    findings += (_unused_skip(skip) for skip in settings.skips if skip not in used)
+    findings += (_unused(comment, own) for comment in comments if comment not in used)
+    findings += (_unused_skip(skip, own) for skip in settings.skips if skip not in used)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return replace(scan, findings=tuple(findings))
 
@@ -137,11 +138,11 @@ def _comments(source: Source) -> Iterator[Kept]:
         yield Kept(source.path, span, codes, first, last, found["reason"], found["verb"])
 
 
-def _unused(comment: Kept) -> Finding:
+def _unused(comment: Kept, own: Directory | None) -> Finding:
     codes = " or ".join(comment.codes)
     if comment.verb != _VERB:
         why = f"there is no {comment.verb!r}: write `portkit: {_VERB} PK501 reason`"
-    elif unknown := _unknown(comment.codes):
+    elif unknown := _unknown(comment.codes, own):
         why = f"there is no code {unknown}: `portkit rules` lists them"
     elif not codes:
         why = "it names no code: write `portkit: keep PK501 reason`"
@@ -152,16 +153,16 @@ def _unused(comment: Kept) -> Finding:
     return _finding(comment.path, comment.span, "comment", f"it keeps nothing, since {why}")
 
 
-def _unknown(codes: Sequence[str]) -> str:
+def _unknown(codes: Sequence[str], own: Directory | None) -> str:
     """Return the first code, or beginning of one, that no rule has; empty where all are known."""
     from portkit.scan.codes import every_page
 
-    known = [page.code for page in every_page()]
+    known = [page.code for page in every_page(own)]
     return next((c for c in codes if not any(k.startswith(c) for k in known)), "")
 
 
-def _unused_skip(skip: Skip) -> Finding:
-    unknown = _unknown(skip.codes)
+def _unused_skip(skip: Skip, own: Directory | None) -> Finding:
+    unknown = _unknown(skip.codes, own)
     why = f"since no code begins with {unknown}: `portkit rules` lists them"
     said = f"the skip in line {skip.line} fits no place" + (
         f", {why}" if unknown else ": take it away"

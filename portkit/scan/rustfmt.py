@@ -20,7 +20,7 @@ _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 """What rustfmt calls its settings, in the order in which it looks for them (its README)."""
 
 _PATIENCE: Final = 20.0
-"""How long one file may take, in seconds; the largest of candle takes a third of one."""
+"""How long one file may take, in seconds; the largest file seen takes a third of one."""
 
 
 class Rustfmt:

@@ -12,7 +12,7 @@ from portkit.copying.fingerprint import OVERRIDE
 from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.profile import load_codebase, load_vendor, parse_codebase
-from portkit.profile.settings import NAME, settings
+from portkit.profile.settings import NAME, read, settings
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
 from portkit.tree.finding import Applicability
@@ -159,7 +159,7 @@ def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
 
 
 def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -> CodebaseProfile:
-    if profile is None and said.profile:
+    if profile is None:
         profile = _named(workspace.root, said)
     if profile is not None:
         return load_codebase(profile)
@@ -174,12 +174,19 @@ def _every_directory() -> Iterator[Directory]:
     yield from announced().values()
 
 
-def _named(root: Path, said: Settings) -> Directory:
-    """Return the directory that ``portkit.toml`` names.
+def named_profile(directory: Path) -> Directory | None:
+    """Return the codebase's directory that the ``portkit.toml`` of a tree names, if it does.
 
     Raises:
-        ProfileError: there is none; with the line.
+        ProfileError: there is none of that name; with the line.
+        ConfigError: ``portkit.toml`` is malformed.
     """
+    return _named(directory, read(directory))
+
+
+def _named(root: Path, said: Settings) -> Directory | None:
+    if not said.profile:
+        return None
     own = brought().get(said.profile)
     if own is not None:
         return own
@@ -192,8 +199,8 @@ def _named(root: Path, said: Settings) -> Directory:
 def _release(version: str) -> tuple[int, ...]:
     """Return the numbers of a version; a pre-release counts as its release.
 
-    A pre-release has the code of what it leads to: candle 0.9.0-alpha.1 is already written against
-    the cudarc of 0.9.0.
+    It has the code of what it leads to, such as calls of the libraries that the release is written
+    against.
     """
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     return tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.directory import TEMPLATES as OWN
 from portkit.codebases.directory import Directory
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import jinja2
 
 TEMPLATES = Path(__file__).parent
-_SHARED = Directory(TEMPLATES)
+_SHARED: Final = Directory(TEMPLATES)
+_SHARED_ONLY: Final = "portkit/"
 
 
 @cache
@@ -28,11 +29,18 @@ def _environment(own: Directory | None) -> jinja2.Environment:
 
     # A codebase's templates may be anybody's.
     return SandboxedEnvironment(
-        loader=jinja2.FunctionLoader(lambda name: _text(name, own)),
+        loader=loader(own),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,
     )
+
+
+def loader(own: Directory | None) -> jinja2.BaseLoader:
+    """Return what finds the text of a template, as ``render`` does."""
+    import jinja2
+
+    return jinja2.FunctionLoader(lambda name: text(name, own))
 
 
 def render(name: str, own: Directory | None = None, **values: object) -> str:
@@ -47,7 +55,7 @@ def render(name: str, own: Directory | None = None, **values: object) -> str:
         ProfileError: the template is missing, malformed, or names something unknown.
     """
     if not name.endswith(".j2"):
-        return _text(name, own)
+        return text(name, own)
     import jinja2
 
     try:
@@ -56,7 +64,19 @@ def render(name: str, own: Directory | None = None, **values: object) -> str:
         raise ProfileError(f"the template {name!r} failed: {error}") from None
 
 
-def _text(name: str, own: Directory | None) -> str:
+def text(name: str, own: Directory | None = None) -> str:
+    """Return the text of a template as it stands in its file.
+
+    Args:
+        name: see ``render``; one that begins with ``portkit/`` is portkit's, so that a codebase's
+            template may extend the one whose place it takes.
+        own: the codebase's directory, which is looked into first.
+
+    Raises:
+        ProfileError: there is none.
+    """
+    if name.startswith(_SHARED_ONLY):
+        return text(name.removeprefix(_SHARED_ONLY))
     if own is not None and own.has(f"{OWN}/{name}"):
         return own.text(f"{OWN}/{name}")
     if not _SHARED.has(name):

@@ -22,7 +22,7 @@ SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
 LARGEST_FILE = 16 << 20
-"""How many bytes a file may have that is looked at; the largest of candle has a fortieth."""
+"""How many bytes a file may have that is looked at; the largest seen has a fortieth."""
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
 

@@ -31,7 +31,7 @@ def device_table(
     """Return the report.
 
     Args:
-        title: what was tested, such as ``candle 0.11.1``.
+        title: what was tested, such as ``toy 1.2.3``.
         note: when and with what, a sentence.
         runs: how the tests went, each once through.
         own: what the names of the tests hold that the port has written, such as ``rocm``.

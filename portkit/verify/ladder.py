@@ -163,7 +163,7 @@ class Summary:
         error: why no step could be taken, as a sentence; else empty.
         code: the exit code of that, or of an interruption; else 0.
         no_skip: whether what is left out counts as a failure.
-        title: what was looked at, such as ``candle 0.11.1``.
+        title: what was looked at, such as ``toy 1.2.3``.
         commit: the commit that it was compared with; empty where nothing was.
         outdated: after a failure, files of the port that are not what would be written now.
     """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import ProfileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from portkit.codebases.directory import Directory
+    from portkit.profile.profile import CodebaseProfile
 
 FILE: Final = "verify.toml"
 
@@ -53,25 +53,33 @@ class Settings:
     names: Names | None = None
 
 
-def load_settings(directory: Directory | None) -> Settings:
-    """Return the settings in a codebase's directory; there may be none.
+def load_settings(codebase: CodebaseProfile) -> Settings:
+    """Return the settings of a codebase: what its directory says, and what every port is told.
+
+    Without a GPU and without hipcc the build script of the crate of kernels writes empty code
+    objects, and the Rust side can be type-checked and tested all the same; tests on a device need
+    the kernels.
 
     Raises:
         ProfileError: the file is malformed.
     """
-    if directory is None or not directory.has(FILE):
-        return Settings()
-    data = directory.table(FILE)
+    said: dict[str, Any] = {}
+    directory = codebase.directory
+    if directory is not None and directory.has(FILE):
+        said = directory.table(FILE)
+    every = codebase.variables
+    own = codebase.kernels is not None
     try:
-        names = data.get("names")
-        device = dict(data.get("device", {}))
-        cpu_device = device.pop("cpu", {})
+        names = said.get("names")
+        device = {f"{every}_KERNELS": "all"} if own else {}
+        device |= said.get("device", {})
+        cpu_device = {f"{every}_ARCHS": "{archs}", f"{every}_CACHE": "{cache}"} if own else {}
         return Settings(
-            tuple(data["tested"]),
-            dict(data["environment"]),
-            device,
-            cpu_device,
-            names and Names(**{**names, "loaders": tuple(names["loaders"])}),
+            tuple(said.get("tested", ())),
+            ({f"{every}_KERNELS": "none"} if own else {}) | said.get("environment", {}),
+            {name: value for name, value in device.items() if name != "cpu"},
+            cpu_device | said.get("device", {}).get("cpu", {}),
+            None if names is None else Names(**{**names, "loaders": tuple(names["loaders"])}),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ProfileError(f"{directory.root / FILE} is malformed: {error!r}") from None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ProfileError(f"{directory}: {FILE} is malformed: {error!r}") from None

@@ -59,7 +59,7 @@ class Binary:
     """A test binary.
 
     Attributes:
-        name: its crate and source, such as ``candle_core unittests src/lib.rs``.
+        name: its crate and source, such as ``toy_core unittests src/lib.rs``.
         path: the program.
         folder: where cargo would run it: its package's.
         package: the package's name.
@@ -341,7 +341,7 @@ def _end(done: process.Finished) -> str:
 def _package(identity: str) -> tuple[str, str]:
     """Return the name and version in a package identity, as ``cargo pkgid`` has it.
 
-    ``path+file:///a/candle-core#0.11.1`` and ``path+file:///a/b#candle-core@0.11.1``.
+    ``path+file:///a/toy-core#1.2.3`` and ``path+file:///a/b#toy-core@1.2.3``.
     """
     place, _, rest = identity.rpartition("#")
     name, _, version = rest.rpartition("@")

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from portkit.verify.process import Finished
     from portkit.verify.settings import Settings
 
-# Variables that change what cargo, rustc, a C compiler or the build scripts of GPU crates make.
+# Variables that change what cargo, rustc, a C compiler or the build scripts of GPU crates make,
+# beside those that begin with the codebase's name.
 _TELLING: Final = (
-    *("AR", "CANDLE_", "CARGO_", "CC", "CFLAGS", "CUDA", "CXX", "HIP", "HSA_", "LD_", "LIBRARY_"),
+    *("AR", "CARGO_", "CC", "CFLAGS", "CUDA", "CXX", "HIP", "HSA_", "LD_", "LIBRARY_"),
     *("NVCC", "PKG_CONFIG", "ROC", "RUST"),
 )
 # ... and those of them that only say where or how fast.
@@ -65,14 +66,14 @@ class Tree:
 
     @property
     def title(self) -> str:
-        """What is looked at, such as ``candle 0.11.1``."""
+        """What is looked at, such as ``toy 1.2.3``."""
         job = self.scan.job
         return f"{job.codebase.name or self.root.name} {job.workspace.version}".strip()
 
     @cached_property
     def settings(self) -> Settings:
         """What the ladder has to know of the codebase."""
-        return load_settings(self.scan.job.codebase.directory)
+        return load_settings(self.scan.job.codebase)
 
     @cached_property
     def tested(self) -> tuple[str, ...]:
@@ -178,10 +179,12 @@ class Tree:
     @cached_property
     def toolchain(self) -> tuple[str, ...]:
         """What decides what cargo makes of the same files: versions and environment, sorted."""
+        codebase = self.scan.job.codebase.name.upper().replace("-", "_")
+        own = (f"{codebase}_",) if codebase else ()
         settings = sorted(
             f"{name}={value}"
             for name, value in self.environment.items()
-            if name.startswith(_TELLING) and not name.startswith(_SILENT)
+            if name.startswith((*_TELLING, *own)) and not name.startswith(_SILENT)
         )
         compiler = self.environment.get("CC") or "cc"
         versions = [

@@ -45,7 +45,7 @@ FORMAT: Final = 1
 
 
 LARGEST_RECORD: Final = 64 << 20
-"""How many bytes a record may have; one of a port of candle has some 50,000."""
+"""How many bytes a record may have; one of the largest port seen has some 50,000."""
 
 
 class State(StrEnum):

@@ -20,7 +20,12 @@ def crate(
     source: dict[str, bytes], version: str = "1.2.3", profile: KernelProfile = NO_PROFILE
 ) -> KernelsCrate:
     return KernelsCrate(
-        source, version=version, name="my-rocm-kernels", facade="my-hip", profile=profile
+        source,
+        version=version,
+        name="my-rocm-kernels",
+        facade="my-hip",
+        variables="MY_ROCM",
+        profile=profile,
     )
 
 

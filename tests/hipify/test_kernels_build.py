@@ -121,7 +121,11 @@ def crate(tmp_path: Path, target: Path) -> Crate:
     folder = tmp_path / "candle-rocm-kernels"
     source = {path: text.encode() for path, text in SOURCE.items()}
     files = KernelsCrate(
-        source, version="0.11.1", name="candle-rocm-kernels", facade="candle-hip"
+        source,
+        version="0.11.1",
+        name="candle-rocm-kernels",
+        facade="candle-hip",
+        variables="CANDLE_ROCM",
     ).files
     for path, text in {**files, "examples/use.rs": USE}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

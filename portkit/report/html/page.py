@@ -114,7 +114,7 @@ def _data(
                 "title": _prose(page.title),
                 "text": [_prose(part) for part in page.text.split("\n\n") if part],
             }
-            for page in every_page()
+            for page in every_page(report.directory)
             if page.code in codes
         },
     }
