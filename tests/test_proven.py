@@ -16,7 +16,7 @@ from portkit.errors import ProfileError
 from portkit.profile.profile import load_codebase
 from portkit.profile.proven import FILE, Proven, load_proven, precedence, unproven, written
 from portkit.proof.versions.answers import Answers, proven
-from portkit.proof.versions.asked import LIBRARIES
+from portkit.proof.versions.asked import load_crates
 
 ROOT = Path(__file__).parents[1]
 CANDLE = named("candle")
@@ -76,7 +76,7 @@ def test_a_file_that_says_less_is_named(tmp_path: Path) -> None:
 
 def test_the_file_is_made_from_the_tables() -> None:
     published, commits = (Answers(REPORTS / f"{kind}.csv") for kind in ("published", "commits"))
-    found = proven(published, commits, LIBRARIES)
+    found = proven(published, commits, load_crates(CANDLE).libraries)
     assert load_proven(CANDLE) == found
     assert CANDLE.text(FILE) == written(found)
 

@@ -1,18 +1,9 @@
 """The directory of a codebase or a vendor: the one place where the paths of profiles are resolved.
 
 A codebase's directory holds ``codebase.toml``, and beside it what the codebase has of these:
-
-================== ===============================================================
-``templates/``     texts that the port writes; a name that is not here is portkit's
-``kernels.toml``   what its CUDA sources need beyond the rules
-``verify.toml``    how it is built and tested
-``phases.toml``    the order of the work
-``budgets/``       what its kernels use, and why some spill
-``crosscheck.toml`` what the cross-check of its operations is known to find
-``mutants.toml``   defects that are seeded to prove the ladder
-``fetch.toml``     how its published workspace is rebuilt
-``proven.toml``    the versions that its port was proven on
-================== ===============================================================
+``templates/``, ``kernels.toml``, ``verify.toml``, ``phases.toml``, ``budgets/``,
+``crosscheck.toml``, ``mutants.toml``, ``fetch.toml``, ``proven.toml``, ``versions.toml``
+(docs/guide-rule.md says what for).
 """
 
 from __future__ import annotations

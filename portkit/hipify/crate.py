@@ -119,10 +119,10 @@ class KernelsCrate:
         version: the version that the workspace gives its crates.
         name: the name of the emitted crate.
         facade: the name of the crate of HIP bindings.
-        dependency: what the manifest says of that crate, without braces; by default it lies beside.
-        package: the crate's own name, where it is another.
         variables: how the names of the environment variables begin that the build script reads,
             such as ``TOY_ROCM``.
+        dependency: what the manifest says of that crate, without braces; by default it lies beside.
+        package: the crate's own name, where it is another.
         edition: the workspace's Rust edition.
         repository: the workspace's repository; left out of the manifest when empty.
         profile: what is known of the CUDA sources.

@@ -369,6 +369,7 @@ class CodebaseProfile:
         first_version: the first version that can be ported.
         error_without_feature: the variant of its error that says that the vendor's feature is off.
         bindings: the crate of bindings that the port writes.
+        generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
@@ -410,6 +411,7 @@ class CodebaseProfile:
     hip_sources: tuple[HipSources, ...] = ()
     exclusives: tuple[Exclusive, ...] = ()
     bindings: str = ""
+    generator: str = ""
     variables: str = ""
     directory: Directory | None = None
 
@@ -426,15 +428,15 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     data = vendor_directory(name).table(VENDOR)
     try:
-        facade = Facade(
-            codebase.bindings if codebase else _joined("hip"), data["facade"]["package"]
+        bindings = codebase.bindings if codebase else _joined("hip")
+        facade = Facade(bindings, **data["facade"])
+        generator = Generator(
+            codebase.generator if codebase else _joined("ug-rocm"), data["generator"]["source"]
         )
-        source = data["generator"]["source"]
-        generator = Generator(_joined(codebase.name if codebase else "", "ug-rocm"), source)
         words = {
             **data["names"]["words"],
             data["bindings"]: facade.module,
-            _module(source): generator.module,
+            _module(generator.source): generator.module,
         }
         dependencies = dict(data["dependencies"])
         if codebase:
@@ -486,7 +488,8 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
     try:
         name = data["name"]
         kernels = None
-        words, dependencies = dict(data["names"]["words"]), dict(data["dependencies"])
+        words = dict(data.get("names", {}).get("words", {}))
+        dependencies = dict(data.get("dependencies", {}))
         if "kernels" in data:
             kernels = KernelsCrate(**{"name": _joined(name, "rocm-kernels"), **data["kernels"]})
             words.setdefault(_module(kernels.source), _module(kernels.name))
@@ -504,6 +507,7 @@ def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) 
             prose=tuple(Prose(**p) for p in data.get("prose", ())),
             kernels=kernels,
             bindings=data.get("bindings", _joined(name, "hip")),
+            generator=data.get("generator", _joined(name, "ug-rocm")),
             variables=data.get("variables", _joined(name, "rocm").upper().replace("-", "_")),
             templates=data.get("templates", {}),
             arms=tuple(Arms(**a) for a in data.get("arms", ())),

@@ -1,6 +1,6 @@
 """The versions of a codebase that its port was proven on: ``proven.toml`` in its directory.
 
-``ci/versions`` writes candle's, from the tables in ``reports/versions``.
+``ci/versions`` writes it, from the tables in ``reports/versions``.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from codebase_support import CANDLE
 
 from portkit.errors import ToolError
 from portkit.proof.versions.answers import QUESTIONS, Answer, Answers, page, proven
-from portkit.proof.versions.asked import CRATES, GATINGS, LIBRARIES, Typed, typed
+from portkit.proof.versions.asked import GATINGS, Typed, load_crates, typed
 from portkit.proof.versions.trees import (
     Commit,
     checked_out,
@@ -25,6 +26,8 @@ from portkit.proof.versions.trees import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+ASKED = load_crates(CANDLE)
+CRATES, LIBRARIES = ASKED.every, ASKED.libraries
 PASSED = Answer(
     day="",
     name="0.9.1",
@@ -171,7 +174,7 @@ def test_crates_are_asked_until_one_fails(
     program.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/log\n{script}\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    assert typed(tmp_path / "tree", ("rocm",), tmp_path / "target") == wanted
+    assert typed(tmp_path / "tree", ("rocm",), tmp_path / "target", ASKED) == wanted
     first, *others = (tmp_path / "log").read_text().splitlines()
     assert "--all-targets --package candle-core --features rocm" in first
     assert len(others) == asked - 1
@@ -248,7 +251,7 @@ def test_the_page_says_what_is_not_so_and_what_was_not_asked(tmp_path: Path) -> 
     answers.put(commit)
     answers.put(replace(commit, question="rocm", result="failed", detail="error: a|b"))
     answers.put(replace(commit, question="no feature", crates=" ".join(LIBRARIES)))
-    text = page("Commits", "Some.", answers)
+    text = page("Commits", "Some.", answers, CRATES)
     assert text.startswith("# Commits\n\nSome.\n\n| commit | day | version | `dummy`: ported |")
     none = "not asked | not asked | not asked"
     assert (

@@ -15,7 +15,7 @@ import pytest
 from portkit.cache import cache_folder
 from portkit.codebases.known import named
 from portkit.profile.proven import load_proven
-from portkit.proof.versions.asked import GATINGS, port, typed
+from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
 from portkit.proof.versions.trees import versions
 
 pytestmark = pytest.mark.real
@@ -26,6 +26,7 @@ PUBLISHED = (
 )
 """The floor: these are asked also where the registry's index cannot be."""
 
+CRATES = load_crates(named("candle"))
 FEATURES = ((), ("rocm",))
 CASES = tuple(product(PUBLISHED, GATINGS, FEATURES))
 A_TURN = 2
@@ -48,7 +49,7 @@ def port_of(pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFa
 
 
 def type_errors(tree: Path, features: tuple[str, ...]) -> tuple[str, ...]:
-    return typed(tree, features, cache_folder() / "target" / "versions").errors
+    return typed(tree, features, cache_folder() / "target" / "versions", CRATES).errors
 
 
 def turn(day: int) -> tuple[tuple[str, str, tuple[str, ...]], ...]:

@@ -8,10 +8,10 @@ from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Final
 
 from portkit.profile.proven import Proven, precedence
-from portkit.proof.versions.asked import CRATES, GATINGS
+from portkit.proof.versions.asked import GATINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
 PORT: Final = "port"
@@ -155,8 +155,15 @@ def proven(published: Answers, commits: Answers, crates: Sequence[str]) -> Prove
     )
 
 
-def page(title: str, introduction: str, answers: Answers) -> str:
-    """Return a page with a table of what each tree has answered, and the reasons below it."""
+def page(title: str, introduction: str, answers: Answers, crates: Collection[str]) -> str:
+    """Return a page with a table of what each tree has answered, and the reasons below it.
+
+    Args:
+        title: of the page.
+        introduction: of the page.
+        answers: all of them.
+        crates: what a whole answer has been asked of.
+    """
     dated = any(answer.day for answer in answers)
     head = [*(["commit", "day"] if dated else []), "version"]
     head += [f"`{gating}`: {_HEADS[question]}" for gating in GATINGS for question in QUESTIONS]
@@ -173,7 +180,7 @@ def page(title: str, introduction: str, answers: Answers) -> str:
         found = [answers.get(name, gating, q) for gating in GATINGS for q in QUESTIONS]
         there = [each for each in found if each is not None]
         cells = [f"`{name}`", there[0].day] if dated else []
-        cells += [there[0].version, *map(_cell, found)]
+        cells += [there[0].version, *(_cell(each, crates) for each in found)]
         lines.append(_row([*cells, min(each.asked_on for each in there)]))
         for each in there:
             if each.detail:
@@ -184,11 +191,11 @@ def page(title: str, introduction: str, answers: Answers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(answer: Answer | None) -> str:
+def _cell(answer: Answer | None, crates: Collection[str]) -> str:
     """Return the answer in a word, with a mark where the examples were not asked."""
     if answer is None:
         return _WORDS[""]
-    partly = answer.question != PORT and not set(CRATES) <= set(answer.crates.split())
+    partly = answer.question != PORT and not set(crates) <= set(answer.crates.split())
     return _WORDS[answer.result] + (" ¹" if partly and answer.result == PASSED else "")
 
 

@@ -7,8 +7,11 @@ import re
 import shutil
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from portkit.errors import ProfileError
+from portkit.profile.profile import load_codebase
 from portkit.scan.parity import unpaired
 from portkit.scan.plan import plan
 from portkit.scan.session import check_portable, scan_tree
@@ -19,29 +22,21 @@ from portkit.verify.diagnostics import from_cargo
 from portkit.write.transaction import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from portkit.codebases.directory import Directory
     from portkit.verify.process import Finished
 
 GATINGS: Final = ("dummy", "cfg")
 
-TESTED: Final = ("candle-core", "candle-nn")
-"""The crates that are type-checked with all their tests."""
-
-LIBRARIES: Final = (*TESTED, "candle-transformers", "candle-pyo3")
-"""The crates without which nothing counts as proven."""
-
-CRATES: Final = (*LIBRARIES, "candle-examples")
-"""The crates that are type-checked."""
+FILE: Final = "versions.toml"
+"""In the directory of a codebase."""
 
 _EVERYTHING: Final = ("--all-targets",)
-# Their unit tests ask no backend, and cost as much as the library once more.
 _WITHOUT_UNIT_TESTS: Final = ("--lib", "--bins", "--examples", "--benches", "--test", "*")
 
-# Kernels are left out, so that no compiler of AMD's is needed.
 _ENVIRONMENT: Final = {
-    "CANDLE_ROCM_KERNELS": "none",
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_TERM_COLOR": "never",
     "LC_ALL": "C.UTF-8",
@@ -49,6 +44,40 @@ _ENVIRONMENT: Final = {
 
 # What cargo says where it cannot clone or fetch a repository (cargo 1.82 to 1.95).
 _UNREACHABLE: Final = re.compile(r"^\s*unable to update \w+://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Crates:
+    """The crates of a codebase that are asked, by name.
+
+    Attributes:
+        tested: those that are type-checked with all their tests.
+        libraries: those without which nothing counts as proven.
+        every: those that are type-checked.
+        environment: of cargo, so that kernels are left out and no compiler of AMD's is needed.
+    """
+
+    tested: tuple[str, ...]
+    libraries: tuple[str, ...]
+    every: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def load_crates(directory: Directory) -> Crates:
+    """Return the crates of a codebase that are asked.
+
+    Args:
+        directory: the codebase's.
+
+    Raises:
+        ProfileError: the file is missing or malformed.
+    """
+    data, codebase = directory.table(FILE), load_codebase(directory)
+    try:
+        tested, libraries, every = (tuple(data[key]) for key in ("tested", "libraries", "crates"))
+    except (KeyError, TypeError) as error:
+        raise ProfileError(f"{directory}/{FILE} is malformed: {error!r}") from None
+    return Crates(tested, libraries, every, {f"{codebase.variables}_KERNELS": "none"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +135,8 @@ def typed(
     tree: Path,
     features: Sequence[str],
     target: Path,
-    crates: Sequence[str] = CRATES,
+    crates: Crates,
+    only: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> Typed:
     """Type-check some crates of a tree, and nothing else: all targets, or all but unit tests.
@@ -115,18 +145,19 @@ def typed(
         tree: where cargo runs; it writes the lock file there.
         features: of Cargo, by name; those that a crate has not are not asked of it.
         target: the folder for what cargo makes; trees share it to compile dependencies once.
-        crates: by name; those that the tree has not are passed over.
+        crates: those of the codebase.
+        only: some of them; those that the tree has not are passed over.
         say: is given what is run, and each line that cargo writes.
 
     Raises:
         ToolError: cargo is missing.
     """
     here = {each.name for each in load(tree).crates}
-    crates = [crate for crate in crates if crate in here]
+    wanted = [crate for crate in only or crates.every if crate in here]
     found = Typed(())
     for targets, part in (
-        (_EVERYTHING, [crate for crate in crates if crate in TESTED]),
-        (_WITHOUT_UNIT_TESTS, [crate for crate in crates if crate not in TESTED]),
+        (_EVERYTHING, [crate for crate in wanted if crate in crates.tested]),
+        (_WITHOUT_UNIT_TESTS, [crate for crate in wanted if crate not in crates.tested]),
     ):
         if part and not found.errors:
             words = chain.from_iterable(("--package", crate) for crate in part)
@@ -134,6 +165,7 @@ def typed(
             done = _cargo(
                 tree,
                 *("check", "--message-format=json", *targets, *words, *asked),
+                environment=crates.environment,
                 target=target,
                 say=say,
             )
@@ -166,6 +198,7 @@ def _unformatted(tree: Path) -> set[str]:
 def _cargo(
     tree: Path,
     *arguments: str,
+    environment: Mapping[str, str] = MappingProxyType({}),
     target: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Finished:
@@ -173,6 +206,6 @@ def _cargo(
     return process.run(
         ("cargo", *arguments),
         folder=tree,
-        environment={**os.environ, **_ENVIRONMENT, **where},
+        environment={**os.environ, **_ENVIRONMENT, **environment, **where},
         show=say,
     )
