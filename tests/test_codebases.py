@@ -206,11 +206,11 @@ def test_a_template_runs_nothing(candle: Path, tmp_path: Path) -> None:
 
 def test_a_codebase_s_template_comes_before_portkit_s(tmp_path: Path) -> None:
     own = Directory(make_codebase(tmp_path / "own"))
-    shared = render("facade/src/arch.rs", own)
-    assert shared == render("facade/src/arch.rs")
-    (tmp_path / "own/templates/facade/src").mkdir(parents=True)
-    (tmp_path / "own/templates/facade/src/arch.rs").write_text("mine\n")
-    assert render("facade/src/arch.rs", own) == "mine\n"
+    shared = render("kernels/src/hip_runtime.cpp", own)
+    assert shared == render("kernels/src/hip_runtime.cpp")
+    (tmp_path / "own/templates/kernels/src").mkdir(parents=True)
+    (tmp_path / "own/templates/kernels/src/hip_runtime.cpp").write_text("mine\n")
+    assert render("kernels/src/hip_runtime.cpp", own) == "mine\n"
     with pytest.raises(ProfileError, match=r"no template 'x\.rs' in .*own and among portkit's own"):
         render("x.rs", own)
 
@@ -301,9 +301,10 @@ def test_what_a_port_writes_is_named_after_the_codebase(candle: Path, tmp_path: 
     assert 'toy-hip = { path = "../toy-hip"' in manifest
     assert '"TOY_ROCM_ARCHS"' in (candle / "toy-rocm-kernels/build.rs").read_text()
     assert (candle / "toy-hip/Cargo.toml").exists()
-    for path in (candle / "toy-rocm-kernels").rglob("*"):
-        if path.is_file():
-            assert "candle" not in path.read_text().replace("candle-kernels", "").lower(), path
+    for folder in ("toy-hip", "toy-rocm-kernels"):
+        for path in (candle / folder).rglob("*"):
+            if path.is_file():
+                assert "candle" not in path.read_text().replace("candle-kernels", "").lower(), path
 
 
 def test_names_can_be_given(candle: Path, tmp_path: Path) -> None:

@@ -68,9 +68,11 @@ def test_two_of_a_kind_are_not_taken_for_moved() -> None:
 
 
 def test_a_count_of_mentions_is_no_change() -> None:
-    was, now = (replace(NEW, message=f"it is Metal's own ({n} mentions)") for n in (3, 4))
+    why = "it is Metal's own"
+    was, now = (replace(NEW, message=f"{why} ({n} mentions)", reason=why) for n in (3, 4))
     assert compare(plain(was), plain(now)).same == 1
-    assert compare(plain(was), plain(replace(now, message="another (4 mentions)"))).same == 0
+    other = replace(now, message="another (4 mentions)", reason="another")
+    assert compare(plain(was), plain(other)).same == 0
 
 
 def test_what_asks_for_something_comes_first_and_what_is_kept_is_counted() -> None:

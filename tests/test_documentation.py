@@ -236,6 +236,15 @@ def test_the_profile_that_is_shown_is_right() -> None:
     assert parse_codebase(tomllib.loads(shown)).name == "mine"
 
 
+def test_the_second_codebase_is_what_its_page_shows() -> None:
+    profile = ROOT / "tests/fixtures/codebases/tarn/profile"
+    texts = [profile.joinpath(name).read_text() for name in ("codebase.toml", "verify.toml")]
+    parts = re.findall(r"```toml\n(.*?)```", (DOCS / "guide-codebase.md").read_text(), re.DOTALL)
+    assert len(parts) == 3
+    for part in parts:
+        assert any(part in text for text in texts), part
+
+
 def test_the_guide_names_what_there_is() -> None:
     text = "".join(page.read_text() for page in WRITTEN)
     for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)):

@@ -208,3 +208,30 @@ def test_any_text_can_be_renamed(text: str) -> None:
 def test_layout_never_counts(tokens: list[str]) -> None:
     assert normal(" ".join(tokens)) == normal("\n    ".join(tokens))
     assert normal(" ".join(tokens)) == normal(" /* c */ ".join(tokens))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A code object is no text: what embeds one embeds bytes.
+        (
+            'const K: &str = include_str!(concat!(env!("OUT_DIR"), "/k.ptx"));',
+            'const K: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/k.hsaco"));',
+        ),
+        (
+            'static K: &\'static str = include_str!("k.ptx");',
+            'static K: &\'static [u8] = include_bytes!("k.hsaco");',
+        ),
+        # Other files stay text.
+        (
+            '[include_str!("a.txt"), include_str!("b.ptx")]',
+            '[include_str!("a.txt"), include_bytes!("b.hsaco")]',
+        ),
+        ('const K: &str = include_str!("a.cu");', 'const K: &str = include_str!("a.cu");'),
+        # The ending of a file is a name and no prose.
+        ('format!("{kernel}.ptx")', 'format!("{kernel}.hsaco")'),
+        ("// the ptx in k.ptx", "// the code object in k.hsaco"),
+    ],
+)
+def test_files_that_hold_bytes(before: str, after: str) -> None:
+    assert NAMES.rust(before) == after

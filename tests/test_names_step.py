@@ -352,6 +352,13 @@ def test_the_step_fails(tree: Path, path: str, old: str, new: str, message: str)
     assert outcome.evidence == (message,)
 
 
+@pytest.mark.parametrize("crate", ["a-before", "z-after"])
+def test_another_source_of_the_same_name_is_no_module(tree: Path, crate: str) -> None:
+    add_file(tree, f"{crate}/src/fill.hip", b"// made at run time\n")
+    outcome = take(tree)
+    assert outcome.verdict is Verdict.PASSED, outcome.evidence
+
+
 def test_the_step_is_skipped_where_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     outcome = take(make_candle(tmp_path / "candle"))
     assert outcome.verdict is Verdict.SKIPPED

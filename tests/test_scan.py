@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_support import Tree, crate, port_of, scan_of
+from tree_support import Tree, crate, scan_of
 
+from portkit.copying.whole_files import may_declare
 from portkit.tree.finding import Status
 
 ARM = "fn f(d: &D) -> u8 {\n    match d {\n        D::Cuda(_) => 1,\n        _ => 2,\n    }\n}\n"
@@ -16,7 +17,7 @@ def accounts_for_everything(tree: Tree) -> None:
     """Check that no mention is lost: it lies in a claim, or is listed."""
     found = scan_of(tree)
     listed = {(u.path, u.offset) for u in found.unaccounted}
-    for path, offsets in port_of(tree).mentions.items():
+    for path, offsets in found.job.learnt.mentions.items():
         claims = [c for f in found.findings if f.path == path for c in f.claims]
         for offset in offsets:
             assert (path, offset) in listed or any(c.contains(offset) for c in claims)
@@ -168,3 +169,10 @@ _LINES = st.sampled_from(
 @given(st.lists(_LINES, max_size=12).map("\n".join))
 def test_any_manifest(text: str) -> None:
     accounts_for_everything({**crate(""), "below/Cargo.toml": text.encode()})
+
+
+def test_long_comments_behind_an_attribute_are_read_once() -> None:
+    # A pattern that backtracks would try each way to part the lines: 2 to the power of 200.
+    comment = b"#[allow(unused)]\n" + b"// one line of many\n" * 200
+    assert not may_declare(comment + b"fn f() {}\nmod g;\n")
+    assert may_declare(comment + b"pub(crate) mod g;\n")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from portkit.codebases.directory import Directory
-from portkit.copying.whole_files import ADDED
 from portkit.lang.source import Source
 from portkit.profile.profile import load_vendor, parse_codebase
 from portkit.rules import rules
+from portkit.rules.added_file import CODE as ADDED
 from portkit.scan.scan import Scan, scan
 from portkit.site.context import Gating, Job
 from portkit.tree.workspace import Workspace

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from portkit.hipify.crate import KernelsCrate
     from portkit.hipify.engine import Translation
+    from portkit.hipify.profile import KernelProfile
     from portkit.hipify.translated import Translated
     from portkit.profile.profile import HipSources
     from portkit.site.context import Job
@@ -167,7 +168,6 @@ class _Crate:
     @cached_property
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
-        from portkit.hipify.profile import NO_PROFILE, load_profile
 
         workspace, codebase = values(self.job)["workspace"], self.job.codebase
         own, facade = codebase.directory, self.job.vendor.facade
@@ -182,7 +182,7 @@ class _Crate:
             version=workspace.version,
             edition=workspace.edition,
             repository=workspace.repository,
-            profile=load_profile(own, codebase.name) if own else NO_PROFILE,
+            profile=_kernel_profile(self.job),
             known=_below(self.job.translated, self.source),
         )
 
@@ -215,7 +215,15 @@ class _Beside:
 
         folder = self.site.folder
         known = _below(self.job.translated, folder)
-        return Translated(_contents(self.job, folder), known=known)
+        return Translated(_contents(self.job, folder), _kernel_profile(self.job), known)
+
+
+def _kernel_profile(job: Job) -> KernelProfile:
+    """Return what is known of the codebase's kernels."""
+    from portkit.hipify.profile import NO_PROFILE, load_profile
+
+    own = job.codebase.directory
+    return load_profile(own, job.codebase.name) if own else NO_PROFILE
 
 
 def _contents(job: Job, folder: str) -> dict[str, bytes]:

@@ -8,10 +8,11 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.lang import patterns
 from portkit.lang.cfg import WITH_OWN, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
@@ -60,6 +61,9 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
         symbol: the symbol of the items around the node.
     """
     pieces = sorted(_pieces(job, source, node, symbol))
+    if pieces and (pieces[0].start, pieces[0].end) == node.byte_range and node.type in ITEMS:
+        # A template for the whole item brings its own attributes and documentation.
+        pieces[0] = replace(pieces[0], start=start)
     out, at = [], start
     for piece in pieces:
         if piece.start < at:
@@ -258,7 +262,7 @@ def _arms_beside(arm: Node) -> list[Node]:
 
 def _members(arm: Node) -> list[Node]:
     pattern = arm.child_by_field_name("pattern")
-    return pattern_members(pattern) if pattern is not None else []
+    return patterns.members(pattern) if pattern is not None else []
 
 
 def _turned_round(job: Job, source: Source, node: Node) -> str:
@@ -280,15 +284,6 @@ def _turned_round(job: Job, source: Source, node: Node) -> str:
     for word, mark in marks.items():
         text = text.replace(mark, back[word])
     return text
-
-
-def pattern_members(pattern: Node) -> list[Node]:
-    """Return the members of an or-pattern, flattened; a plain pattern is its own member."""
-    if pattern.type == "or_pattern":
-        return [m for child in pattern.named_children for m in pattern_members(child)]
-    if pattern.type == "match_pattern" and pattern.named_children:
-        return pattern_members(pattern.named_children[0])
-    return [pattern]
 
 
 def substitute_peer(job: Job, text: str, vendor: str) -> str:

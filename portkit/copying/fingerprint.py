@@ -40,7 +40,7 @@ def fingerprint(text: str) -> str:
 def overrides(job: Job, source: Source) -> Iterator[Finding]:
     """Yield a finding for each override of an item of a file."""
     wanted = {o.symbol: o for o in job.codebase.overrides if fnmatchcase(source.path, o.path)}
-    standing = job.analogs.get(source.path) in job.workspace.sources
+    standing = job.learnt.analogs.get(source.path) in job.workspace.sources
     # A file of which nothing is wanted is not parsed.
     for item in items(source) if wanted else ():
         override = wanted.pop(item.symbol, None)
@@ -94,7 +94,7 @@ def repairs(job: Job, source: Source) -> Iterator[Finding]:
 def _repair(
     job: Job, source: Source, repair: Repair, symbol: str, span: Span, what: str
 ) -> Finding:
-    standing = job.analogs.get(source.path) in job.workspace.sources
+    standing = job.learnt.analogs.get(source.path) in job.workspace.sources
     return Finding(
         code=REPAIR,
         path=source.path,
@@ -104,4 +104,5 @@ def _repair(
         applicability=Applicability.REVIEW,
         status=Status.PORTED if standing else Status.NONE,
         message=f"{repair.reason}; {what}",
+        reason=repair.reason,
     )

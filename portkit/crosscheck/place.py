@@ -20,7 +20,7 @@ CRATE: Final = "crates/crosscheck"
 _LOCK: Final = "Cargo.lock"
 
 
-def placed(root: Path, name: str, base: Path | None = None) -> Path:
+def placed(root: Path, name: str, base: Path | None = None, crate: Path | None = None) -> Path:
     """Return the folder of the program's crate, beside a link to a tree.
 
     Nothing is written into the tree. A second call brings the files up to date, and leaves those
@@ -30,11 +30,12 @@ def placed(root: Path, name: str, base: Path | None = None) -> Path:
         root: the ported tree.
         name: of the codebase, which the link bears.
         base: where the folders are kept; in the user's cache by default, one for each tree.
+        crate: the program's sources, by default portkit's own.
 
     Raises:
         DiskError: they cannot be written.
     """
-    root, crate = root.resolve(), shipped(CRATE)
+    root, crate = root.resolve(), crate or shipped(CRATE)
     key = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     place = (base or cache_folder() / "proof") / key
     try:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import grouped, node_text
+from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.span import Span
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ ITEMS = frozenset(
         "use_declaration",
     }
 )
+CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
+"""What a statement that calls something is; an await or a `?` may stand behind the call."""
 _CONTAINERS = frozenset({"impl_item", "mod_item", "trait_item"})
 
 
@@ -84,6 +86,12 @@ def item_symbol(node: Node) -> str:
     prefix = {"trait_item": "trait ", "enum_item": "enum ", "struct_item": "struct "}
     name = node_text(node.child_by_field_name("name"))
     return prefix.get(node.type, "") + name if name else ""
+
+
+def head_of(implementation: Node) -> str:
+    """Return the type of an ``impl``, with its trait."""
+    trait, type_name = field_text(implementation, "trait"), field_text(implementation, "type")
+    return f"{trait} for {type_name}" if trait else type_name
 
 
 def _bare(path: str) -> str:

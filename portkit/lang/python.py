@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from portkit.lang.renaming import NameTable
     from portkit.lang.source import Source
 
+CONDITIONAL = frozenset({"if_statement", "elif_clause", "while_statement"})
+"""What has a condition."""
 _PROSE = frozenset({"comment", "string_content"})
 
 
@@ -68,3 +70,17 @@ def definition(node: Node) -> Node | None:
     """Return the function that a node defines, with decorators or without, or none."""
     inner = node.child_by_field_name("definition") if node.type == "decorated_definition" else node
     return inner if inner is not None and inner.type == "function_definition" else None
+
+
+def target(statement: Node) -> str:
+    """Return the name that a statement gives a value to, or an empty string."""
+    inner = statement.named_children[0] if statement.named_children else statement
+    left = inner.child_by_field_name("left") if inner.type == "assignment" else None
+    return node_text(left) if left is not None and left.type == "identifier" else ""
+
+
+def operator(node: Node) -> str:
+    """Return the operator of a node that has one, such as ``or`` or ``==``."""
+    return node_text(
+        node.child_by_field_name("operator" if "boolean" in node.type else "operators")
+    )

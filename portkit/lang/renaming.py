@@ -28,6 +28,10 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _WORD = re.compile(r"https?://\S+|[A-Za-z_][A-Za-z0-9_]*")
+_BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
+# The file may be named by `concat!`, and the macros inside of that have ended before its ending.
+_INCLUDED_TEXT = rf"\binclude_str!(?=\s*(?:\({_BALANCED}){{1,2}}\.%s\")"
+_TEXT_OF_BYTES = re.compile(r"&('static\s+)?str(\s*=\s*(?:std::)?include_bytes!)")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
 
 
@@ -41,12 +45,15 @@ class NameTable:
         prose: whole words of comments and messages.
         kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
             platform's kernels, not prose, and keeps its name.
+        binary: endings of files that are text on one platform and bytes on the other, after
+            renaming, such as ``hsaco``.
     """
 
     words: Mapping[str, str]
     parts: tuple[tuple[str, str], ...]
     prose: Mapping[str, str]
     kept_strings: str
+    binary: tuple[str, ...] = ()
 
     @cached_property
     def _known(self) -> dict[str, str]:
@@ -73,12 +80,22 @@ class NameTable:
 
     def rust(self, text: str) -> str:
         """Rename a piece of Rust source, token by token."""
-        return _TOKEN.sub(self._token, text)
+        renamed = _TOKEN.sub(self._token, text)
+        return self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
+
+    def _embedding_bytes(self, text: str) -> str:
+        """Have files that are bytes embedded as such (std, macro ``include_bytes``)."""
+        for ending in self.binary:
+            named = re.compile(_INCLUDED_TEXT % re.escape(ending))
+            text = named.sub("include_bytes!", text)
+        return _TEXT_OF_BYTES.sub(r"&\1[u8]\2", text)
 
     def _prose_word(self, match: re.Match[str]) -> str:
         word = match.group()
         if "://" in word:
             return word
+        if match.string[match.start() - 1 : match.start()] == ".":
+            return self.word(word)  # the ending of a file
         return self.prose[word] if word in self.prose else self.word(word)
 
     def _token(self, match: re.Match[str]) -> str:

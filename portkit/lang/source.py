@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from portkit.lang.span import Span
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tree_sitter import Node, Range, Tree
-
-    from portkit.lang.span import Span
 
 # The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
 _DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")
@@ -156,6 +156,16 @@ def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
 def node_text(node: Node | None) -> str:
     """Return the text of a node, or an empty string for none."""
     return node.text.decode() if node is not None and node.text is not None else ""
+
+
+def span_of(node: Node) -> Span:
+    """Return the span of a node."""
+    return Span(node.start_byte, node.end_byte)
+
+
+def spans_of(nodes: Iterable[Node]) -> tuple[Span, ...]:
+    """Return the spans of nodes, in their order."""
+    return tuple(map(span_of, nodes))
 
 
 def field_text(node: Node, field: str) -> str:

@@ -455,6 +455,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
                 parts=tuple((old, new) for old, new in data["names"]["parts"]),
                 prose=data["names"]["prose"],
                 kept_strings=data["names"]["kept_strings"],
+                binary=tuple(data["names"]["binary"]),
             ),
             parameters=data["names"]["parameters"],
             unported={**data["unported"], **(codebase.unported if codebase else {})},

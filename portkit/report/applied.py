@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from portkit.copying.whole_files import regenerating
+from portkit.copying.differences import regenerating
 from portkit.report.model import counted_noun, places
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import wrapped

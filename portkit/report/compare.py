@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.model import State, counted_noun, reason, state_of
+from portkit.report.model import State, counted_noun, state_of
 from portkit.report.scan_json import SCHEMA
 from portkit.report.terminal import located, wrapped
 from portkit.tree.finding import Applicability, Status
@@ -129,7 +129,12 @@ def _moved(gone: Sequence[Entry], fresh: Sequence[Entry]) -> Mapping[str, Entry]
 
 
 def _state(site: Entry) -> tuple[str, str, str]:
-    return site["applicability"], site["status"], reason(site["message"])
+    return site["applicability"], site["status"], _reason(site)
+
+
+def _reason(site: Entry) -> str:
+    """Return the message of a place without figures of its tree."""
+    return str(site.get("reason", site["message"]))
 
 
 def _likeness(site: Entry) -> tuple[str, str, str]:
@@ -231,7 +236,7 @@ def _change(difference: Difference) -> str:
     was, now = difference.before, difference.after
     if difference.kind is not Kind.CHANGED or was is None or now is None:
         return _named(difference.place)
-    return f"{' -> '.join(dict.fromkeys(map(_named, (was, now))))}: {reason(now['message'])}"
+    return f"{' -> '.join(dict.fromkeys(map(_named, (was, now))))}: {_reason(now)}"
 
 
 def _named(site: Entry) -> str:

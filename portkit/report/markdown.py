@@ -12,7 +12,6 @@ from portkit.report.model import (
     counted,
     counted_noun,
     places,
-    reason,
     what_apply_writes,
 )
 from portkit.report.table import sections
@@ -90,7 +89,7 @@ def _decisions(report: Report) -> Iterator[str]:
     if not kept:
         return
     yield from ("", f"## Kept: {MEANINGS[State.KEPT]}", "")
-    reasons = counted(kept, lambda site: f"{site.code}\0{reason(site.message)}")
+    reasons = counted(kept, lambda site: f"{site.code}\0{site.reason or site.message}")
     rows = [[*map(_cell, key.split("\0")), number] for key, number in reasons.items()]
     yield from _table(("rule", "reason", "places"), rows)
 

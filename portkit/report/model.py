@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.whole_files import outdated
+from portkit.copying.differences import outdated
 from portkit.tree.finding import Applicability, Status, finding_id
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class ReportedSite:
     Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
     construct, ``end_column`` the column after its last character, as in rustc's diagnostics.
     A file that portkit adds, or could not read, stands at line 1, column 1. ``detail`` may hold the
-    tree's own text.
+    tree's own text; ``reason`` is the message without figures of this tree.
     """
 
     path: str
@@ -75,6 +75,7 @@ class ReportedSite:
     message: str
     id: str
     detail: str = ""
+    reason: str = ""
 
     @property
     def position(self) -> str:
@@ -295,12 +296,6 @@ def counted(sites: Iterable[ReportedSite], key: Callable[[ReportedSite], str]) -
     return dict(sorted(Counter(map(key, sites)).items()))
 
 
-def reason(message: str) -> str:
-    """Return a message without the count of mentions that a whole file's ends with."""
-    said, opening, count = message.rpartition(" (")
-    return said if opening and count.endswith(" mentions)") else message
-
-
 def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedSite:
     """Return a finding where a reader looks for it; ``source`` is its file as it stood."""
     line, column, end_line, end_column = _extent(finding.span, source)
@@ -318,6 +313,7 @@ def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedS
         message=finding.message,
         id=identity,
         detail=finding.detail,
+        reason=finding.reason or finding.message,
     )
 
 

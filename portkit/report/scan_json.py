@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
-_FIELDS: Final = tuple(name for name in ReportedSite.__slots__ if name != "detail")
+_FIELDS: Final = tuple(name for name in ReportedSite.__slots__ if name not in ("detail", "reason"))
 
 
 def scan_json(report: Report, *, source: bool = True) -> str:
@@ -41,6 +41,7 @@ def document(report: Report, *, source: bool = True) -> dict[str, Any]:
         # `dataclasses.asdict` copies each value, which costs more than the rest of the document.
         "sites": [
             {name: getattr(site, name) for name in _FIELDS}
+            | ({"reason": site.reason} if site.reason not in ("", site.message) else {})
             | ({"detail": site.detail} if source and site.detail else {})
             for site in report.sites
         ],

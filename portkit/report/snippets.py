@@ -73,11 +73,11 @@ def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hun
     copy = job.rename(source.text(finding.span.start, finding.span.end))
     right = copy
     for repair in repairs_of(job, source, finding.symbol):
-        if finding.message.startswith(repair.reason):
+        if repair.reason == finding.reason:
             right = re.sub(repair.find, repair.replace, right)
     if right != copy:
         first, _ = source.position(finding.span.start)
-        paths = f"{source.path}, renamed alone", job.analogs.get(source.path, source.path)
+        paths = f"{source.path}, renamed alone", job.learnt.analogs.get(source.path, source.path)
         yield from _compared(_lines(copy), _lines(right), first, paths, LONGEST)
 
 

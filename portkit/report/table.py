@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.whole_files import regenerating
+from portkit.copying.differences import regenerating
 from portkit.report.model import (
     MEANINGS,
     State,

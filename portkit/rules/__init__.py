@@ -1,81 +1,122 @@
 """The rules: one construct each, in a file named after the construct that it finds.
 
-A rule is a pure function from a place to findings. It never reads the disk, writes or prints. Its
-module's docstring is its documentation: ``portkit explain`` and ``docs/rules`` show it.
+A rule is a pure function. It never writes or prints, and reads no file of the tree but those that
+it is given. Its module's docstring is its documentation: ``portkit explain`` and ``docs/rules``
+show it. Every module of this package is a rule; there is no list of them.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from portkit.site.context import Site
+    from portkit.lang.source import Source
+    from portkit.profile.keep_comments import Kept
+    from portkit.profile.settings import Skip
+    from portkit.site.context import Job, Site
+    from portkit.site.intent import Intent
     from portkit.tree.finding import Finding
 
-MODULES = (
-    "feature",
-    "dependency",
-    "workspace_member",
-    "target",
-    "match_arm",
-    "or_pattern",
-    "peer_arm",
-    "added_arms",
-    "device_check",
-    "device_branch",
-    "if_let",
-    "matches",
-    "peer_check",
-    "if_available",
-    "cfg_item",
-    "cfg_condition",
-    "cfg_function",
-    "backend_function",
-    "trait_method",
-    "enum_variant",
-    "field",
-    "named_item",
-    "backend_impl",
-    "use_list",
-    "statement",
-    "device_macro",
-    "device_macro_call",
-    "python_definition",
-    "python_name",
-    "python_condition",
-    "python_prose",
-    "comment",
-    "message",
-    "unported",
-    "peer",
-    "peer_operation",
-)
+
+class _Documented:
+    """What rules of every kind have: the name and the documentation of their module."""
+
+    __slots__ = ()
+    check: Callable[..., object]
+
+    @property
+    def name(self) -> str:
+        """The name of the module."""
+        return self.check.__module__.rpartition(".")[2]
+
+    @property
+    def doc(self) -> str:
+        """The documentation."""
+        return sys.modules[self.check.__module__].__doc__ or ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteRule(_Documented):
     """What finds one kind of construct.
 
     Attributes:
         code: its stable code, ``PKnnn``.
-        name: the name of its module.
-        nodes: the kinds of syntax node that it looks at.
-        check: from a place to what there is to say about it.
+        nodes: the kinds of syntax node that it looks at; ``*`` for all.
+        check: from a site to what is wanted there.
     """
 
     code: str
-    name: str
     nodes: frozenset[str]
-    check: Callable[[Site], Iterator[Finding]]
+    check: Callable[[Site], Iterator[Intent]]
+
+
+class When(Enum):
+    """Which files a rule about files is asked about."""
+
+    ALWAYS = auto()
+    """Every one."""
+    MENTIONS = auto()
+    """Those with a place to look at, unless the port writes the file."""
+    BROKEN = auto()
+    """Those that are not parsed whole."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileRule(_Documented):
+    """What says something about a file as a whole.
+
+    Attributes:
+        code: its stable code, ``PKnnn``.
+        when: which files it is asked about.
+        check: from a file to findings. What it claims is not looked at place by place.
+    """
+
+    code: str
+    when: When
+    check: Callable[[Job, Source], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeRule(_Documented):
+    """What says something that no file of the tree stands for.
+
+    Attributes:
+        code: its stable code, ``PKnnn``.
+        check: from the job to findings.
+    """
+
+    code: str
+    check: Callable[[Job], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExceptionRule(_Documented):
+    """What says something about an exception that a person made, and that excepts nothing.
+
+    Attributes:
+        code: its stable code, ``PKnnn``.
+        check: from the exception, and every code that there is, to findings.
+    """
+
+    code: str
+    check: Callable[[Kept | Skip, Sequence[str]], Iterator[Finding]]
+
+
+Rule = SiteRule | FileRule | TreeRule | ExceptionRule
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """Return every rule, sorted by code."""
-    found = [import_module(f"portkit.rules.{name}").RULE for name in MODULES]
+    # `pkgutil` would find them as well; to load it takes as long as to load five of them.
+    names = (p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__")
+    found = [import_module(f"{__name__}.{name}").RULE for name in names]
     return tuple(sorted(found, key=lambda rule: rule.code))

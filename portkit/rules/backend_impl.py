@@ -11,57 +11,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site
-from portkit.lang.renaming import normal
-from portkit.lang.source import field_text
-from portkit.lang.span import Span
-from portkit.rules import Rule
+from portkit.lang.items import head_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
-
     from portkit.site.context import Site
-    from portkit.tree.finding import Finding
-
-CODE = "PK508"
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find an implementation whose head names the source vendor."""
     job = site.job
-    if site.scope.vendor or site.conditions:
-        return
-    head = _head(site.node)
-    if not job.renames_code(head):
-        return
-    wanted = normal(job.rename(head))
-    counterpart = next(
-        (
-            Span(n.start_byte, n.end_byte)
-            for n, _ in emit.peers_of(site)
-            if normal(_head(n)) == wanted
-        ),
-        None,
-    )
-    status, claims = emit.ported(site, counterpart)
-    yield emit.finding(
-        site,
-        CODE,
-        "impl",
-        f"copy the implementation for {job.vendor.title}",
-        symbol=site.symbol(head),
-        status=status,
-        edits=(emit.insertion(site, emit.gated(site, copy_site(site))),),
-        claims=claims,
-    )
+    head = head_of(site.node)
+    if not site.scope.vendor and not site.conditions and job.renames_code(head):
+        message = f"copy the implementation for {job.vendor.title}"
+        yield Copy("impl", message, symbol=site.symbol(head))
 
 
-def _head(node: Node) -> str:
-    trait, type_name = field_text(node, "trait"), field_text(node, "type")
-    return f"{trait} for {type_name}" if trait else type_name
-
-
-RULE = Rule(CODE, "backend_impl", frozenset({"impl_item"}), check)
+RULE = SiteRule("PK508", frozenset({"impl_item"}), check)

@@ -2,9 +2,9 @@
 
 ``#[cfg(any(feature = "cuda", feature = "metal"))]`` gains ``feature = "rocm"``. What stands under
 ``#[cfg(not(feature = "cuda"))]`` is one of two things. If it stands in for CUDA, as ``pub use
-dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``. If it is what
-remains when no GPU is there, its condition is widened to ``not(any(feature = "cuda", feature =
-"rocm"))``.
+dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``; a test gets a name
+of its own then, since both conditions may hold. If it is what remains when no GPU is there, its
+condition is widened to ``not(any(feature = "cuda", feature = "rocm"))``.
 
 Not handled: the conditions of ``cfg_attr`` and of a whole file, ``#![cfg(..)]``, which are listed
 as unaccounted or left to a person. Source: the Rust reference, chapter "Conditional compilation".
@@ -14,74 +14,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site
-from portkit.lang.cfg import widen
+from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
-from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.site.context import Gating
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent, Widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK502"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a condition that names the source vendor's feature without requiring it alone."""
     job = site.job
-    source, vendor = job.vendor.source, job.vendor.name
-    if site.kind == "match_arm" or site.scope.vendor or emit.unported_feature(site):
+    source = job.vendor.source
+    if site.kind == "match_arm" or site.scope.vendor or site.unported_feature:
         return
     for attribute, cfg in site.conditions:
         if source not in cfg.features() or cfg.requires(source):
             continue
-        text = node_text(attribute)
+        symbol = site.symbol(site.name)
         stands_in = cfg.forbids(source) and job.renames_code(site.code)
-        if stands_in and not job.names_peer(text):
-            yield from _copied(site)
+        if stands_in and not job.names_peer(node_text(attribute)):
+            is_use = site.kind == "use_declaration"
+            construct = "import/re-export" if is_use else "cfg item: not(cuda)"
+            message = f"copy what stands in for CUDA, for {job.vendor.title}"
+            yield Copy(construct, message, symbol=symbol, name=_own_name(site))
             return
-        yield emit.finding(
-            site,
-            CODE,
+        yield Widen(
             "cfg condition",
             "the condition names the GPU backends: ROCm is one of them",
-            symbol=site.symbol(site.name),
-            status=Status.PORTED if vendor in cfg.features() else Status.TODO,
-            edits=(Edit(attribute.start_byte, attribute.end_byte, widen(text, source, vendor)),),
-            claims=(Span(attribute.start_byte, attribute.end_byte),),
+            symbol=symbol,
+            condition=attribute,
+            within=attribute,
         )
 
 
-def _copied(site: Site) -> Iterator[Finding]:
-    job = site.job
-    construct = "import/re-export" if site.kind == "use_declaration" else "cfg item: not(cuda)"
-    if job.gating is Gating.CFG:
-        yield emit.finding(
-            site,
-            CODE,
-            construct,
-            "there is no dummy backend with --gating cfg",
-            symbol=site.symbol(site.name),
-            applicability=Applicability.KEEP,
-        )
-        return
-    copy = copy_site(site)
-    status, claims = emit.ported(site, emit.equal_sibling(site, copy))
-    yield emit.finding(
-        site,
-        CODE,
-        construct,
-        f"copy what stands in for CUDA, for {job.vendor.title}",
-        symbol=site.symbol(site.name),
-        status=status,
-        edits=(emit.insertion(site, copy),),
-        claims=claims,
-    )
+def _own_name(site: Site) -> str:
+    """Return the name of a test's copy, which would bear its name; empty for anything else."""
+    is_test = any(normal(node_text(attribute)) == "#[test]" for attribute in site.attributes)
+    if not is_test or site.job.rename(site.name) != site.name:
+        return ""
+    return f"{site.job.vendor.name}_{site.name}"
 
 
-RULE = Rule(CODE, "cfg_condition", frozenset({"*"}), check)
+RULE = SiteRule("PK502", frozenset({"*"}), check)

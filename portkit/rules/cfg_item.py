@@ -6,8 +6,8 @@ name table, beside it, under ``#[cfg(feature = "rocm")]``.
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
 condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls
 exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
-on. A function whose name would stand twice then is another rule's (PK511), and so is an import that
-only such functions need.
+on; without such a word, what would stand twice then is left to a person. A function whose name
+would is another rule's (PK511), and so is an import that only such functions need.
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
@@ -16,29 +16,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site, overridden
+from portkit.copying.analog import overridden
 from portkit.copying.fingerprint import fingerprint
-from portkit.lang.cfg import conditions_of, widen
-from portkit.lang.source import field_text, node_text
-from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.rules.cfg_function import is_for_functions
-from portkit.rules.peer_arm import without_peer_arms
-from portkit.rules.statement import CALLS, callee
-from portkit.rules.use_list import imports_stand
+from portkit.copying.handover import is_for_functions
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent, Keep, Widen
 from portkit.templates import render
-from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
-
     from portkit.profile.profile import Override
     from portkit.site.context import Site
 
-CODE = "PK501"
 
 _WORDS = {
     "block": "cfg block",
@@ -54,13 +44,13 @@ _WORDS = {
 }
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find what exists only with the source vendor's feature on."""
     job = site.job
     source = job.vendor.source
     if site.kind == "match_arm" or site.scope.vendor:
         return
-    if not site.requires(source) or emit.unported_feature(site):
+    if not site.requires(source) or site.unported_feature:
         return
     if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
         return
@@ -68,113 +58,49 @@ def check(site: Site) -> Iterator[Finding]:
     symbol = site.symbol(site.name)
     override = overridden(job, site.source, site.symbol(f"{{{source}}}"))
     if override is not None and site.code.startswith("{"):
-        yield from _overridden(site, override)
-        return
-    if site.kind == "use_declaration" and is_for_functions(site):
-        yield emit.finding(
-            site,
-            CODE,
-            construct,
+        yield _overridden(site, override)
+    elif site.kind == "use_declaration" and is_for_functions(site):
+        message = (
             "a copy would clash with it when both features are on: the functions that need it "
-            "bring in their own",
-            symbol=symbol,
-            applicability=Applicability.KEEP,
+            "bring in their own"
         )
-        return
-    copy = emit.exclusive_copy(site, copy_site(site))
-    if not job.renames_code(site.code) and f'"{source}"' not in site.code:
+        yield Keep(construct, message, symbol=symbol)
+    elif not job.renames_code(site.code) and f'"{source}"' not in site.code:
         yield from _widened(site, construct, symbol)
-        return
-    if site.kind == "function_item" and job.rename(site.name) == site.name:
-        return  # PK511
-    counterpart = _counterpart(site, copy)
-    status, claims = emit.ported(site, counterpart)
-    exclusive = emit.exclusive(site)
-    edits = () if counterpart else (emit.insertion(site, copy),)
-    if exclusive is not None:
-        edits = (*emit.giving_way(site), *edits)
-        status = Status.TODO if edits else Status.PORTED
-    yield emit.finding(
-        site,
-        CODE,
-        construct,
-        exclusive.reason
-        if exclusive
-        else f"copy it for {job.vendor.title}, under the feature {job.vendor.name}",
-        symbol=symbol,
-        status=status,
-        edits=edits,
-        claims=without_peer_arms(site, claims),
-    )
+    elif site.kind != "function_item" or job.rename(site.name) != site.name:
+        message = f"copy it for {job.vendor.title}, under the feature {job.vendor.name}"
+        yield Copy(construct, message, symbol=symbol)
 
 
-def _counterpart(site: Site, copy: str) -> Span | None:
-    """Return the span of what stands for the written vendor already, whoever wrote it."""
-    if site.name:
-        name = site.job.rename(site.name)
-        gated = name == site.name  # a sibling of that name may be another vendor's
-        return emit.named_sibling(site, name, gated=gated)
-    if site.kind == "use_declaration":
-        return site.span if imports_stand(site) else None
-    return emit.equal_sibling(site, copy) or emit.sibling_by_hand(site, _key, gated=True)
-
-
-def _key(node: Node) -> str:
-    """Return what a counterpart of a node has in common with it, however a person wrote it."""
-    if node.type == "expression_statement":
-        inner = node.named_children[0]
-        return callee(node) if inner.type in CALLS else inner.type
-    fields = {"impl_item": ("trait", "type"), "let_declaration": ("pattern",)}
-    return " ".join(field_text(node, f) for f in fields.get(node.type, ("field",)))
-
-
-def _overridden(site: Site, override: Override) -> Iterator[Finding]:
-    own = site.job.codebase.directory
-    text = render(override.template, own, job=site.job).strip()
-    text = text.replace("\n", f"\n{site.indent}")
-    status, claims = emit.ported(site, _block_of(site))
-    known = fingerprint(site.code) in override.fingerprints.values()
-    yield emit.finding(
-        site,
-        CODE,
+def _overridden(site: Site, override: Override) -> Intent:
+    current = fingerprint(site.code)
+    known = current in override.fingerprints.values()
+    return Copy(
         "cfg block",
         override.reason
         if known
         else f"{override.reason}; the CUDA block is not one that the template was written against "
-        f"(now {fingerprint(site.code)}): see whether the template must follow",
+        f"(now {current}): see whether the template must follow",
         symbol=site.symbol(f"{{{site.job.vendor.source}}}"),
-        applicability=Applicability.SAFE if known else Applicability.REVIEW,
-        status=status,
-        edits=(emit.insertion(site, text),),
-        claims=claims,
+        review=not known,
+        text=render(override.template, site.job.codebase.directory, job=site.job)
+        .strip()
+        .replace("\n", f"\n{site.indent}"),
     )
 
 
-def _block_of(site: Site) -> Span | None:
-    """Return the span of a sibling block under the written vendor's feature."""
-    for node, attributes in emit.peers_of(site):
-        if any(c.requires(site.job.vendor.name) for _, c in conditions_of(attributes)):
-            return Span(attributes[0].start_byte, node.end_byte)
-    return None
+def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
+    for attribute, cfg in site.conditions:
+        if cfg.requires(site.job.vendor.source):
+            yield Widen(
+                construct,
+                "it names nothing of CUDA: its condition is widened to ROCm",
+                symbol=symbol,
+                review=True,
+                condition=attribute,
+                within=attribute,
+            )
+            return
 
 
-def _widened(site: Site, construct: str, symbol: str) -> Iterator[Finding]:
-    job = site.job
-    attribute = emit.positive_condition(site, job.vendor.source)
-    if attribute is None:
-        return
-    text = node_text(attribute)
-    new = widen(text, job.vendor.source, job.vendor.name)
-    yield emit.finding(
-        site,
-        CODE,
-        construct,
-        "it names nothing of CUDA: its condition is widened to ROCm",
-        symbol=symbol,
-        applicability=Applicability.REVIEW,
-        status=Status.PORTED if f'feature = "{job.vendor.name}"' in text else Status.TODO,
-        edits=(Edit(attribute.start_byte, attribute.end_byte, new),),
-    )
-
-
-RULE = Rule(CODE, "cfg_item", frozenset({"*"}), check)
+RULE = SiteRule("PK501", frozenset({"*"}), check)

@@ -11,46 +11,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.lang.source import span_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK701"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a comment that names a backend."""
-    change = prose_change(site)
-    yield emit.finding(
-        site,
-        CODE,
-        "doc comment" if site.code.startswith(("///", "//!", "/**", "/*!")) else "comment",
-        change[1] if change else "prose: nothing depends on it",
-        applicability=Applicability.SAFE if change else Applicability.KEEP,
-        status=Status.PORTED if change and change[0] is None else Status.TODO,
-        edits=(change[0],) if change and change[0] else (),
-        claims=(Span(site.node.start_byte, site.node.end_byte),),
-    )
+    is_doc = site.code.startswith(("///", "//!", "/**", "/*!"))
+    construct = "doc comment" if is_doc else "comment"
+    prose = site.job.prose_in(site.code)
+    if prose is not None:
+        yield Replace(construct, prose.reason, old=prose.find, new=prose.replace)
+    else:
+        yield Keep(construct, "prose: nothing depends on it", claims=(span_of(site.node),))
 
 
-def prose_change(site: Site) -> tuple[Edit | None, str] | None:
-    """Return the change that the profile holds for a text: the edit, none if done; the reason."""
-    text = site.code
-    for prose in site.job.codebase.prose:
-        if prose.replace in text:
-            return None, prose.reason
-        at = text.find(prose.find)
-        if at >= 0:
-            start = site.node.start_byte + len(text[:at].encode())
-            end = start + len(prose.find.encode())
-            return Edit(start, end, prose.replace), prose.reason
-    return None
-
-
-RULE = Rule(CODE, "comment", frozenset({"line_comment", "block_comment"}), check)
+RULE = SiteRule("PK701", frozenset({"line_comment", "block_comment"}), check)

@@ -5,8 +5,10 @@ same table, so that the feature ``rocm`` can ask for it. In the workspace's own 
 stand with their path and version, or the bindings with where ``portkit.toml`` takes them from.
 Crates that exist only to compile or bind CUDA get no counterpart.
 
-Not handled: a dependency in a table of its own, ``[dependencies.cudarc]``, which is listed as
-unaccounted.
+A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it.
+
+Not handled: a table of a single target's, ``[target.'cfg(unix)'.dependencies.cudarc]``, which is
+listed as unaccounted.
 """
 
 from __future__ import annotations
@@ -14,40 +16,33 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.rules import Rule
-from portkit.rules.feature import end_of, key_of, table_of, value_of, written_crate
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.lang.source import node_text
+from portkit.lang.toml import end_of, end_of_table, entry, name_of, table_of, value_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Add, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
-
     from portkit.site.context import Site
 
-CODE = "PK202"
+_TABLES = ("dependencies", "build-dependencies", "dev-dependencies")
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a dependency on a crate of the source vendor's."""
+    if site.kind == "table":
+        yield from _own_table(site)
+        return
     job = site.job
     table = table_of(site.node)
     if not table.endswith("dependencies"):
         return
-    name = _crate_of(site.node)
-    crate = written_crate(job, name)
+    name, construct = name_of(site.node), "dependency in Cargo.toml"
+    crate = job.written_crate(name)
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
-        yield emit.finding(
-            site,
-            CODE,
-            "dependency in Cargo.toml",
-            _why_kept(site, name),
-            symbol=name,
-            applicability=Applicability.KEEP,
-        )
+        yield Keep(construct, _why_kept(site, name), symbol=name)
         return
-    standing = any(_crate_of(n) == crate for n, _ in emit.peers_of(site))
     value = site.source.text(
         site.node.start_byte + len(name.encode()), value_of(site.node).end_byte
     )
@@ -56,26 +51,48 @@ def check(site: Site) -> Iterator[Finding]:
         value += ", optional = true }" if "optional" in site.code else " }"
     else:
         value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
-    end = end_of(site.node)
-    yield emit.finding(
-        site,
-        CODE,
-        "dependency in Cargo.toml",
+    yield Add(
+        construct,
         f"{crate} takes its place",
         symbol=name,
-        status=Status.PORTED if standing else Status.TODO,
-        edits=(Edit(end, end, f"\n{crate}{value}"),),
+        text=f"\n{crate}{value}",
+        at=end_of(site.node),
+        name=crate,
     )
 
 
-def _crate_of(pair: Node) -> str:
-    """Return the crate that a pair is about; its key may be dotted, as in `cudarc.workspace`."""
-    return key_of(pair).partition(".")[0]
+def _own_table(site: Site) -> Iterator[Intent]:
+    """Find a dependency that has a table of its own."""
+    job, construct = site.job, "dependency in Cargo.toml"
+    table, _, name = name_of(site.node).rpartition(".")
+    if table not in _TABLES or not job.names_source(site.code):
+        return
+    crate = job.written_crate(name)
+    says_something = any(child.type == "pair" for child in site.node.named_children)
+    if not crate or not says_something or not _asked_for(site, name):
+        yield Keep(construct, _why_kept(site, name), symbol=name)
+        return
+    lines = [f"[{table}.{crate}]"]
+    if entry(site.node, "workspace") is not None:
+        lines.append("workspace = true")
+    else:
+        lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate))
+    optional = entry(site.node, "optional")
+    if optional is not None and node_text(optional) == "true":
+        lines.append("optional = true")
+    yield Add(
+        construct,
+        f"{crate} takes its place",
+        symbol=name,
+        text="\n\n" + "\n".join(lines),
+        at=end_of_table(site.node),
+        name=f"{table}.{crate}",
+    )
 
 
 def _is_first(site: Site, name: str) -> bool:
     """Whether a pair is the first about a crate; dotted keys may spread one over several."""
-    pairs = (n for n, _ in site.siblings if n.type == site.kind and _crate_of(n) == name)
+    pairs = (n for n, _ in site.siblings if n.type == site.kind and name_of(n) == name)
     return next(pairs).id == site.node.id
 
 
@@ -106,4 +123,4 @@ def _why_kept(site: Site, name: str) -> str:
     return "it belongs to a peer, or ROCm needs no other"
 
 
-RULE = Rule(CODE, "dependency", frozenset({"pair"}), check)
+RULE = SiteRule("PK202", frozenset({"pair", "table"}), check)

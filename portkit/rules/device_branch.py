@@ -4,6 +4,11 @@
 branch per backend. The chain gains a branch for ROCm, a copy of CUDA's condition and body, right
 after it.
 
+A branch that a name decides, ``if name == "cuda" { .. }``, is one as well.
+
+A build script asks for a feature by ``CARGO_FEATURE_CUDA``. Both features may be on, so an ``if``
+without ``else`` is followed by its copy.
+
 A branch whose body names nothing of CUDA is a condition to widen instead (PK401).
 
 Not handled: a branch for the absence of CUDA, ``if !device.is_cuda() { .. }``, whose body names
@@ -14,88 +19,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_range
-from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.rules.device_check import branches, is_check
-from portkit.tree.finding import Edit, Finding, Status
+from portkit.rules import SiteRule
+from portkit.site.intent import Branch, Copy, Intent
+from portkit.site.questions import feature_variable, is_of_source, questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
-
     from portkit.site.context import Site
 
-CODE = "PK402"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a branch of an ``if`` that is specific to the source vendor."""
+    job = site.job
     condition = site.node.child_by_field_name("condition")
     body = site.node.child_by_field_name("consequence")
     if site.scope.vendor or condition is None or body is None:
         return
-    if not _checks(site, condition) or not branches(site, site.node):
+    if not questions(job, condition) or not is_of_source(job, site.node):
         return
-    branch = Span(condition.start_byte, body.end_byte)
-    copy = copy_range(site.job, site.source, branch.start, branch.end, site.node, site.scope.symbol)
-    wanted = {normal(site.job.rename(check)) for check in _checks(site, condition)}
-    counterpart = next(
-        (
-            span
-            for span in _chain(site.node)
-            if any(check in normal(site.source.slice(span)) for check in wanted)
-        ),
-        None,
-    )
-    claims = [branch]
-    if counterpart is not None:
-        claims.append(counterpart)
-    yield emit.finding(
-        site,
-        CODE,
+    if feature_variable(job) in node_text(condition) and _is_alone(site):
+        yield Copy("if on a feature", f"the same for {job.vendor.title}")
+        return
+    yield Branch(
         "if chain over devices",
-        f"the chain gains a branch for {site.job.vendor.title}",
-        status=Status.TODO if counterpart is None else Status.PORTED,
-        edits=(Edit(body.end_byte, body.end_byte, f" else if {copy}"),),
-        claims=tuple(claims),
+        f"the chain gains a branch for {job.vendor.title}",
         span=Span(site.node.start_byte, body.end_byte),
     )
 
 
-def _checks(site: Site, condition: Node) -> list[str]:
-    """Return the questions in a condition that are about the source vendor."""
-    found: list[str] = []
-    pending = [condition]
-    while pending:
-        node = pending.pop()
-        if node.type in ("call_expression", "macro_invocation") and is_check(site, node):
-            found.append(node_text(node))
-        pending += node.named_children
-    return found
+def _is_alone(site: Site) -> bool:
+    """Whether an ``if`` is a statement, and no part of a chain."""
+    parent = site.node.parent
+    is_statement = parent is not None and parent.type == "expression_statement"
+    return is_statement and site.node.child_by_field_name("alternative") is None
 
 
-def _chain(node: Node) -> list[Span]:
-    """Return the spans of the conditions in the ``else if`` chain of a node."""
-    conditions = [n.child_by_field_name("condition") for n in chain_of(node)]
-    return [Span(c.start_byte, c.end_byte) for c in conditions if c is not None]
-
-
-def chain_of(node: Node) -> Iterator[Node]:
-    """Yield every ``if`` of the ``else if`` chain that a node is part of."""
-    while node.parent is not None and node.parent.type == "else_clause":
-        assert node.parent.parent is not None  # the `if` that the clause belongs to
-        node = node.parent.parent
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        yield current
-        clause = current.child_by_field_name("alternative")
-        pending += (c for c in (clause.named_children if clause else ()) if c.type == current.type)
-
-
-RULE = Rule(CODE, "device_branch", frozenset({"if_expression"}), check)
+RULE = SiteRule("PK402", frozenset({"if_expression"}), check)

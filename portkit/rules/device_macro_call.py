@@ -9,72 +9,50 @@ Not handled: a call among the arguments of another macro.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
 from portkit.lang.source import COMMENTS, field_text, node_text
-from portkit.rules import Rule
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.lang.span import Span
+from portkit.rules import SiteRule
+from portkit.site.intent import Enlist, Intent, Keep, Member, Stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
-
-CODE = "PK602"
+    from portkit.site.context import Job, Site
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a call of a macro whose definition names the source vendor."""
     job = site.job
-    macro = job.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
+    macro = job.learnt.macros.get(field_text(site.node, "macro").rsplit("::", 1)[-1])
     if macro is None:
         return
+    construct = f"call of {macro.name}!"
     arguments = _arguments(site.node)
     symbol = node_text(arguments[0][0]) if arguments else macro.name
     if len(arguments) < macro.arity:
-        yield emit.finding(
-            site,
-            CODE,
-            f"call of {macro.name}!",
-            f"it takes a form of {macro.name}! that has no argument for each backend",
-            symbol=symbol,
-            applicability=Applicability.KEEP,
-        )
+        message = f"it takes a form of {macro.name}! that has no argument for each backend"
+        yield Keep(construct, message, symbol=symbol)
         return
     group = arguments[macro.position]
-    start, end = group[0].start_byte, group[-1].end_byte
-    old = site.source.text(start, end)
-    new = job.rename(old)
-    if new == old:
-        new = old.replace("gpu", job.vendor.name)
-    if new == old:
-        new = f"{old}_{job.vendor.name}"
-    edit = Edit(end, end, f", {new}")
-    if site.source.data.rfind(b"\n", site.node.start_byte, start) > 0:
-        edit = _on_a_line_of_its_own(site, end, new)
-    yield emit.finding(
-        site,
-        CODE,
-        f"call of {macro.name}!",
-        f"name the test of {job.vendor.title}: {new}",
-        symbol=symbol,
-        status=Status.PORTED if len(arguments) > macro.arity else Status.TODO,
-        edits=(edit,),
-    )
+    after = Span(group[0].start_byte, group[-1].end_byte)
+    name = _renamed(job, site.source.slice(after))
+    message = f"name the test of {job.vendor.title}: {name}"
+    if len(arguments) > macro.arity:
+        yield Stands(construct, message, symbol=symbol)
+    else:
+        yield Enlist(construct, message, symbol=symbol, members=(Member(after, name),))
 
 
-def _on_a_line_of_its_own(site: Site, end: int, argument: str) -> Edit:
-    """Return the edit that sets an argument below the one that ends at ``end``."""
-    indent = site.source.indent(end)
-    comma = re.compile(rb"\s*,").match(site.source.data, end)
-    if comma is None:
-        return Edit(end, end, f",\n{indent}{argument}")
-    end = site.source.line_tail(comma.end())
-    return Edit(end, end, f"\n{indent}{argument},")
+def _renamed(job: Job, argument: str) -> str:
+    """Return the argument for the written vendor, which never is the argument itself."""
+    new = job.rename(argument)
+    if new == argument:
+        new = argument.replace("gpu", job.vendor.name)
+    return new if new != argument else f"{argument}_{job.vendor.name}"
 
 
 def _arguments(node: Node) -> list[list[Node]]:
@@ -89,4 +67,4 @@ def _arguments(node: Node) -> list[list[Node]]:
     return [g for g in groups if g]
 
 
-RULE = Rule(CODE, "device_macro_call", frozenset({"macro_invocation"}), check)
+RULE = SiteRule("PK602", frozenset({"macro_invocation"}), check)

@@ -12,37 +12,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site
-from portkit.rules import Rule
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
-    from portkit.tree.finding import Finding
-
-CODE = "PK505"
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find an enum variant named after the source vendor."""
     job = site.job
-    if site.scope.vendor or not job.names_source(site.name) or site.conditions:
-        return
-    copy = copy_site(site)
-    if job.rename(site.name) != job.codebase.error_without_feature:
-        copy = emit.gated(site, copy)
-    status, claims = emit.ported(site, emit.named_sibling(site, job.rename(site.name)))
-    yield emit.finding(
-        site,
-        CODE,
-        "enum variant",
-        f"the enum gains {job.rename(site.name)}",
-        status=status,
-        edits=(emit.insertion(site, copy),),
-        claims=claims,
-    )
+    if not site.scope.vendor and job.names_source(site.name) and not site.conditions:
+        yield Copy("enum variant", f"the enum gains {job.rename(site.name)}")
 
 
-RULE = Rule(CODE, "enum_variant", frozenset({"enum_variant"}), check)
+RULE = SiteRule("PK505", frozenset({"enum_variant"}), check)

@@ -11,54 +11,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site
-from portkit.lang.source import field_text, node_text
-from portkit.lang.span import Span
-from portkit.rules import Rule
+from portkit.lang.source import field_text
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
-    from portkit.tree.finding import Finding
-
-CODE = "PK506"
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a field, or its initializer, that is named after the source vendor."""
     job = site.job
     field = field_text(site.node, "name") or field_text(site.node, "field")
     if site.scope.vendor or not job.names_source(field) or site.conditions:
         return
-    if job.names_unported(field):
-        return
-    copy = copy_site(site)
-    renamed = job.rename(field)
-    counterpart = next(
-        (
-            Span(node.start_byte, node.end_byte)
-            for node, _ in emit.peers_of(site)
-            if renamed
-            in (
-                node_text(node.child_by_field_name("name")),
-                node_text(node.child_by_field_name("field")),
-            )
-        ),
-        None,
-    )
-    status, claims = emit.ported(site, counterpart)
-    yield emit.finding(
-        site,
-        CODE,
-        "field",
-        f"the field gains {renamed} beside it",
-        symbol=site.symbol(field),
-        status=status,
-        edits=(emit.insertion(site, emit.gated(site, copy)),),
-        claims=claims,
-    )
+    if not job.names_unported(field):
+        message = f"the field gains {job.rename(field)} beside it"
+        yield Copy("field", message, symbol=site.symbol(field))
 
 
-RULE = Rule(CODE, "field", frozenset({"field_declaration", "field_initializer"}), check)
+RULE = SiteRule("PK506", frozenset({"field_declaration", "field_initializer"}), check)

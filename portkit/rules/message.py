@@ -11,39 +11,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.rules import Rule
-from portkit.rules.comment import prose_change
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.rules import SiteRule
+from portkit.site.intent import Ask, Intent, Keep, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK702"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a string that names a backend."""
-    job = site.job
-    change = prose_change(site)
+    vendor = site.job.vendor
     text = site.code.strip('"').lower()
-    decides = text == job.vendor.source
-    applicability = Applicability.SAFE if change else Applicability.KEEP
-    message = change[1] if change else "a text for people: nothing depends on it"
-    if decides and not change:
-        applicability = Applicability.MANUAL
-        message = f'code decides by the string "{text}": add "{job.vendor.name}" by hand'
-    yield emit.finding(
-        site,
-        CODE,
-        "message",
-        message,
-        applicability=applicability,
-        status=Status.PORTED if change and change[0] is None else Status.TODO,
-        edits=(change[0],) if change and change[0] else (),
-    )
+    prose = site.job.prose_in(site.code)
+    if prose is not None:
+        yield Replace("message", prose.reason, old=prose.find, new=prose.replace)
+    elif text == vendor.source:
+        yield Ask("message", f'code decides by the string "{text}": add "{vendor.name}" by hand')
+    else:
+        yield Keep("message", "a text for people: nothing depends on it")
 
 
-RULE = Rule(CODE, "message", frozenset({"string_literal", "raw_string_literal"}), check)
+RULE = SiteRule("PK702", frozenset({"string_literal", "raw_string_literal"}), check)

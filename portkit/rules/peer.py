@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.lang.source import node_text
-from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.tree.finding import Applicability, Finding
+from portkit.lang.source import field_text, node_text, span_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.lang.span import Span
     from portkit.site.context import Site
 
-CODE = "PK802"
 
 _WHOLE = frozenset(
     {
@@ -47,7 +45,7 @@ _NAMES = frozenset(
 )
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find an item of a peer's, a single name of one, or a condition on one."""
     job = site.job
     if site.scope.vendor == job.vendor.source or _is_others(site):
@@ -59,18 +57,15 @@ def check(site: Site) -> Iterator[Finding]:
     else:
         for attribute, cfg in site.conditions:
             if cfg.features() & {*job.vendor.peers} and job.vendor.source not in cfg.features():
-                yield _kept(site, "condition", Span(attribute.start_byte, attribute.end_byte))
+                yield _kept(site, "condition", span_of(attribute))
 
 
-def _kept(site: Site, construct: str, claim: Span) -> Finding:
+def _kept(site: Site, construct: str, claim: Span) -> Intent:
     peer = site.job.vendor.peers[0]
-    return emit.finding(
-        site,
-        CODE,
+    return Keep(
         f"{peer}: {construct}",
         f"it belongs to {peer.capitalize()}; ROCm follows CUDA",
         symbol=site.symbol(site.name),
-        applicability=Applicability.KEEP,
         claims=(claim,),
     )
 
@@ -90,7 +85,7 @@ def _is_others(site: Site) -> bool:
         if site.code == f"is_{peer}":
             return True
         if site.name == f"{peer}_fwd" and site.scope.container == "trait impl":
-            names = {node_text(node.child_by_field_name("name")) for node, _ in site.siblings}
+            names = {field_text(node, "name") for node, _ in site.siblings}
             return f"{site.job.vendor.source}_fwd" not in names
     return False
 
@@ -102,7 +97,7 @@ def _about_peer(site: Site) -> bool:
         return True
     if site.kind == "match_arm":
         pattern = site.node.child_by_field_name("pattern")
-        return pattern is not None and job.names_peer((pattern.text or b"").decode())
+        return pattern is not None and job.names_peer(node_text(pattern))
     if site.kind == "expression_statement" and site.node.named_children[0].type == (
         "macro_invocation"
     ):
@@ -112,12 +107,12 @@ def _about_peer(site: Site) -> bool:
         return "is_metal" not in site.code and job.names_peer(site.code)
     if site.kind == "if_expression":
         condition = site.node.child_by_field_name("condition")
-        text = (condition.text or b"").decode() if condition is not None else ""
+        text = node_text(condition)
         return job.names_peer(text) and "is_metal()" not in text
     if site.kind == "impl_item":
         type_name = site.node.child_by_field_name("type")
-        return type_name is not None and job.names_peer((type_name.text or b"").decode())
+        return type_name is not None and job.names_peer(node_text(type_name))
     return job.names_peer(site.name)
 
 
-RULE = Rule(CODE, "peer", frozenset({"*"}), check)
+RULE = SiteRule("PK802", frozenset({"*"}), check)

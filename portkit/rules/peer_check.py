@@ -12,57 +12,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.lang.source import field_text, node_text
-from portkit.rules import Rule
-from portkit.rules.device_check import decision_holder
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.lang.source import node_text
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep
+from portkit.site.questions import called, decided, decision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK405"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a call that asks whether the device is a peer's."""
-    job = site.job
-    name = field_text(site.node, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
+    job, name = site.job, called(site.node)
     if name not in {f"is_{p}" for p in job.vendor.peers} or site.scope.vendor:
         return
-    holder = decision_holder(site.node)
+    holder = decided(site.node)
     condition = holder.child_by_field_name("condition")
-    if job.names_source(node_text(condition) if condition is not None else node_text(holder)):
-        yield emit.finding(
-            site,
-            CODE,
-            f"{name} check",
-            "the condition names CUDA as well, and is decided there",
-            applicability=Applicability.KEEP,
-        )
+    construct = f"{name} check"
+    if job.names_source(node_text(condition if condition is not None else holder)):
+        yield Keep(construct, "the condition names CUDA as well, and is decided there")
         return
-    around = site.source.text(holder.start_byte, holder.end_byte)
-    decision = next(
-        (
-            c
-            for c in job.codebase.conditions
-            if c.verdict == "peer" and c.applies(site.source.path, around)
-        ),
-        None,
-    )
-    yield emit.finding(
-        site,
-        CODE,
-        f"{name} check",
-        decision.reason
-        if decision
+    known = decision(job, site.source.path, holder, of_peer=True)
+    yield Keep(
+        construct,
+        known.reason
+        if known
         else f"ROCm follows CUDA and does not take this branch; see whether {name} stands for "
         "something that AMD lacks too",
-        applicability=Applicability.REVIEW,
-        status=Status.NONE,
+        review=True,
     )
 
 
-RULE = Rule(CODE, "peer_check", frozenset({"call_expression"}), check)
+RULE = SiteRule("PK405", frozenset({"call_expression"}), check)

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
 from portkit.lang.items import item_symbol
 from portkit.lang.source import field_text, grouped
 from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK803"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find an implementation with a peer's method and none of the source vendor."""
     job = site.job
     body = site.node.child_by_field_name("body")
@@ -39,17 +36,14 @@ def check(site: Site) -> Iterator[Finding]:
             continue
         node, attributes = next(g for g in grouped(body) if field_text(g[0], "name") == method)
         start = attributes[0].start_byte if attributes else node.start_byte
-        yield emit.finding(
-            site,
-            CODE,
+        yield Keep(
             "trait method impl",
             f"only {peer.capitalize()} implements it; on ROCm it answers as on CUDA, and callers "
             "take the generic path",
             symbol=f"{item_symbol(site.node)}::{method}",
-            applicability=Applicability.REVIEW,
-            status=Status.NONE,
+            review=True,
             claims=(Span(start, node.end_byte),),
         )
 
 
-RULE = Rule(CODE, "peer_operation", frozenset({"impl_item"}), check)
+RULE = SiteRule("PK803", frozenset({"impl_item"}), check)

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.lang.python import line_tail, renamed
-from portkit.lang.source import field_text, node_text
-from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.tree.finding import Edit, Finding, Status
+from portkit.lang.python import target
+from portkit.lang.source import field_text, node_text, span_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Enlist, Intent, Member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,12 +25,10 @@ if TYPE_CHECKING:
 
     from portkit.site.context import Site
 
-CODE = "PK522"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a name of the source vendor's outside any function."""
-    if site.scope.vendor or site.scope.function:
+    if site.scope.vendor or site.scope.function or not site.is_python:
         return
     if site.kind == "expression_statement":
         yield from _assigned(site)
@@ -45,62 +41,31 @@ def check(site: Site) -> Iterator[Finding]:
             yield from _listed(site, names, "Python type")
 
 
-def _assigned(site: Site) -> Iterator[Finding]:
-    target = _target(site.node)
-    names = site.job.vendor.names
-    if not site.job.names_source(target) or names.word(target) == target:
-        return
-    standing = next((n for n, _ in emit.peers_of(site) if _target(n) == names.word(target)), None)
-    span = None if standing is None else Span(standing.start_byte, standing.end_byte)
-    status, claims = emit.ported(site, span)
-    end = line_tail(site.source, site.node.end_byte)
-    yield emit.finding(
-        site,
-        CODE,
-        "Python variable",
-        f"{names.word(target)} is its copy",
-        symbol=site.symbol(target),
-        status=status,
-        edits=(Edit(end, end, f"\n{site.indent}{renamed(names, site.node)}"),),
-        claims=claims,
-    )
+def _assigned(site: Site) -> Iterator[Intent]:
+    name = target(site.node)
+    copy = site.job.vendor.names.word(name)
+    if site.job.names_source(name) and copy != name:
+        yield Copy("Python variable", f"{copy} is its copy", symbol=site.symbol(name))
 
 
-def _target(statement: Node) -> str:
-    """Return the name that a statement gives a value to, or an empty string."""
-    inner = statement.named_children[0] if statement.named_children else statement
-    left = inner.child_by_field_name("left") if inner.type == "assignment" else None
-    return node_text(left) if left is not None and left.type == "identifier" else ""
-
-
-def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Finding]:
+def _listed(site: Site, listed: Sequence[Node], construct: str) -> Iterator[Intent]:
     """Yield what there is to say of a list of names."""
-    names = site.job.vendor.names
-    texts = {node_text(node) for node in listed}
+    texts = frozenset(map(node_text, listed))
     for node in listed:
-        text = node_text(node)
-        copy = names.word(text)
-        if not site.job.names_source(text) or copy == text:
-            continue
-        own_line = site.source.data[: node.start_byte].rstrip(b" \t").endswith(b"\n")
-        separator = ",\n" + site.source.indent(node.start_byte) if own_line else ", "
-        span = Span(node.start_byte, node.end_byte)
-        yield emit.finding(
-            site,
-            CODE,
-            construct,
-            f"{copy} stands beside it",
-            symbol=site.symbol(text),
-            status=Status.PORTED if copy in texts else Status.TODO,
-            edits=(Edit(span.end, span.end, separator + copy),),
-            claims=(span,),
-            span=span,
-        )
+        name, span = node_text(node), span_of(node)
+        copy = site.job.vendor.names.word(name)
+        if site.job.names_source(name) and copy != name:
+            yield Enlist(
+                construct,
+                f"{copy} stands beside it",
+                symbol=site.symbol(name),
+                members=(Member(span, copy),),
+                listed=texts,
+                claims=(span,),
+                span=span,
+            )
 
 
-RULE = Rule(
-    CODE,
-    "python_name",
-    frozenset({"call", "expression_statement", "import_from_statement"}),
-    check,
+RULE = SiteRule(
+    "PK522", frozenset({"call", "expression_statement", "import_from_statement"}), check
 )

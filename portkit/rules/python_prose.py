@@ -10,30 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.rules import Rule
-from portkit.tree.finding import Applicability, Finding
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK703"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a comment, or a string of several words, that names a backend."""
-    if site.source.path.endswith((".py", ".pyi")) and (
-        site.kind == "comment" or len(site.code.split()) > 1
-    ):
-        yield emit.finding(
-            site,
-            CODE,
-            "Python comment" if site.kind == "comment" else "Python message",
-            "prose: nothing depends on it",
-            applicability=Applicability.KEEP,
-        )
+    if site.is_python and (site.kind == "comment" or len(site.code.split()) > 1):
+        construct = "Python comment" if site.kind == "comment" else "Python message"
+        yield Keep(construct, "prose: nothing depends on it")
 
 
-RULE = Rule(CODE, "python_prose", frozenset({"comment", "string_content"}), check)
+RULE = SiteRule("PK703", frozenset({"comment", "string_content"}), check)

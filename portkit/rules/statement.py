@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.copying.analog import copy_site
+from portkit.lang.items import CALLS
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
-from portkit.rules import Rule
+from portkit.rules import SiteRule
+from portkit.site.intent import Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,49 +24,19 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.site.context import Site
-    from portkit.tree.finding import Finding
 
-CODE = "PK510"
 
 _ITEM_LISTS = frozenset({"declaration_list", "source_file"})
 _TEXT_MACROS = frozenset(
     {"anyhow", "assert", "assert_eq", "bail", "cfg", "ensure", "eprintln", "format", "matches"}
     | {"panic", "print", "println", "todo", "unimplemented", "unreachable", "write", "writeln"}
 )
-CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
-"""What a statement that calls something is; an await or a `?` may stand behind the call."""
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a statement that is a call of something of the source vendor's."""
-    job = site.job
-    if site.scope.vendor or site.conditions or not _is_call(site):
-        return
-    copy = copy_site(site)
-    counterpart = emit.equal_sibling(site, copy)
-    if counterpart is None and site.kind == "expression_statement":
-        counterpart = emit.sibling_by_hand(site, callee)
-    status, claims = emit.ported(site, counterpart)
-    if job.names_gated(copy):
-        copy = emit.gated(site, copy)
-    yield emit.finding(
-        site,
-        CODE,
-        "statement",
-        f"the same call for {job.vendor.title}",
-        status=status,
-        edits=(emit.insertion(site, copy),),
-        claims=claims,
-    )
-
-
-def callee(node: Node) -> str:
-    """Return the path that a statement calls, or its whole text where it is no plain call."""
-    inner = node.named_children[0] if node.named_children else node
-    while inner.type in ("try_expression", "await_expression"):
-        inner = inner.named_children[0]
-    function = inner.child_by_field_name("function")
-    return node_text(node if function is None else function)
+    if not site.scope.vendor and not site.conditions and _is_call(site):
+        yield Copy("statement", f"the same call for {site.job.vendor.title}")
 
 
 def _is_call(site: Site) -> bool:
@@ -85,7 +55,7 @@ def _makes(site: Site, node: Node) -> bool:
     text = code_only(node_text(node))
     return (
         name not in _TEXT_MACROS
-        and name not in site.job.macros
+        and name not in site.job.learnt.macros
         and "{" not in text
         and site.job.renames_code(text)
     )
@@ -107,4 +77,4 @@ def _calls(site: Site, node: Node) -> bool:
     return bool(re.search(r"\w+!\(\w*" + site.job.vendor.source, arguments))
 
 
-RULE = Rule(CODE, "statement", frozenset({"expression_statement", "macro_invocation"}), check)
+RULE = SiteRule("PK510", frozenset({"expression_statement", "macro_invocation"}), check)

@@ -13,81 +13,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
 from portkit.lang.source import node_text
-from portkit.rules import Rule
-from portkit.rules.feature import end_of, key_of, strings, value_of
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.lang.toml import entry, name_of, strings
+from portkit.rules import SiteRule
+from portkit.site.intent import Ask, Copy, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node
-
     from portkit.site.context import Site
 
-CODE = "PK204"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find a target whose required features name the source vendor."""
-    job = site.job
+    job, construct = site.job, "target in Cargo.toml"
     if node_text(site.node.named_children[0]) not in ("example", "test", "bench", "bin"):
         return
-    features = required_features(site.node)
-    name = target_name(site.node)
-    unported = [f for f in features if f in job.vendor.unported]
-    if unported or job.vendor.source not in features:
-        yield emit.finding(
-            site,
-            CODE,
-            "target in Cargo.toml",
-            job.vendor.unported[unported[0]] if unported else "it belongs to a peer",
-            symbol=name,
-            applicability=Applicability.KEEP,
-        )
-        return
+    asked = entry(site.node, "required-features")
+    features = strings(asked) if asked is not None else []
+    name = name_of(site.node)
     renamed = job.vendor.names.word(name)
-    if renamed == name:
-        yield emit.finding(
-            site,
-            CODE,
-            "target in Cargo.toml",
+    unported = [f for f in features if f in job.vendor.unported]
+    if unported:
+        yield Keep(construct, job.vendor.unported[unported[0]], symbol=name)
+    elif job.vendor.source not in features:
+        yield Keep(construct, "it belongs to a peer", symbol=name)
+    elif renamed == name:
+        message = (
             f"cargo cannot ask for one of two features: drop required-features from {name}, and "
-            "let its code say which backends it runs on",
-            symbol=name,
-            applicability=Applicability.MANUAL,
+            "let its code say which backends it runs on"
         )
-        return
-    # A comment above the next table is the last child of this one.
-    end = end_of([c for c in site.node.named_children if c.type == "pair"][-1])
-    copy = job.vendor.names.text(site.source.text(site.node.start_byte, end))
-    standing = any(target_name(n) == renamed for n, _ in emit.peers_of(site))
-    yield emit.finding(
-        site,
-        CODE,
-        "target in Cargo.toml",
-        f"{renamed} is its copy",
-        symbol=name,
-        status=Status.PORTED if standing else Status.TODO,
-        edits=(Edit(end, end, f"\n\n{copy}"),),
-    )
+        yield Ask(construct, message, symbol=name)
+    else:
+        yield Copy(construct, f"{renamed} is its copy", symbol=name)
 
 
-def required_features(element: Node) -> list[str]:
-    """Return the features that a target asks for."""
-    for pair in element.named_children:
-        if pair.type == "pair" and key_of(pair) == "required-features":
-            return strings(value_of(pair))
-    return []
-
-
-def target_name(element: Node) -> str:
-    """Return the name of a target."""
-    for pair in element.named_children:
-        if pair.type == "pair" and key_of(pair) == "name":
-            return node_text(value_of(pair))[1:-1]
-    return ""
-
-
-RULE = Rule(CODE, "target", frozenset({"table_array_element"}), check)
+RULE = SiteRule("PK204", frozenset({"table_array_element"}), check)

@@ -12,58 +12,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.lang.span import Span
-from portkit.rules import Rule
-from portkit.tree.finding import Applicability, Finding
+from portkit.lang.source import span_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK801"
 
 _NAMES = frozenset(
     {"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"}
 )
 
 
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find an item under an unported feature, or a name of one."""
     job = site.job
-    feature = emit.unported_feature(site)
+    feature = site.unported_feature
     if not feature and site.kind in _NAMES:
         words = site.code.lower().replace("_", "-")
         feature = next((f for f in job.unported_words if f in words), "")
-    if not feature:
-        yield from _condition(site)
+    if feature:
+        construct = f"{'name of' if site.kind in _NAMES else 'feature'} {feature}"
+        yield Keep(construct, job.vendor.unported[feature], symbol=site.symbol(site.name))
         return
-    yield emit.finding(
-        site,
-        CODE,
-        f"feature {feature}" if site.kind not in _NAMES else f"name of {feature}",
-        job.vendor.unported[feature],
-        symbol=site.symbol(site.name),
-        applicability=Applicability.KEEP,
-    )
-
-
-def _condition(site: Site) -> Iterator[Finding]:
-    """Find a condition that names an unported feature without requiring it."""
-    job = site.job
     for attribute, cfg in site.conditions:
         named = sorted(cfg.features() & set(job.vendor.unported))
         if named and job.vendor.source not in cfg.features():
-            yield emit.finding(
-                site,
-                CODE,
-                f"condition on {named[0]}",
-                job.vendor.unported[named[0]],
-                symbol=site.symbol(site.name),
-                applicability=Applicability.KEEP,
-                claims=(Span(attribute.start_byte, attribute.end_byte),),
+            construct, reason = f"condition on {named[0]}", job.vendor.unported[named[0]]
+            yield Keep(
+                construct, reason, symbol=site.symbol(site.name), claims=(span_of(attribute),)
             )
 
 
-RULE = Rule(CODE, "unported", frozenset({"*"}), check)
+RULE = SiteRule("PK801", frozenset({"*"}), check)

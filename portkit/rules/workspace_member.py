@@ -11,67 +11,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import counterpart as emit
-from portkit.rules import Rule
-from portkit.rules.feature import key_of, strings, table_of, value_of
-from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.lang.source import span_of
+from portkit.lang.span import Span
+from portkit.lang.toml import key_of, strings, table_of, value_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Enlist, Intent, Keep, Member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
 
-CODE = "PK203"
 
-
-def check(site: Site) -> Iterator[Finding]:
+def check(site: Site) -> Iterator[Intent]:
     """Find the lists of members and of excluded crates."""
-    job = site.job
-    if table_of(site.node) != "workspace" or key_of(site.node) not in ("members", "exclude"):
+    job, key = site.job, key_of(site.node)
+    if table_of(site.node) != "workspace" or key not in ("members", "exclude"):
         return
     array = value_of(site.node)
     if array.type != "array":
         return
     listed = strings(array)
-    members, facade, generator = (
-        key_of(site.node) == "members",
-        job.vendor.facade,
-        job.vendor.generator,
-    )
-    wanted = [facade.name] if members and not facade.source else []
-    if members and job.workspace.requirement(generator.source):
+    facade, generator = job.vendor.facade, job.vendor.generator
+    wanted = [facade.name] if key == "members" and not facade.source else []
+    if key == "members" and job.workspace.requirement(generator.source):
         wanted.append(generator.name)
     kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)
-    missing = [w for w in wanted if w not in listed]
+    construct = f"workspace {key}"
     if not wanted:
-        yield emit.finding(
-            site,
-            CODE,
-            f"workspace {key_of(site.node)}",
-            "the port adds nothing to this list",
-            symbol=key_of(site.node),
-            applicability=Applicability.KEEP,
-        )
+        yield Keep(construct, "the port adds nothing to this list", symbol=key)
         return
-    elements = [c for c in array.named_children if c.type == "string"]
-    added = [f'"{m}"' for m in missing]
-    edits = (Edit(array.start_byte + 1, array.start_byte + 1, ", ".join(added)),)
-    if elements:
-        end = elements[-1].end_byte
-        multiline = site.source.data.rfind(b"\n", array.start_byte, end) > 0
-        gap = f",\n{site.source.indent(elements[-1].start_byte)}" if multiline else ", "
-        edits = (Edit(end, end, "".join(gap + m for m in added)),)
-    yield emit.finding(
-        site,
-        CODE,
-        f"workspace {key_of(site.node)}",
+    last = [c for c in array.named_children if c.type == "string"][-1:]
+    after = span_of(last[0]) if last else Span(array.start_byte + 1, array.start_byte + 1)
+    yield Enlist(
+        construct,
         f"the workspace gains {', '.join(wanted)}",
-        symbol=key_of(site.node),
-        status=Status.TODO if missing else Status.PORTED,
-        edits=edits,
+        symbol=key,
+        members=tuple(Member(after, f'"{name}"') for name in wanted),
+        listed=frozenset(f'"{name}"' for name in listed),
     )
 
 
-RULE = Rule(CODE, "workspace_member", frozenset({"pair"}), check)
+RULE = SiteRule("PK203", frozenset({"pair"}), check)

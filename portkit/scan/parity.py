@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from portkit.copying.gating import arms_under_feature
 from portkit.copying.guards import guarded
 from portkit.lang.cfg import conditions_of
 from portkit.lang.items import item_symbol, items
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, node_text
-from portkit.rules.added_arms import arms_of
 from portkit.site.context import Gating
+from portkit.templates import render
 from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
     job = scan.job
     kept = {f.path for f in scan.findings if f.code == "PK102"}
     found: list[Unpaired] = []
-    for path in job.mentions:
+    for path in job.learnt.mentions:
         source = job.workspace.sources[path]
-        if path in kept or path in job.analogs or path in job.analogs.values():
+        if path in kept or path in job.learnt.analogs or path in job.learnt.analogs.values():
             continue
         if path.endswith(".rs"):
             found += _in_container(job, source, source.tree.root_node, "")
-    for path, target in job.analogs.items():
+    for path, target in job.learnt.analogs.items():
         if target not in job.workspace.sources:
             found.append(Unpaired(path, 1, path, target, 1))
     for crate in job.workspace.crates:
@@ -106,9 +107,9 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
 def _without_arms(job: Job) -> Iterator[Unpaired]:
     """Yield the functions that lack the arms that the profile has for them."""
     for arms in job.codebase.arms:
-        wanted = normal(arms_of(job, arms))
+        wanted = normal(arms_under_feature(job, render(arms.template, job.codebase.directory)))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
-        for path in job.mentions:
+        for path in job.learnt.mentions:
             source = job.workspace.sources[path]
             if not fnmatchcase(path, arms.path) or name not in source.data:
                 continue

@@ -12,31 +12,32 @@ import re
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
-from portkit.copying.guards import guarded
+from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text
 from portkit.lang.span import Span
-from portkit.rules import rules
+from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
 from portkit.scan.parallel import together
-from portkit.site.context import Gating, Job, Scope, Site
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.site.context import Gating, Job, Learnt, Scope, Site
+from portkit.site.macros import described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
     from tree_sitter import Node
 
+    from portkit.copying.additions import Addition
     from portkit.hipify.engine import Translation
     from portkit.lang.source import Source
     from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
     from portkit.scan.parallel import Team
     from portkit.site.context import DeviceMacro
+    from portkit.tree.finding import Finding
     from portkit.tree.workspace import Workspace
 
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
@@ -67,6 +68,44 @@ class Scan:
     unaccounted: tuple[Unaccounted, ...]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The rules that are asked, by what they look at."""
+
+    by_node: Mapping[str, tuple[SiteRule, ...]]
+    of_files: tuple[FileRule, ...]
+    of_tree: tuple[TreeRule, ...]
+
+    @classmethod
+    def of(cls, chosen: Iterable[Rule]) -> _Asked:
+        every = tuple(chosen)
+        by_node: dict[str, list[SiteRule]] = {}
+        for rule in every:
+            if not isinstance(rule, SiteRule):
+                continue
+            for kind in rule.nodes:
+                by_node.setdefault(kind, []).append(rule)
+        always = by_node.get("*", [])
+        return cls(
+            {
+                kind: (*found, *always) if kind != "*" else (*always,)
+                for kind, found in by_node.items()
+            },
+            tuple(rule for rule in every if isinstance(rule, FileRule)),
+            tuple(rule for rule in every if isinstance(rule, TreeRule)),
+        )
+
+    def of_kind(self, kind: str) -> tuple[SiteRule, ...]:
+        """Return the rules that look at a kind of node."""
+        return self.by_node.get(kind) or self.by_node.get("*", ())
+
+    def of_file(self, when: When, job: Job, source: Source) -> Iterator[Finding]:
+        """Yield what the rules about files say of one."""
+        for rule in self.of_files:
+            if rule.when is when:
+                yield from rule.check(job, source)
+
+
 def scan(
     workspace: Workspace,
     vendor: VendorProfile,
@@ -88,40 +127,28 @@ def scan(
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, place by place.
     """
-    rules_asked = rules() if chosen is None else tuple(chosen)
+    asked = _Asked.of(rules() if chosen is None else chosen)
     job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
     return together(
-        lambda team: _scanned(team, job, rules_asked),
+        lambda team: _scanned(team, job, asked),
         sum(len(source.data) for source in workspace.sources.values()),
     )
 
 
-def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
+def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     """Scan with a team; what the first process returns is whole."""
-    job = replace(job, mentions=_mentions(team, job))
-    teaching = [path for path in job.mentions if _may_teach(job, path)]
-    mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
-    learnt = [(path, _device_macros(job, path), files.declared(job, path)) for path in mine]
-    gathered = sorted(
-        (each for share in team.gather(learnt) for each in share), key=lambda each: each[0]
-    )
-    macros = {macro.name: macro for _, found, _ in gathered for macro in found}
-    job = replace(job, macros=dict(sorted(macros.items())))
-    job = replace(job, analogs=files.analogs(job, (found for _, _, found in gathered)))
-    by_node: dict[str, list[Rule]] = {}
-    for rule in asked:
-        for kind in rule.nodes:
-            by_node.setdefault(kind, []).append(rule)
+    job, teaching, mine = _learnt(team, job)
     # Neither a parsed tree nor what makes a file is sent between processes.
-    mine = [path for path in mine if path not in job.analogs]
-    mine += job.analogs if team.first else ()
+    mine = [path for path in mine if path not in job.learnt.analogs]
+    mine += job.learnt.analogs if team.first else ()
     translations = _translations(job) if job.kernels else {}
-    others = sorted(job.workspace.sources.keys() - {*teaching, *job.analogs})
+    others = sorted(job.workspace.sources.keys() - {*teaching, *job.learnt.analogs})
     others.sort(key=partial(_weight, job), reverse=True)
     others.sort(key=translations.__contains__, reverse=True)
+    is_written = partial(_is_written, frozenset(job.learnt.analogs.values()), (*additions(job),))
     looked, translated = [], {}
     for path in chain(mine, team.draw(others)):
-        looked.append(_looked_at(job, path, by_node))
+        looked.append(_looked_at(job, path, asked, is_written))
         if path in translations:
             translated[path] = translations[path]()
     findings: list[Finding] = []
@@ -132,10 +159,28 @@ def _scanned(team: Team, job: Job, asked: Iterable[Rule]) -> Scan:
             unaccounted += left
         translated.update(made)
     if team.first:
-        job = replace(job, translated=translated)
-        findings += [*files.unread(job), *files.added(job)]
+        job = replace(job, translated=translated) if translated else job
+        findings += (f for rule in asked.of_tree for f in rule.check(job))
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
+
+
+def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str]]:
+    """Return the job with what the tree as a whole says.
+
+    With it come the files that said something, and those of them that this process has read.
+    """
+    mentions = _mentions(team, job)
+    teaching = [path for path in mentions if _may_teach(job, path)]
+    mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
+    read = [(path, _device_macros(job, path), files.declared(job, path)) for path in mine]
+    gathered = sorted(
+        (each for share in team.gather(read) for each in share), key=lambda each: each[0]
+    )
+    macros = {macro.name: macro for _, found, _ in gathered for macro in found}
+    analogs = files.analogs(job, mentions, (found for _, _, found in gathered))
+    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs)
+    return replace(job, learnt=learnt), teaching, mine
 
 
 def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
@@ -143,27 +188,24 @@ def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
 
 
 def _looked_at(
-    job: Job, path: str, by_node: Mapping[str, list[Rule]]
+    job: Job, path: str, asked: _Asked, is_written: Callable[[str], bool]
 ) -> tuple[list[Finding], list[Unaccounted]]:
     """Return what is found in a file, and what no finding accounts for."""
     source = job.workspace.sources[path]
-    mentions = job.mentions.get(path, [])
-    found = list(guarded(job, source))
-    places = sorted({*mentions, *_seeds(job, source)})
-    if not places:
+    found = list(asked.of_file(When.ALWAYS, job, source))
+    places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
+    if not places or is_written(path):
         return found, []
-    if _is_written(job, path):
-        return found, []
-    whole = files.whole_file(job, source, len(mentions))
+    whole = list(asked.of_file(When.MENTIONS, job, source))
     if whole:
         return [*found, *whole], []
-    walked, left = _Walk(job, source, places, by_node).run()
+    walked, left = _Walk(job, source, places, asked).run()
     return found + walked, left
 
 
-def _is_written(job: Job, path: str) -> bool:
+def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
     """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
-    return path in job.analogs.values() or any(a.holds(path) for a in additions(job))
+    return path in copies or any(a.holds(path) for a in added)
 
 
 def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:
@@ -176,7 +218,7 @@ def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:
 
 def _weight(job: Job, path: str) -> int:
     """Return how long it takes to look at a file, roughly: one without a mention is not parsed."""
-    return len(job.workspace.sources[path].data) if path in job.mentions else 0
+    return len(job.workspace.sources[path].data) if path in job.learnt.mentions else 0
 
 
 def _may_teach(job: Job, path: str) -> bool:
@@ -192,8 +234,6 @@ def _macro_parameter(job: Job) -> re.Pattern[bytes]:
 
 def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
     """Return the macros that a file defines and that take an argument for the source vendor."""
-    from portkit.rules.device_macro import describe
-
     source = job.workspace.sources[path]
     if not _macro_parameter(job).search(source.data):
         return []
@@ -203,7 +243,7 @@ def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
     while pending:
         node = pending.pop()
         if node.type == "macro_definition":
-            found.append(describe(job, node))
+            found.append(described(job, node))
         elif source.data.find(definition, node.start_byte, node.end_byte) >= 0:
             pending += node.named_children
     return [macro for macro in found if macro is not None]
@@ -217,7 +257,7 @@ def _seeds(job: Job, source: Source) -> list[int]:
         return [m.start() for m in keys.finditer(source.data)]
     if not source.path.endswith(".rs"):
         return []
-    return [o for name in job.macros for o in _occurrences(source.data, f"{name}!".encode())]
+    return [o for name in job.learnt.macros for o in _occurrences(source.data, f"{name}!".encode())]
 
 
 def _occurrences(data: bytes, wanted: bytes) -> Iterator[int]:
@@ -235,12 +275,12 @@ class _Walk:
         job: Job,
         source: Source,
         places: list[int],
-        by_node: Mapping[str, list[Rule]],
+        asked: _Asked,
     ) -> None:
         self.job = job
         self.source = source
         self.open = list(places)
-        self.by_node = by_node
+        self.asked = asked
         self.crate = job.workspace.crate_of(source.path)
         self.findings: list[Finding] = []
 
@@ -249,15 +289,16 @@ class _Walk:
         tree = self.source.tree_around(self.open, self.job.vendor.own_vocabulary)
         root = tree.root_node
         if root.has_error:
-            self.findings.append(_syntax_error(self.source, root))
+            self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
         pending: list[tuple[Site, Scope]] = []
         self._push(pending, root, Scope())
         while pending:
             site, _scope = pending.pop()
             if not self._holds_open(site.span):
                 continue
-            for rule in (*self.by_node.get(site.kind, ()), *self.by_node.get("*", ())):
-                for finding in rule.check(site):
+            for rule in self.asked.of_kind(site.kind):
+                for intent in rule.check(site):
+                    finding = finding_of(site, rule.code, intent)
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.span):
@@ -339,9 +380,7 @@ def _inside(site: Site) -> Scope:
 def _vendor(site: Site) -> str:
     """Return the vendor that a place is specific to, or an empty string."""
     job, kind = site.job, site.kind
-    from portkit.copying.counterpart import unported_feature
-
-    if unported_feature(site):
+    if site.unported_feature:
         return "unported"
     if kind in ATTACHED:
         return ""
@@ -362,25 +401,3 @@ def _vendor(site: Site) -> str:
         pattern = node_text(site.node.child_by_field_name("pattern"))
         return job.vendor.name if re.search(rf"\b{job.vendor.variant}\b", pattern) else ""
     return ""
-
-
-def _syntax_error(source: Source, root: Node) -> Finding:
-    node = root
-    while True:
-        inner = next((c for c in node.children if c.has_error or c.is_missing), None)
-        if inner is None or inner.type == "ERROR":
-            node = inner or node
-            break
-        node = inner
-    # What is missing at the end of the file has no bytes of its own.
-    start = min(node.start_byte, len(source.data) - 1)
-    return Finding(
-        code="PK901",
-        path=source.path,
-        span=Span(start, max(node.end_byte, start + 1)),
-        construct="syntax error",
-        symbol=PurePosixPath(source.path).name,
-        applicability=Applicability.MANUAL,
-        status=Status.NONE,
-        message="the file is not parsed whole; what stands around this place was still looked at",
-    )

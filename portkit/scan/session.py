@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import placed
 from portkit.copying.fingerprint import OVERRIDE
-from portkit.copying.whole_files import ADDED, UNREAD
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.profile import load_codebase, load_vendor, parse_codebase
 from portkit.profile.settings import NAME, read, settings
+from portkit.rules import added_file, unread_file
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.scan import Scan, scan
 from portkit.tree.finding import Applicability
@@ -83,7 +83,8 @@ def scan_tree(
         kernels=kernels,
     )
     if not found.unaccounted and not any(
-        f.applicability is not Applicability.KEEP and f.code not in (ADDED, UNREAD)
+        f.applicability is not Applicability.KEEP
+        and f.code not in (added_file.CODE, unread_file.CODE)
         for f in found.findings
     ):
         raise NoBackendError(
@@ -130,7 +131,7 @@ def check_portable(found: Scan) -> None:
             f"portkit has no profile for the codebase in {root} (it knows"
             f" {', '.join(names())}), and so writes nothing there: port by hand what"
             " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
-            f" name it in {NAME} or by --profile (docs/guide-rule.md)"
+            f" name it in {NAME} or by --profile (docs/guide-codebase.md)"
         )
     if _release(version) < _release(codebase.first_version):
         raise UnsupportedVersionError(

@@ -14,13 +14,13 @@ from portkit.lang.source import node_text
 from portkit.lang.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
     from portkit.hipify.engine import Translation
     from portkit.lang.source import Source
-    from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.profile.profile import CodebaseProfile, Prose, VendorProfile
     from portkit.tree.workspace import Crate, Workspace
 
 
@@ -49,6 +49,21 @@ class DeviceMacro:
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """What is learnt about a tree as a whole, before its places are looked at.
+
+    Attributes:
+        mentions: the offsets of the backend mentions in each file that has any, by path.
+        macros: macros with one argument per backend, by name.
+        analogs: files that are copied whole: path to the path of the copy.
+    """
+
+    mentions: Mapping[str, list[int]] = field(default_factory=dict)
+    macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
+    analogs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Job:
     """One job: this tree, to this vendor.
 
@@ -59,9 +74,7 @@ class Job:
         gating: how a tree without the feature is kept compiling.
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, which takes as long as a scan.
-        mentions: the offsets of the backend mentions in each file that has any, by path.
-        macros: macros with one argument per backend, by name.
-        analogs: files that are copied whole: path to the path of the copy.
+        learnt: what the tree as a whole says; the scan learns it once.
         translated: HIP sources that are made already, by the path of the CUDA source.
     """
 
@@ -71,9 +84,7 @@ class Job:
     gating: Gating
     regenerate: bool = False
     kernels: bool = False
-    mentions: Mapping[str, list[int]] = field(default_factory=dict)
-    macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
-    analogs: Mapping[str, str] = field(default_factory=dict)
+    learnt: Learnt = field(default_factory=Learnt)
     translated: Mapping[str, Translation] = field(default_factory=dict)
 
     @cached_property
@@ -126,6 +137,25 @@ class Job:
     def has_unported_condition(self, text: str) -> bool:
         """Whether a condition in the text names a feature without a counterpart."""
         return bool(self._unported_condition.search(text))
+
+    def names_value(self, text: str) -> bool:
+        """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
+        return self.renames_code(text) or f'"{self.vendor.source}"' in text
+
+    def prose_in(self, text: str) -> Prose | None:
+        """Return the change that the profile holds for a text, made or to be made."""
+        held = (p for p in self.codebase.prose if p.find in text or p.replace in text)
+        return next(held, None)
+
+    def written_crate(self, crate: str) -> str:
+        """Return the crate that takes the place of another, or an empty string."""
+        known = self.vendor.dependencies.get(crate, "")
+        if known == "facade":
+            return self.vendor.facade.name
+        if known == "generator":
+            return self.vendor.generator.name
+        kernels = self.codebase.kernels
+        return kernels.name if known == "kernels" and kernels is not None else ""
 
     def names_gated(self, text: str) -> bool:
         """Whether renamed code names something that exists only with the feature on."""
@@ -199,6 +229,11 @@ class Site:
         return self.node.type
 
     @property
+    def is_python(self) -> bool:
+        """Whether the file is Python."""
+        return self.source.path.endswith((".py", ".pyi"))
+
+    @property
     def start(self) -> int:
         """The offset at which the place begins, its attributes included."""
         return self.attributes[0].start_byte if self.attributes else self.node.start_byte
@@ -243,6 +278,22 @@ class Site:
     def requires(self, feature: str) -> bool:
         """Whether the place's own attributes ask for a feature."""
         return any(cfg.requires(feature) for _, cfg in self.conditions)
+
+    @property
+    def unported_feature(self) -> str:
+        """The unported feature without which the place does not exist, or an empty string."""
+        for _, cfg in self.conditions:
+            for feature in sorted(self.job.vendor.unported):
+                if cfg.requires(feature):
+                    return feature
+        return ""
+
+    @property
+    def peers(self) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+        """The siblings of the same kind, with their attributes."""
+        for node, attributes in self.siblings:
+            if node.type == self.kind and node.id != self.node.id:
+                yield node, attributes
 
     def symbol(self, name: str = "") -> str:
         """Return the symbol of the place, or of an item of this name in its scope."""

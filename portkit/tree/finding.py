@@ -89,6 +89,11 @@ class Finding:
         claims: the spans whose backend mentions the finding accounts for.
         detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
             text.
+        reason: why, where the message says more than that: in the profile's words, or without the
+            figures of this tree.
+        excepted: whether a person, and no rule or profile, has decided to leave the place alone.
+        outdated: whether it is about a file that was written as a whole and is not what would be
+            written now.
     """
 
     code: str
@@ -103,6 +108,9 @@ class Finding:
     files: Callable[[], tuple[NewFile, ...]] = no_files
     claims: tuple[Span, ...] = field(default=(), repr=False)
     detail: str = ""
+    reason: str = ""
+    excepted: bool = False
+    outdated: bool = False
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:

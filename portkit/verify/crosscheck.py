@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.codebases.known import brought
 from portkit.crosscheck.comparison import read
 from portkit.crosscheck.known import FILE, idle, judged, load_table, reasons
-from portkit.crosscheck.place import placed
+from portkit.crosscheck.place import CRATE, placed
 from portkit.errors import VerificationError
+from portkit.shipped import shipped
 from portkit.verify import process
 from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
@@ -20,11 +22,14 @@ from portkit.verify.ladder import Outcome, Step, Verdict, skipped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.crosscheck.comparison import Comparison
     from portkit.crosscheck.known import Judged, Table
     from portkit.verify.device_choice import Chosen, Run
     from portkit.verify.tree import Tree
 
+PROGRAM: Final = "crosscheck"
+"""In the directory of a codebase: a crate that is built beside a link to the tree."""
 SEED: Final = 1
 CASES: Final = 24
 """Of each operation and type, enough that each layout occurs several times."""
@@ -65,7 +70,7 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
         cases: how many of each operation and type.
     """
     own = tree.scan.job.codebase.directory
-    if own is None or not own.has(FILE):
+    if own is None or not own.has(FILE) or _program(own) is None:
         return skipped("the cross-check does not know the operations of this codebase")
     device = chosen(tree)
     if isinstance(device, Outcome):
@@ -112,12 +117,24 @@ def build(tree: Tree, device: Chosen) -> Path:
         ToolError: cargo is missing.
         DiskError: the cache cannot be written.
     """
-    crate = placed(tree.root, tree.scan.job.codebase.name)
+    codebase = tree.scan.job.codebase
+    program = _program(codebase.directory) if codebase.directory else None
+    crate = placed(tree.root, codebase.name, crate=program)
     done = tree.cargo("build", folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
         raise VerificationError(f"the cross-check cannot be built in {crate}: {said}")
     return Path(tree.environment["CARGO_TARGET_DIR"]) / "debug" / "crosscheck"
+
+
+def _program(own: Directory) -> Path | None:
+    """Return the sources of the program that knows the operations of a codebase.
+
+    It lies in the codebase's directory; portkit's own codebase has the one that portkit brings.
+    """
+    if own.has(f"{PROGRAM}/Cargo.toml"):
+        return own.root / PROGRAM
+    return shipped(CRATE) if own in brought().values() else None
 
 
 def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: Table) -> Compared:

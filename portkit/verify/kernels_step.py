@@ -43,8 +43,10 @@ EVERY: Final = (*ARCHS, *GENERIC_ARCHS)
 def take(tree: Tree) -> Outcome:
     """Compile the crate of kernels, and compare what kernels use with their budgets."""
     kernels = tree.scan.job.codebase.kernels
-    crate = tree.root / kernels.name if kernels is not None else None
-    if crate is None or not crate.is_dir():
+    if kernels is None:
+        return skipped("the port has no crate of kernels: build scripts compile what there is")
+    crate = tree.root / kernels.name
+    if not crate.is_dir():
         return skipped("there is no crate of HIP kernels: run portkit apply first")
     try:
         hipcc = find_hipcc()

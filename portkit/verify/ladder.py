@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from portkit.copying.whole_files import regenerating
+from portkit.copying.differences import regenerating
 from portkit.errors import DiskError, PortkitError, VerificationError
 from portkit.verify.options import BadOptionError
 

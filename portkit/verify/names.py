@@ -57,7 +57,7 @@ def take(tree: Tree) -> Outcome:
     if not asked:
         return skipped("no kernel is asked for by name: is the tree ported?")
     try:
-        defined = _defined(tree.root)
+        defined = _defined(tree.root, crate)
     except ToolError as error:
         return skipped(str(error))
     load = loader(job, settings)
@@ -154,7 +154,7 @@ def unasked(tree: Tree) -> frozenset[str]:
     if settings is None or job.codebase.kernels is None:
         return frozenset()
     known, load = dtypes(job, settings), loader(job, settings)
-    defined = _defined(tree.root)
+    defined = _defined(tree.root, tree.root / job.codebase.kernels.name)
     names: dict[str, set[str]] = {}
     for call in asked_names(job, settings):
         stem = call.module.lower()
@@ -170,8 +170,11 @@ def unasked(tree: Tree) -> frozenset[str]:
     )
 
 
-def _defined(root: Path) -> dict[str, Symbols]:
-    """Return what each HIP source of a tree defines, by its name without suffix."""
+def _defined(root: Path, crate: Path) -> dict[str, Symbols]:
+    """Return what each HIP source of a tree defines, by its name without suffix.
+
+    Where two have one name, that of the crate of kernels counts: modules are named after its files.
+    """
     files: dict[Path, dict[str, str]] = {}
     for place in sorted(_hip_files(root)):
         files.setdefault(place.parent, {})
@@ -185,7 +188,9 @@ def _defined(root: Path) -> dict[str, Symbols]:
         }
         sources = [path.relative_to(top).as_posix() for path in sorted(folder.glob("*.hip"))]
         for source, what in symbols(texts, sources).items():
-            found[source.rpartition("/")[2].removesuffix(".hip")] = what
+            stem = source.rpartition("/")[2].removesuffix(".hip")
+            if stem not in found or folder.is_relative_to(crate):
+                found[stem] = what
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from portkit.copying.whole_files import outdated
+from portkit.copying.differences import outdated
 from portkit.errors import PortkitError, VerificationError
 from portkit.scan.session import check_portable, scan_tree
 from portkit.tree.finding import Status

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from cli_support import make_candle
 
+from portkit.codebases.directory import Directory
+from portkit.codebases.known import MAIN
 from portkit.crosscheck.comparison import Comparison, Difference, Part
 from portkit.crosscheck.known import Known, Table, Unlaunched, judged
 from portkit.proof.report import page
@@ -17,6 +19,7 @@ from portkit.verify.device_choice import Chosen, Run
 from portkit.verify.device_report import Seen
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options
+from portkit.verify.process import Finished
 from portkit.verify.tree import Tree
 
 if TYPE_CHECKING:
@@ -117,3 +120,31 @@ def test_the_page_tells_all_of_it() -> None:
     assert "| upstream | mean | f32 | device | 2 | CUDA does so. |" in text
     assert "- device: sum of f32: the device finite (1, expected 2) [sum/f32/1/0/2]" in text
     assert "1 of 3 kernels were launched." in text
+
+
+def test_a_codebase_brings_the_program_that_knows_its_operations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / MAIN).write_text('name = "toy"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n')
+    (own / "crosscheck.toml").write_text("")
+    root = make_candle(tmp_path / "candle")
+    tree = Tree(scan_tree(root, profile=Directory(own)), Options(), lambda line: None)
+    assert take(tree).verdict is Verdict.SKIPPED  # portkit's program knows another's operations
+    (own / "crosscheck/src").mkdir(parents=True)
+    (own / "crosscheck/Cargo.toml").write_text('[package]\nname = "crosscheck"\n')
+    (own / "crosscheck/src/main.rs").write_text("fn main() {}\n")
+    built: list[Path] = []
+
+    def cargo(*_: object, folder: Path, **__: object) -> Finished:
+        built.append(folder)
+        return Finished(0, ())
+
+    monkeypatch.setattr(Tree, "cargo", cargo)
+    program = crosscheck.build(tree, CPU)
+    assert program.name == "crosscheck"
+    (crate,) = built
+    assert (crate / "src/main.rs").read_text() == "fn main() {}\n"
+    assert (crate.parent / "toy").resolve() == root

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.copying.whole_files import ADDED
 from portkit.lang.source import Source
+from portkit.rules.added_file import CODE as ADDED
 from portkit.scan.plan import plan
 from portkit.scan.scan import Scan, scan
 from portkit.tree.finding import Status

@@ -6,7 +6,10 @@ A case is a folder ``tests/fixtures/rules/<rule>/<case in words>``:
 - ``after/``: what the port makes of it, every file. Absent: nothing may change.
 - ``after_cfg/``: the same with ``--gating cfg``. Absent: as ``after/``.
 - ``by_hand/``: the tree as a person ported it, in words of their own: nothing is left to do.
-- ``case.toml``: ``[profile]``, what the codebase profile of the case holds; ``unaccounted``, the
+- ``case.toml``: ``[profile]``, what the codebase profile of the case holds; ``says``, what the rule
+  finds in the tree before, in order: each a table with any of ``is`` (applicability and status),
+  ``symbol``, ``construct``, ``message`` and ``lines`` ("first-last"); ``says_cfg`` and
+  ``says_after``, the same with ``--gating cfg`` and in the tree after; ``unaccounted``, the
   mentions ("path:line") that are left over on purpose; ``rustc``, why rustc is not asked.
 
 The first case of a rule, by name, is the example on its documentation page. All rules run on every
@@ -31,7 +34,7 @@ from portkit.scan.plan import conflicts, plan
 from portkit.tree.finding import Status, no_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from portkit.rules import Rule
     from portkit.scan.scan import Scan
@@ -78,7 +81,7 @@ class Run:
     gating: str
 
     def __str__(self) -> str:
-        return f"{self.case.name}-{self.gating}"
+        return f"{self.case.rule}-{self.case.name}-{self.gating}"
 
     @property
     def before(self) -> Tree:
@@ -105,6 +108,13 @@ class Run:
         changes = plan(rest, rustfmt=False).changes
         return {**self.before, **{change.path: change.after for change in changes}}
 
+    @property
+    def by_hand(self) -> Tree | None:
+        """The tree as a person ported it, if the case has one."""
+        names = (f"by_hand_{self.gating}", "by_hand")
+        name = next((n for n in names if self.case.has(n)), None)
+        return None if name is None else self.case.tree(name)
+
     def job(
         self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False
     ) -> Tree:
@@ -125,22 +135,46 @@ def runs(rule: str) -> list[Run]:
     return [Run(case, gating) for case in cases(rule) for gating in ("dummy", "cfg")]
 
 
-def findings(
-    rule: str, case: str, gating: str = "dummy", tree: str = "before"
-) -> Sequence[Finding]:
-    """Return what a rule says about one of a case's trees, in order."""
-    code = next(r.code for r in rules() if r.name == rule)
-    run = Run(Case(rule, case), gating)
-    return [f for f in run.scan(run.case.tree(tree)).findings if f.code == code]
+def every_case() -> tuple[Case, ...]:
+    """Return the cases of all rules, sorted."""
+    folders = sorted(p.name for p in FIXTURES.iterdir() if p.is_dir())
+    return tuple(case for rule in folders for case in cases(rule))
 
 
-def said(
-    rule: str, case: str, gating: str = "dummy", tree: str = "before"
-) -> list[tuple[str, str, str]]:
-    """Return applicability, status and symbol of each thing that a rule says about a tree."""
+def every_run() -> list[Run]:
+    """Return every case under both gatings."""
+    return [Run(case, gating) for case in every_case() for gating in ("dummy", "cfg")]
+
+
+def sayings() -> list[tuple[Run, str, str]]:
+    """Return each run whose case says what is found, with the tree and the key that says it."""
+    keys = (("says", "dummy", "before"), ("says_cfg", "cfg", "before"))
     return [
-        (str(f.applicability), str(f.status), f.symbol) for f in findings(rule, case, gating, tree)
+        (Run(case, gating), tree, key)
+        for case in every_case()
+        for key, gating, tree in (*keys, ("says_after", "dummy", "after"))
+        if key in case.settings
     ]
+
+
+def said(run: Run, tree: str) -> list[dict[str, str]]:
+    """Return what the case's rule says about one of the trees, in order."""
+    code = next(rule.code for rule in rules() if rule.name == run.case.rule)
+    scan = run.scan(run.after if tree == "after" else run.before)
+    found = []
+    for finding in (f for f in scan.findings if f.code == code):
+        source, span = scan.job.workspace.sources[finding.path], finding.span
+        first, last = (source.position(at)[0] for at in (span.start, max(span.end - 1, 0)))
+        found.append(
+            {
+                "is": f"{finding.applicability} {finding.status}",
+                "symbol": finding.symbol,
+                "construct": finding.construct,
+                "message": finding.message,
+                "lines": f"{first}-{last}",
+            }
+        )
+    return found
 
 
 def lines(tree: Tree) -> dict[str, list[str]]:
@@ -154,7 +188,7 @@ def crlf(tree: Tree) -> Tree:
 
 
 class FixtureSuite:
-    """The checks; a rule's test file inherits them, parametrized over its runs."""
+    """The checks of every run."""
 
     def test_result_is_exact(self, run: Run) -> None:
         assert lines(run.job(run.before, rustfmt=True)) == lines(run.after)
@@ -213,12 +247,6 @@ class FixtureSuite:
             if finding.status is Status.TODO:
                 assert lines(run.job(run.port_without(finding))) == lines(whole), finding.message
 
-    def test_port_by_hand_is_recognised(self, run: Run) -> None:
-        name = next((n for n in (f"by_hand_{run.gating}", "by_hand") if run.case.has(n)), None)
-        if name is not None:
-            tree = run.case.tree(name)
-            assert lines(run.job(tree)) == lines(tree)
-
 
 def _said(finding: Finding) -> Finding:
     """Return a finding that can be compared: what makes its files is a function."""
@@ -230,4 +258,15 @@ def _identity(finding: Finding) -> tuple[str, str]:
     return finding.path, finding.symbol
 
 
-__all__ = ["Case", "FixtureSuite", "Run", "cases", "crlf", "findings", "runs", "said"]
+__all__ = [
+    "Case",
+    "FixtureSuite",
+    "Run",
+    "cases",
+    "crlf",
+    "every_case",
+    "every_run",
+    "runs",
+    "said",
+    "sayings",
+]

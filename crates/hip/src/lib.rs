@@ -16,6 +16,8 @@
 //! work on streams. The layers, names and signatures follow those of the crate `cudarc`, with
 //! HIP's names in place of CUDA's, so code that is written for one is easily written for the
 //! other.
+//! Code for `cudarc` 0.10 to 0.13 finds its shape in [`driver::HipDevice`] and
+//! [`driver::LaunchAsync`].
 //!
 //! ```no_run
 //! use hiprc::driver::{HipContext, LaunchConfig, PushKernelArg};

@@ -106,7 +106,9 @@ std::string compiler() {
   Dl_info self;
   require(dladdr(reinterpret_cast<void *>(&compiler), &self) != 0, HIPRTC_ERROR_INTERNAL_ERROR);
   const std::string library = self.dli_fname;
-  return library.substr(0, library.rfind('/')) + "/../bin/hipcc";
+  const char *check = getenv("PORTKIT_DEVICE_CHECK");  // it loads watched kernels alone
+  const bool checked = check != nullptr && std::string(check) == "1";
+  return library.substr(0, library.rfind('/')) + "/../bin/" + (checked ? "hipcc-checked" : "hipcc");
 }
 
 std::string own_arch() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 DEFAULT_ARCH: Final = "gfx1100"
 """The architecture of a device that is told nothing (src/runtime/options.h)."""
+
+_ARCH: Final = "PORTKIT_DEVICE_ARCH"
+"""The variable that says as which GPU the device answers."""
 
 _HIP: Final = ("-D__HIP__=1", "-D__HIPCC__=1", "-D__HIP_PLATFORM_AMD__=1")
 
@@ -125,7 +129,8 @@ class Passes:
     def _bundle(self, arguments: Arguments, source: str, archs: Sequence[Arch]) -> bytes:
         entries = []
         with tempfile.TemporaryDirectory(prefix="hipcc-") as scratch:
-            for arch in archs or (read_arch(DEFAULT_ARCH),):
+            # As hipcc does, which asks for the GPUs of the machine where it is told nothing.
+            for arch in archs or (read_arch(os.environ.get(_ARCH) or DEFAULT_ARCH),):
                 made = Path(scratch) / arch.name
                 self._device(arguments, source, arch, made)
                 entries.append((arch.name, made.read_bytes()))

@@ -163,7 +163,7 @@ impl<'a> LaunchArgs<'a> {
         Ok(before.zip(after))
     }
 
-    fn memory<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
+    pub(super) fn memory<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
         if self.stream.context().is_managing_stream_synchronization() {
             self.uses.extend(memory.uses().last());
         }

@@ -6,6 +6,7 @@
 //! [`HipContext::disable_event_tracking`] for how to do without.
 
 mod context;
+mod device;
 mod event;
 mod graph;
 mod launch;
@@ -23,6 +24,7 @@ mod uses;
 mod view;
 
 pub use context::HipContext;
+pub use device::{HipDevice, LaunchArg, LaunchAsync};
 pub use event::HipEvent;
 pub use graph::HipGraph;
 pub use launch::{LaunchArgs, LaunchConfig, PushKernelArg};

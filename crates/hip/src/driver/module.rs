@@ -134,6 +134,10 @@ impl HipFunction {
         self.function
     }
 
+    pub(super) fn context(&self) -> &Arc<HipContext> {
+        &self.module.context
+    }
+
     /// The value of an attribute.
     pub fn get_attribute(&self, attribute: sys::hipFunction_attribute) -> Result<i32, HipError> {
         self.module.context.bind_to_thread()?;

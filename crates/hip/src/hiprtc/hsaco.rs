@@ -27,6 +27,12 @@ impl Hsaco {
         Self(HsacoKind::Image(data))
     }
 
+    /// A code object that a program embeds, such as by `include_bytes!`: the counterpart of the
+    /// text that `cudarc` takes here.
+    pub fn from_src<S: Into<Vec<u8>>>(src: S) -> Self {
+        Self::from_binary(src.into())
+    }
+
     /// The bytes, unless they are in a file.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {

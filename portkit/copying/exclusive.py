@@ -1,0 +1,42 @@
+"""What cannot stand beside its copy, and gives way to it where both features are on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import node_text
+from portkit.tree.finding import Edit
+
+if TYPE_CHECKING:
+    from portkit.profile.profile import Exclusive
+    from portkit.site.context import Site
+
+
+def of(site: Site) -> Exclusive | None:
+    """Return the profile's word that a site cannot stand beside its copy, if there is one."""
+    if not site.requires(site.job.vendor.source):
+        return None
+    return next(
+        (e for e in site.job.codebase.exclusives if e.applies(site.source.path, site.scope.symbol)),
+        None,
+    )
+
+
+def giving_way(site: Site) -> tuple[Edit, ...]:
+    """Return the edit that takes a site away where its copy stands: with both features on."""
+    source, vendor = site.job.vendor.source, site.job.vendor.name
+    if any(cfg.forbids(vendor) for _, cfg in site.conditions):
+        return ()
+    attribute = next(attribute for attribute, cfg in site.conditions if cfg.requires(source))
+    new = node_text(attribute).replace(f'feature = "{source}"', _without(source, vendor), 1)
+    return (Edit(attribute.start_byte, attribute.end_byte, new),)
+
+
+def copy(site: Site, text: str) -> str:
+    """Return the copy of a site that may give way to it, under the written vendor's feature."""
+    vendor = site.job.vendor
+    return text.replace(_without(vendor.name, vendor.name), f'feature = "{vendor.name}"')
+
+
+def _without(feature: str, other: str) -> str:
+    return f'all(feature = "{feature}", not(feature = "{other}"))'

@@ -1,0 +1,132 @@
+"""What differs between the gatings: what stands under the feature, and what takes its place.
+
+With ``--gating dummy`` every name exists in every build, and nothing is gated. With ``--gating
+cfg`` what names something of the written vendor's stands under its feature; there is no dummy.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.lang.renaming import code_only
+from portkit.lang.source import field_text
+from portkit.site.context import Gating
+
+if TYPE_CHECKING:
+    from portkit.site.context import Job, Site
+
+ALWAYS: Final = frozenset(
+    {
+        "enum_variant",
+        "field_declaration",
+        "field_initializer",
+        "if_expression",
+        "impl_item",
+        "match_arm",
+        "static_item",
+    }
+)
+"""Kinds whose copy stands under the feature whatever it names: it has no use without."""
+_NO_DUMMY: Final = "there is no dummy backend with --gating cfg"
+_NO_VARIANT: Final = "the variant does not exist without the feature, so no arm answers for it"
+
+
+def is_cfg(site: Site) -> bool:
+    """Whether what names the written vendor must stand under its feature, and does not yet."""
+    return site.job.gating is Gating.CFG and not site.scope.gated
+
+
+def feature_attribute(job: Job) -> str:
+    """Return the attribute that stands over code that exists only with the feature on."""
+    return f'#[cfg(feature = "{job.vendor.name}")]'
+
+
+def gated(site: Site, text: str) -> str:
+    """Set the feature's attribute over a copy, where the gating asks for it.
+
+    A copy that already carries the feature, or stands in something that does, needs no second one.
+    """
+    if not is_cfg(site) or site.requires(site.job.vendor.source):
+        return text
+    return under_attribute(site, feature_attribute(site.job), text)
+
+
+def gated_if_needed(site: Site, copy: str) -> str:
+    """Set the feature's attribute over the copy of a site that cannot exist without it."""
+    return gated(site, copy) if needs_feature(site, copy) else copy
+
+
+def needs_feature(site: Site, copy: str) -> bool:
+    """Whether the copy of a site exists only with the feature on."""
+    if f'"CARGO_FEATURE_{site.job.vendor.name.upper()}"' in copy:
+        return False  # a build script asks for the feature when it runs
+    job = site.job
+    if site.kind == "enum_variant":
+        return job.rename(site.name) != job.codebase.error_without_feature
+    if site.kind == "use_declaration":
+        return is_gated_path(job, job.rename(field_text(site.node, "argument")))
+    return site.kind in ALWAYS or job.names_gated(copy)
+
+
+def is_gated_path(job: Job, path: str) -> bool:
+    """Whether an imported path exists only with the feature on; its last name may be a module."""
+    return job.names_gated(f"{path}::")
+
+
+def under_attribute(site: Site, attribute: str, text: str) -> str:
+    """Set an attribute over an item, below its doc comment as people write it."""
+    lines = text.split("\n")
+    first = next((i for i, line in enumerate(lines) if not line.lstrip().startswith("///")), 0)
+    prefix = site.indent if first else ""
+    following = lines[first:] if first else [site.indent + lines[0], *lines[1:]]
+    return "\n".join([*lines[:first], prefix + attribute, *following])
+
+
+def arms_under_feature(job: Job, text: str) -> str:
+    """Return arms, each under the feature where the gating asks for it."""
+    arms = text.rstrip()
+    if job.gating is Gating.CFG:
+        attribute = f"{feature_attribute(job)}\n"
+        arms = re.sub(r"^(?=[^\s/})])", lambda _: attribute, arms, flags=re.MULTILINE)
+    return arms
+
+
+def no_copy(site: Site) -> str:
+    """Return why a site has no counterpart under this gating, or an empty string."""
+    job = site.job
+    if job.gating is not Gating.CFG:
+        return ""
+    if any(cfg.forbids(job.vendor.source) for _, cfg in site.conditions):
+        return _NO_VARIANT if site.kind == "match_arm" else _NO_DUMMY
+    named = site.kind.endswith("_item") and site.kind not in ("function_item", "impl_item")
+    dummy = named and re.search(rf"\bdummy_{job.vendor.source}", code_only(site.code))
+    return _NO_DUMMY if dummy else ""
+
+
+def without_feature(site: Site) -> str:
+    """Return the function that answers without the feature, or an empty string.
+
+    Callers that are compiled in every build still need the name. A function that could answer gets
+    a twin that does: ``false`` for a ``bool``, for a ``Result`` the error that the profile names.
+    """
+    job = site.job
+    body = site.node.child_by_field_name("body")
+    result = field_text(site.node, "return_type")
+    if body is None or site.conditions or site.scope.container in ("trait", "trait impl"):
+        return ""
+    signature = job.rename(site.source.text(site.node.start_byte, body.start_byte).strip())
+    if job.names_gated(signature):
+        return ""
+    if result == "bool":
+        answer = "false"
+    elif result.startswith("Result<") and job.codebase.error_without_feature:
+        answer = f"Err(crate::Error::{job.codebase.error_without_feature})"
+    else:
+        return ""
+    signature = re.sub(r"(?<=[(,])(\s*)(\w+)(?=\s*:)", r"\1_\2", signature)
+    indent = site.indent
+    return (
+        f'\n\n{indent}#[cfg(not(feature = "{job.vendor.name}"))]\n'
+        f"{indent}{signature} {{\n{indent}    {answer}\n{indent}}}"
+    )

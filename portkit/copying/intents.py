@@ -1,0 +1,315 @@
+"""From what a rule wants at a site to a finding: the one place that knows how it is written.
+
+A rule knows a construct. Whether its counterpart stands, what the gating asks for, which bytes
+change and what is accounted for by that is the same for all of them, and said here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from portkit.copying import exclusive, gating, joining, standing
+from portkit.copying.analog import copy_range, copy_site
+from portkit.copying.handover import copied_as
+from portkit.copying.peers import without_peer_arms
+from portkit.copying.placing import behind, insertion
+from portkit.lang import patterns, python, toml
+from portkit.lang.cfg import parse_cfg, widen
+from portkit.lang.imports import brought_in
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text
+from portkit.lang.span import Span
+from portkit.site import intent as wants
+from portkit.site.context import Gating
+from portkit.tree.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tree_sitter import Node
+
+    from portkit.site.context import Site
+
+_TIGHTER = frozenset({"&&", "==", "!="})
+_NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
+
+
+def finding_of(site: Site, code: str, intent: wants.Intent) -> Finding:
+    """Return the finding of a rule about a site: what it wants, and how that is written.
+
+    Args:
+        site: the site.
+        code: the rule's code.
+        intent: what the rule wants there.
+    """
+    return _WRITERS[type(intent)](site, code, intent)
+
+
+def _finding(
+    site: Site,
+    code: str,
+    intent: wants.Intent,
+    *edits: Edit,
+    stands: bool = False,
+    claims: tuple[Span, ...] = (),
+    applicability: Applicability | None = None,
+) -> Finding:
+    """Return a finding; one that writes nothing has no edits, whatever is passed."""
+    trust = applicability or (Applicability.REVIEW if intent.review else Applicability.SAFE)
+    status = Status.PORTED if stands else Status.TODO
+    if trust in (Applicability.KEEP, Applicability.MANUAL) or isinstance(intent, wants.Keep):
+        status = Status.NONE
+    return Finding(
+        code=code,
+        path=site.source.path,
+        span=intent.span or site.span,
+        construct=intent.construct,
+        symbol=intent.symbol or site.symbol() or "file",
+        applicability=trust,
+        status=status,
+        message=intent.message,
+        edits=edits if status is Status.TODO else (),
+        claims=(claims or (site.span,)) if intent.claims is None else intent.claims,
+    )
+
+
+def _keep(site: Site, code: str, intent: wants.Keep) -> Finding:
+    trust = Applicability.REVIEW if intent.review else Applicability.KEEP
+    return _finding(site, code, intent, applicability=trust)
+
+
+def _ask(site: Site, code: str, intent: wants.Intent) -> Finding:
+    return _finding(site, code, intent, applicability=Applicability.MANUAL)
+
+
+def _stands(site: Site, code: str, intent: wants.Stands) -> Finding:
+    return _finding(site, code, intent, stands=True)
+
+
+def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
+    reason = gating.no_copy(site)
+    if reason:
+        kept = wants.Keep(intent.construct, reason, symbol=intent.symbol)
+        return finding_of(site, code, kept)
+    text = intent.text or exclusive.copy(site, _copied(site, intent.name))
+    found = standing.counterpart(site, text, intent.name)
+    alone = exclusive.of(site)
+    twice = _twice(site) if found is None and alone is None else ""
+    if twice:
+        return finding_of(site, code, wants.Ask(intent.construct, twice, symbol=intent.symbol))
+    if alone is not None and site.job.rename(site.name) == site.name:
+        intent = replace(intent, message=alone.reason)
+    edits = list(exclusive.giving_way(site)) if alone is not None else []
+    if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
+        text = gating.gated(site, text)
+        twin = _twin(site, intent.name)
+        if found is None:
+            text += twin
+        elif twin and gating.feature_attribute(site.job) in site.source.slice(found):
+            edits.append(Edit(found.end, found.end, twin))
+    if found is None:
+        edits.append(insertion(site, text))
+    claims = without_peer_arms(site, (site.span, *([found] if found else [])))
+    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _twice(site: Site) -> str:
+    """Return why a person must find a name for the counterpart, or an empty string.
+
+    A copy would have the name of its site where both exist with both features on. rustc: E0252 for
+    imports, E0428 for items and variants, E0124 for fields. Macros and ``_`` may stand twice.
+    """
+    job, imported = site.job, site.kind == "use_declaration"
+    own = site.kind != "macro_definition" and site.requires(job.vendor.source)
+    names = brought_in(site.node) if imported else [site.name] if own else []
+    name = next((n for n in names if n not in ("", "_") and job.rename(n) == n), "")
+    if not name:
+        return ""
+    title = job.vendor.title
+    if imported:
+        return (
+            f"a copy would bring in {name} a second time: import {title}'s under a name of its own"
+        )
+    return f"with both features on {name} would stand twice: give {title}'s a name of its own"
+
+
+def _copied(site: Site, name: str) -> str:
+    """Return the copy of a site in the language of its file."""
+    names = site.job.vendor.names
+    if site.is_python:
+        function = python.definition(site.node)
+        named = function.child_by_field_name("name") if function is not None else None
+        return python.renamed(names, site.node, (named, name) if named and name else None)
+    if site.source.path.endswith(".toml"):
+        return names.text(site.source.text(site.node.start_byte, toml.end_of_table(site.node)))
+    copy = copy_site(site)
+    return re.sub(rf"\bfn {site.name}\b", f"fn {name}", copy, count=1) if name else copy
+
+
+def _twin(site: Site, name: str) -> str:
+    """Return the function that answers where the feature is off, unless it stands."""
+    if site.kind != "function_item" or site.job.gating is not Gating.CFG:
+        return ""
+    twin = gating.without_feature(site)
+    wanted = name or site.job.rename(site.name)
+    stands = twin and standing.named_sibling(site, wanted, without=True) is not None
+    return "" if stands else twin
+
+
+def _copy_as(site: Site, code: str, intent: wants.CopyAs) -> Finding:
+    edits, found = copied_as(site, intent)
+    claims = without_peer_arms(site, (site.span, *([found] if found else [])))
+    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _branch(site: Site, code: str, intent: wants.Branch) -> Finding:
+    condition = site.node.child_by_field_name("condition")
+    body = site.node.child_by_field_name("consequence")
+    assert condition is not None  # a rule wants a branch of a whole `if` alone
+    assert body is not None
+    span = Span(condition.start_byte, body.end_byte)
+    copy = copy_range(site.job, site.source, span.start, span.end, site.node, site.scope.symbol)
+    found = standing.branch(site)
+    claims = (span,) if found is None else (span, found)
+    if found is None and gating.is_cfg(site) and site.job.names_gated(copy):
+        asked = wants.Ask(intent.construct, _NO_BRANCH, symbol=intent.symbol, claims=claims)
+        return finding_of(site, code, asked)
+    edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
+    return _finding(site, code, intent, edit, stands=found is not None, claims=claims)
+
+
+def _join(site: Site, code: str, intent: wants.Join) -> Finding:
+    wanted = joining.joins(site, intent)
+    stands = joining.stand(site, intent, wanted)
+    if not stands and joining.apart(site, intent):
+        if intent.otherwise is not None:
+            return finding_of(site, code, joining.without_others(site, intent, wanted))
+        edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
+    else:
+        edits = joining.edits(intent, wanted)
+    claims = joining.claims(site, intent)
+    return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
+    job, source = site.job, site.source
+    listed = {normal(each) for each in intent.listed}
+    if site.kind == "use_declaration":
+        listed |= standing.imported_beside(site)
+    missing = [m for m in intent.members if normal(m.path or m.text) not in listed]
+    apart = [m for m in missing if gating.is_cfg(site) and gating.is_gated_path(job, m.path)]
+    joining_ = [m for m in missing if m not in apart]
+    edits = [behind(source, m.after, m.text) for m in joining_ if m.after.start < m.after.end]
+    first = [m for m in joining_ if m.after.start == m.after.end]
+    if first:
+        at = first[0].after.end
+        edits.append(Edit(at, at, ", ".join(m.text for m in first)))
+    if apart:
+        argument = site.node.child_by_field_name("argument")
+        assert argument is not None  # what is imported has a path
+        head = source.text(site.node.start_byte, argument.start_byte)
+        lines = [gating.gated(site, f"{head}{m.path};") for m in apart]
+        edits.append(insertion(site, f"\n{site.indent}".join(lines)))
+    return _finding(site, code, intent, *edits, stands=not missing)
+
+
+def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
+    job, node = site.job, intent.condition
+    source, vendor = job.vendor.source, job.vendor.name
+    text, start, end = node_text(node), node.start_byte, node.end_byte
+    claims: tuple[Span, ...] = (Span(start, end),)
+    if node.type in ("attribute_item", "macro_invocation"):
+        edits: tuple[Edit, ...] = (Edit(start, end, widen(text, source, vendor)),)
+        stands = f'feature="{vendor}"' in normal(text)
+        cfg = parse_cfg(text)
+        if cfg is not None and cfg.requires(source):
+            claims = (site.span,)  # what stands under the feature alone goes with it
+    elif site.is_python:
+        copy = python.renamed(job.vendor.names, node)
+        stands = copy in node_text(intent.within)
+        edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
+    else:
+        copy = job.rename(text)
+        stands = normal(copy) in normal(node_text(intent.within))
+        new = f"{text} || {copy}"
+        edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
+    return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:
+    start, end = node.start_byte, node.end_byte
+    if in_brackets:
+        return Edit(start, start, "("), Edit(end, end, f"{added})")
+    return (Edit(end, end, added),)
+
+
+def _is_operand_of_or(node: Node) -> bool:
+    """Whether a question in Python stands where ``or`` needs no brackets."""
+    parent = node.parent
+    return parent is None or parent.type in python.CONDITIONAL or python.operator(parent) == "or"
+
+
+def _binds_tighter(node: Node) -> bool:
+    """Whether ``||`` needs parentheses where a question in Rust stands."""
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type == "binary_expression":
+        operator = parent.child_by_field_name("operator")
+        return node_text(operator) in _TIGHTER
+    return parent.type in ("unary_expression", "field_expression", "reference_expression")
+
+
+def _add(site: Site, code: str, intent: wants.Add) -> Finding:
+    found = standing.named_sibling(site, intent.name) if intent.name else None
+    edit = Edit(intent.at, intent.at, intent.text)
+    return _finding(site, code, intent, edit, stands=found is not None)
+
+
+def _arms(site: Site, code: str, intent: wants.Arms) -> Finding:
+    """Set arms before the last one, unless they stand or a person wrote some between the two."""
+    job, last = site.job, site.node.named_children[-1]
+    text = gating.arms_under_feature(job, intent.text)
+    between = (job.vendor.source.capitalize(), job.vendor.variant)
+    by_hand = any(
+        patterns.key(node_text(arm.child_by_field_name("pattern"))) == between
+        for arm in site.node.named_children
+        if arm.type == "match_arm"
+    )
+    stands = by_hand or normal(text) in normal(node_text(site.node))
+    indent = site.source.indent(last.start_byte)
+    text = text.replace("\n", f"\n{indent}") + f"\n{indent}"
+    edit = Edit(last.start_byte, last.start_byte, text)
+    return _finding(site, code, intent, edit, stands=stands)
+
+
+def _replace(site: Site, code: str, intent: wants.Replace) -> Finding:
+    text = site.code
+    if intent.sign:
+        stands = intent.within is not None and normal(intent.sign) in normal(
+            node_text(intent.within)
+        )
+    else:
+        stands = intent.new in text
+    start = site.node.start_byte + len(text[: text.index(intent.old)].encode()) if not stands else 0
+    edit = Edit(start, start + len(intent.old.encode()), intent.new)
+    claims = (Span(site.node.start_byte, site.node.end_byte),)
+    return _finding(site, code, intent, edit, stands=stands, claims=claims)
+
+
+_WRITERS: Mapping[type[wants.Intent], Callable[[Site, str, Any], Finding]] = {
+    wants.Add: _add,
+    wants.Arms: _arms,
+    wants.Ask: _ask,
+    wants.Branch: _branch,
+    wants.Copy: _copy,
+    wants.CopyAs: _copy_as,
+    wants.Enlist: _enlist,
+    wants.Join: _join,
+    wants.Keep: _keep,
+    wants.Replace: _replace,
+    wants.Stands: _stands,
+    wants.Widen: _widen,
+}

@@ -1,0 +1,147 @@
+"""How the written vendor's value joins or-patterns, or gets an arm of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from portkit.copying import gating, standing
+from portkit.copying.analog import substitute_peer
+from portkit.copying.placing import insertion
+from portkit.lang import patterns
+from portkit.lang.span import Span
+from portkit.site.intent import Copy
+from portkit.tree.finding import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from portkit.site.context import Site
+    from portkit.site.intent import Intent, Join
+
+Joins = tuple[tuple[tuple[Span, str], ...], ...]
+"""For each list, the members that the value joins, and what joins them."""
+
+
+def _renamed(site: Site, intent: Join) -> Callable[[str], str]:
+    job = site.job
+    return partial(substitute_peer, job, vendor=job.vendor.name) if intent.peer else job.rename
+
+
+def joins(site: Site, intent: Join) -> Joins:
+    """Return what joins each list, and behind which member of it."""
+    job, renamed = site.job, _renamed(site, intent)
+    named = job.names_peer if intent.peer else job.names_value
+    found = []
+    for members in intent.lists:
+        texts = [(m, site.source.slice(m)) for m in members]
+        wanted = [(m, renamed(text)) for m, text in texts if named(text)]
+        found.append(tuple(wanted[:1] if intent.peer else wanted))
+    return tuple(found)
+
+
+def stand(site: Site, intent: Join, wanted: Joins) -> bool:
+    """Whether the value has joined each list, or has an arm of its own."""
+    joined = all(
+        {patterns.key(text) for _, text in joining}
+        <= {patterns.key(site.source.slice(m)) for m in members}
+        for members, joining in zip(intent.lists, wanted, strict=True)
+    )
+    if joined or site.kind != "match_arm":
+        return joined
+    if intent.peer:
+        return standing.arm_on(site, patterns.key(wanted[0][0][1]))
+    pattern, guard, _ = _alone(site, intent.lists, wanted)
+    return standing.arm_on(site, patterns.key(pattern + guard))
+
+
+def apart(site: Site, intent: Join) -> bool:
+    """Whether the value cannot join the patterns: not under a feature, nor with a type of its own.
+
+    Where a list mixes vendors already, what it binds has one type for all of them.
+    """
+    if gating.is_cfg(site):
+        return True
+    single = [site.source.slice(*members) for members in intent.lists if len(members) == 1]
+    if intent.peer:
+        return bool(single)
+    return any(patterns.binds_of(patterns.parse(text), site.job.names_value) for text in single)
+
+
+def edits(intent: Join, wanted: Joins) -> tuple[Edit, ...]:
+    """Return the edits by which the value joins each pattern."""
+    if intent.pattern is not None:
+        added = " | ".join(text for joining in wanted for _, text in joining)
+        return tuple(Edit(at, at, text) for at, text in patterns.joined(intent.pattern, added))
+    return tuple(
+        Edit(member.end, member.end, f" | {text}") for joining in wanted for member, text in joining
+    )
+
+
+def own_arm(site: Site, intent: Join, wanted: Joins) -> Edit:
+    """Return the edit that gives the value an arm of its own."""
+    if site.kind == "macro_invocation":
+        return Edit(site.node.start_byte, site.node.end_byte, _match(site, wanted))
+    pattern, guard, value = _alone(site, intent.lists, wanted)
+    rest = _renamed(site, intent)(guard + value) if intent.peer else guard + value
+    return insertion(site, gating.gated(site, pattern + rest))
+
+
+def claims(site: Site, intent: Join) -> tuple[Span, ...]:
+    """Return what a value that joins accounts for: members of the source's and of peers'."""
+    job = site.job
+    if site.kind != "match_arm" or intent.peer:
+        return (Span(site.node.start_byte, site.node.end_byte),)
+    return tuple(
+        m
+        for members in intent.lists
+        for m in members
+        if job.names_value(site.source.slice(m)) or job.names_peer(site.source.slice(m))
+    )
+
+
+def _only(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins, span: Span) -> str:
+    """Return a text in which each list holds what joins it and nothing else."""
+    out, at = [], span.start
+    for members, joining in sorted(zip(lists, wanted, strict=True), key=lambda pair: pair[0][0]):
+        out += [site.source.text(at, members[0].start), " | ".join(text for _, text in joining)]
+        at = members[-1].end
+    return "".join([*out, site.source.text(at, span.end)])
+
+
+def without_others(site: Site, intent: Join, wanted: Joins) -> Intent:
+    """Return what is wanted where no value can join: its copy is not about others that stand there.
+
+    With them, what is done for a peer would be done twice.
+    """
+    assert intent.otherwise is not None
+    if not isinstance(intent.otherwise, Copy) or all(len(m) == 1 for m in intent.lists):
+        return intent.otherwise
+    text = site.job.rename(_only(site, intent.lists, wanted, site.span))
+    return replace(intent.otherwise, text=text)
+
+
+def _alone(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins) -> tuple[str, str, str]:
+    """Return an arm on the value alone: the pattern, the guard, and what follows."""
+    pattern = site.node.child_by_field_name("pattern")
+    assert pattern is not None  # an arm has one
+    inner = pattern.named_children[0]
+    text = _only(site, lists, wanted, Span(pattern.start_byte, inner.end_byte))
+    guard = site.source.text(inner.end_byte, pattern.end_byte)
+    return text, guard, site.source.text(pattern.end_byte, site.node.end_byte)
+
+
+def _match(site: Site, wanted: Joins) -> str:
+    """Return the ``match`` that a ``matches!`` is short for, with an arm for the value."""
+    source, inner = site.source, site.indent + "    "
+    value, members, guard = patterns.of_matches(site.node)
+    text = " | ".join(text for joining in wanted for _, text in joining)
+    condition = f" {source.slice(guard)}" if guard.start < guard.end else ""
+    attribute = f"{inner}{gating.feature_attribute(site.job)}\n" if gating.is_cfg(site) else ""
+    return (
+        f"match {source.slice(value)} {{\n"
+        f"{inner}{source.text(members[0].start, guard.end)} => true,\n"
+        f"{attribute}{inner}{text}{condition} => true,\n"
+        f"{inner}_ => false,\n{site.indent}}}"
+    )

@@ -1,0 +1,48 @@
+"""What a ``use`` of Rust brings in.
+
+Kinds of node: the Rust reference, chapter "Use declarations", as tree-sitter-rust names them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+
+def leaves(use: Node) -> Iterator[tuple[Node, str]]:
+    """Yield the node of each thing that an import brings in, with what stands before it."""
+    argument = use.child_by_field_name("argument")
+    yield from _leaves(argument, "") if argument is not None else ()
+
+
+def _leaves(node: Node, prefix: str) -> Iterator[tuple[Node, str]]:
+    if node.type == "scoped_use_list":
+        path = field_text(node, "path")
+        inner = node.child_by_field_name("list")
+        if inner is not None:
+            yield from _leaves(inner, f"{prefix}{path}::" if path else prefix)
+    elif node.type == "use_list":
+        for child in node.named_children:
+            yield from _leaves(child, prefix)
+    else:
+        yield node, prefix
+
+
+def paths(use: Node) -> Iterator[str]:
+    """Yield the whole path of each thing that an import brings in."""
+    return (prefix + node_text(node) for node, prefix in leaves(use))
+
+
+def brought_in(use: Node) -> Iterator[str]:
+    """Yield each name that an import brings into scope; a glob brings in none that could clash."""
+    for node, _ in leaves(use):
+        if node.type == "use_as_clause":
+            yield field_text(node, "alias")
+        elif node.type not in ("self", "use_wildcard"):
+            yield node_text(node).rsplit("::", 1)[-1]

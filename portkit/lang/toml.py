@@ -1,0 +1,65 @@
+"""Manifests: the pairs and tables of TOML, as tree-sitter-toml names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import node_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def key_of(pair: Node) -> str:
+    """Return the key of a pair in a manifest."""
+    return node_text(pair.named_children[0]) if pair.named_children else ""
+
+
+def value_of(pair: Node) -> Node:
+    """Return the value of a pair; a comment behind it belongs to the pair as well."""
+    return pair.named_children[1]
+
+
+def end_of(pair: Node) -> int:
+    """Return the end of a pair, a comment behind it included, without a carriage return."""
+    return pair.children[-1].end_byte
+
+
+def end_of_table(table: Node) -> int:
+    """Return the end of a table's last pair: a comment above the next table is its last child."""
+    return end_of([c for c in table.named_children if c.type == "pair"][-1])
+
+
+def table_of(pair: Node) -> str:
+    """Return the header of the table that a pair stands in."""
+    parent = pair.parent
+    if parent is None or parent.type not in ("table", "table_array_element"):
+        return ""
+    return node_text(parent.named_children[0])
+
+
+def strings(array: Node) -> list[str]:
+    """Return the strings of an array."""
+    return [node_text(c)[1:-1] for c in array.named_children if c.type == "string"]
+
+
+def entry(table: Node, key: str) -> Node | None:
+    """Return the value of a key of a table, if it has one."""
+    for pair in table.named_children:
+        if pair.type == "pair" and key_of(pair) == key:
+            return value_of(pair)
+    return None
+
+
+def name_of(node: Node) -> str:
+    """Return what a pair, a table or an element of an array of tables is told by.
+
+    That is the first part of the key, which may be dotted as in ``cudarc.workspace``, the header of
+    the table, or what the element says its ``name`` is.
+    """
+    if node.type == "pair":
+        return key_of(node).partition(".")[0]
+    if node.type == "table":
+        return node_text(node.named_children[0]) if node.named_children else ""
+    name = entry(node, "name") if node.type == "table_array_element" else None
+    return node_text(name)[1:-1] if name is not None else ""

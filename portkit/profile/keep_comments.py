@@ -1,0 +1,67 @@
+"""Comments in the source that keep a place: ``// portkit: keep PK501 reason``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.lang.span import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+
+VERB: Final = "keep"
+"""What such a comment can ask for; there is nothing else."""
+_MARK: Final = b"portkit:"
+_COMMENT: Final = re.compile(
+    r"(?P<code>.*?)(?://+|#)\s*portkit:[ \t]*(?P<verb>\w*)[ \t]*"
+    r"(?P<codes>P[KH]\d{3}(?:\s*,\s*P[KH]\d{3})*)?[ \t]*(?P<reason>.*?)\s*(?:\*/)?\s*"
+)
+_BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
+"""A line that may stand between a comment and its place: a comment, an attribute, nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A comment that keeps what begins below it, or on its own line.
+
+    Attributes:
+        path: the file.
+        span: the comment's line.
+        codes: what is kept.
+        first: the first line at which a kept place may begin.
+        last: the last one.
+        reason: why; empty where the comment gives none.
+        verb: what is to be done; there is only ``keep``.
+    """
+
+    path: str
+    span: Span
+    codes: tuple[str, ...]
+    first: int
+    last: int
+    reason: str
+    verb: str
+
+
+def comments(source: Source) -> Iterator[Kept]:
+    """Yield the comments of a file that keep something."""
+    if _MARK not in source.data:
+        return
+    lines = source.data.decode(errors="replace").split("\n")
+    for number, line in enumerate(lines, 1):
+        found = _COMMENT.fullmatch(line)
+        if found is None:
+            continue
+        start = source.line_starts[number - 1]
+        codes = tuple(re.findall(r"P[KH]\d{3}", found["codes"] or ""))
+        first = last = number
+        if not found["code"].strip():
+            first = last = number + 1
+            while last < len(lines) and _BETWEEN.match(lines[last - 1]):
+                last += 1
+        span = Span(start, start + len(line.encode()))
+        yield Kept(source.path, span, codes, first, last, found["reason"], found["verb"])

@@ -1,0 +1,52 @@
+"""A file that is the CUDA backend's as a whole.
+
+``cuda_backend/mod.rs``, ``quantized/cuda.rs``, ``dummy_cuda_backend.rs``: the path says so,
+or the file is a module that is declared under the feature. Its counterpart is a copy beside
+it under the name table, with the items replaced that the profile overrides. Where the copy
+stands already, it is left as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.copying.analog import copy_file
+from portkit.copying.differences import differences
+from portkit.lang.span import Span
+from portkit.rules import FileRule, When
+from portkit.tree.finding import Applicability, Finding, NewFile, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+
+
+CODE = "PK101"
+
+
+def check(job: Job, source: Source) -> Iterator[Finding]:
+    """Find a file that is copied as a whole."""
+    target = job.learnt.analogs.get(source.path)
+    if target is None:
+        return
+    standing = job.workspace.sources.get(target)
+    whole = Span(0, max(len(source.data), 1))
+    yield Finding(
+        code=CODE,
+        path=source.path,
+        span=whole,
+        construct="new file",
+        symbol=target,
+        applicability=Applicability.SAFE,
+        status=Status.TODO if standing is None else Status.PORTED,
+        message=f"{target} is its copy",
+        files=lambda: (NewFile(target, copy_file(job, source).replace("\n", source.newline)),),
+        claims=(whole,),
+    )
+    if standing is not None:
+        yield from differences(job, CODE, target, lambda: copy_file(job, source))
+
+
+RULE = FileRule(CODE, When.MENTIONS, check)

@@ -1,0 +1,83 @@
+"""A file that mentions a backend and is left alone as a whole.
+
+It belongs to a peer of CUDA's, to a library without a counterpart, or to nothing that is
+compiled, or the codebase's profile keeps it; the message says which.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit.copying.whole_files import unported_file
+from portkit.lang.span import Span
+from portkit.rules import FileRule, When
+from portkit.rules.page_section import section_of
+from portkit.site.context import Gating
+from portkit.tree.finding import Applicability, Finding, Status
+from portkit.tree.workspace import CUDA_CODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+
+
+def check(job: Job, source: Source) -> Iterator[Finding]:
+    """Find a file that mentions a backend and is no matter of a copy."""
+    path, trust = source.path, Applicability.KEEP
+    if path in job.learnt.analogs or section_of(job, source) is not None:
+        return
+    said = reason = _kept_reason(job, source)
+    if path.endswith(".md"):
+        said = reason = "documentation: nothing depends on it"
+    elif not reason and path.endswith(CUDA_CODE):
+        trust = Applicability.MANUAL
+        said = "CUDA code"
+        reason = (
+            "CUDA code: `portkit hipify` makes a HIP source of it; have the build compile that "
+            "under the feature"
+        )
+    if not reason:
+        return
+    whole = Span(0, max(len(source.data), 1))
+    count = f" ({len(job.learnt.mentions.get(path, ()))} mentions)"
+    yield Finding(
+        code="PK102",
+        path=path,
+        span=whole,
+        construct="file",
+        symbol=PurePosixPath(path).name,
+        applicability=trust,
+        status=Status.NONE,
+        message=said + count + reason.removeprefix(said),
+        reason=reason,
+        claims=(whole,),
+    )
+
+
+def _kept_reason(job: Job, source: Source) -> str:
+    kept = job.codebase.kept(source.path)
+    if kept is not None:
+        return kept.reason
+    folder = source.path.rpartition("/")[0]
+    if source.path.endswith(CUDA_CODE) and any(
+        each.folder == folder for each in job.codebase.hip_sources
+    ):
+        return "CUDA code, whose translation lies beside it"
+    if not source.path.endswith(".rs"):
+        return ""
+    if job.gating is Gating.CFG and f"dummy_{job.vendor.source}" in source.path:
+        return "there is no dummy backend with --gating cfg"
+    if any(
+        part.startswith(peer) or f"_{peer}" in part
+        for peer in job.vendor.peers
+        for part in source.path.split("/")[1:]
+    ):
+        return f"it belongs to {job.vendor.peers[0].capitalize()}; ROCm follows CUDA"
+    feature = unported_file(job, source.path)
+    return job.vendor.unported[feature] if feature else ""
+
+
+RULE = FileRule("PK102", When.MENTIONS, check)

@@ -1,0 +1,67 @@
+"""A page of documentation that gains a section.
+
+The codebase's profile holds the section and the heading that it stands before. Other
+mentions in documentation are left alone and counted (PK102).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.lang.span import Span
+from portkit.rules import FileRule, When
+from portkit.templates import render
+from portkit.tree.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+    from portkit.profile.profile import Section
+    from portkit.site.context import Job
+
+
+def check(job: Job, source: Source) -> Iterator[Finding]:
+    """Find a page that the profile holds a section for."""
+    section = section_of(job, source)
+    if section is None:
+        return
+    whole = Span(0, max(len(source.data), 1))
+    at = _heading(source, section.before)
+    standing = _heading(source, section.heading) >= 0
+    title = section.heading.lstrip("# ")
+    yield Finding(
+        code="PK105",
+        path=source.path,
+        span=whole,
+        construct="documentation",
+        symbol=title,
+        applicability=Applicability.SAFE,
+        status=Status.PORTED if standing else Status.TODO,
+        message=f"the page gains a section {title!r}",
+        edits=() if standing else (Edit(at, at, render(section.template, job.codebase.directory)),),
+        claims=(whole,),
+    )
+
+
+def section_of(job: Job, source: Source) -> Section | None:
+    """Return the section that a page gains or has gained, if it has a place for one."""
+    return next(
+        (
+            section
+            for section in job.codebase.sections
+            if section.path == source.path
+            and max(_heading(source, h) for h in (section.before, section.heading)) >= 0
+        ),
+        None,
+    )
+
+
+def _heading(source: Source, heading: str) -> int:
+    """Return where the line of a heading begins, or -1."""
+    match = re.search(rb"^%s\r?$" % re.escape(heading.encode()), source.data, re.MULTILINE)
+    return match.start() if match else -1
+
+
+RULE = FileRule("PK105", When.MENTIONS, check)

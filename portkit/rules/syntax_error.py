@@ -1,0 +1,46 @@
+"""A place that the parser does not understand.
+
+The rest of the file was still looked at. Newer syntax than the parser knows is the usual
+cause; look at the place by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit.lang.span import Span
+from portkit.rules import FileRule, When
+from portkit.tree.finding import Applicability, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+
+
+def check(_job: Job, source: Source) -> Iterator[Finding]:
+    """Find the first place of a file that the parser does not understand."""
+    node = source.tree.root_node
+    while True:
+        inner = next((c for c in node.children if c.has_error or c.is_missing), None)
+        if inner is None or inner.type == "ERROR":
+            node = inner or node
+            break
+        node = inner
+    # What is missing at the end of the file has no bytes of its own.
+    start = min(node.start_byte, len(source.data) - 1)
+    yield Finding(
+        code="PK901",
+        path=source.path,
+        span=Span(start, max(node.end_byte, start + 1)),
+        construct="syntax error",
+        symbol=PurePosixPath(source.path).name,
+        applicability=Applicability.MANUAL,
+        status=Status.NONE,
+        message="the file is not parsed whole; what stands around this place was still looked at",
+    )
+
+
+RULE = FileRule("PK901", When.BROKEN, check)

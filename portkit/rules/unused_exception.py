@@ -1,0 +1,69 @@
+"""A comment in the source, or a skip in ``portkit.toml``, that excepts nothing.
+
+``// portkit: keep PK501 reason`` above an item keeps what PK501 finds at it; in a manifest
+the comment begins with ``#``. Where nothing of that code begins there, where the comment
+names no code, or where it gives no reason, it would only hide what comes there later: mend
+it or take it away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.span import Span
+from portkit.profile.keep_comments import VERB, Kept
+from portkit.profile.settings import NAME, Skip
+from portkit.rules import ExceptionRule
+from portkit.tree.finding import Applicability, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def check(unused: Kept | Skip, known: Sequence[str]) -> Iterator[Finding]:
+    """Say why an exception excepts nothing.
+
+    Args:
+        unused: the exception.
+        known: every code.
+    """
+    unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
+    if isinstance(unused, Kept):
+        why = _why(unused, unknown)
+        yield _finding(unused.path, unused.span, "comment", f"it keeps nothing, since {why}")
+        return
+    message = f"the skip in line {unused.line} fits no place" + (
+        f", since no code begins with {unknown}: `portkit rules` lists them"
+        if unknown
+        else ": take it away"
+    )
+    yield _finding(NAME, Span(0, 0), "skip", message)
+
+
+def _why(comment: Kept, unknown: str) -> str:
+    codes = " or ".join(comment.codes)
+    if comment.verb != VERB:
+        return f"there is no {comment.verb!r}: write `portkit: {VERB} PK501 reason`"
+    if unknown:
+        return f"there is no code {unknown}: `portkit rules` lists them"
+    if not codes:
+        return "it names no code: write `portkit: keep PK501 reason`"
+    if not comment.reason:
+        return f"it gives no reason: write why after {codes}"
+    return f"there is no place of {codes} at the next item: take the comment away"
+
+
+def _finding(path: str, span: Span, symbol: str, message: str) -> Finding:
+    return Finding(
+        code="PK903",
+        path=path,
+        span=span,
+        construct="exception",
+        symbol=symbol,
+        applicability=Applicability.REVIEW,
+        status=Status.NONE,
+        message=message,
+    )
+
+
+RULE = ExceptionRule("PK903", check)

@@ -1,0 +1,187 @@
+"""What a rule wants at a site.
+
+A rule says what is to be there and why. Where that stands, whether it stands already and under the
+feature, what it accounts for and which bytes change: `portkit.copying.intents` alone knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from portkit.lang.span import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intent:
+    """What is wanted, in words.
+
+    Attributes:
+        construct: the kind of construct in words, such as ``match arm: Device``.
+        message: one sentence for the reader of the report.
+        symbol: the item that the site is part of; the enclosing items by default.
+        review: whether a person should look at it.
+        claims: what it accounts for; by default the site, and its counterpart where that stands.
+        span: the construct, where it is not the site as a whole.
+    """
+
+    construct: str
+    message: str
+    symbol: str = field(default="", kw_only=True)
+    review: bool = field(default=False, kw_only=True)
+    claims: tuple[Span, ...] | None = field(default=None, kw_only=True)
+    span: Span | None = field(default=None, kw_only=True)
+
+
+class Keep(Intent):
+    """Leave it alone, for the reason that the message gives; with ``review``, a person looks."""
+
+
+class Ask(Intent):
+    """Leave it to a person, who is told what to do."""
+
+
+class Stands(Intent):
+    """Leave it: what is wanted is there already, as part of the site."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy(Intent):
+    """Set the copy of the site under the name table beside it.
+
+    Attributes:
+        name: the copy's own name, where the name table does not give it.
+        text: what stands there instead of what the name table gives.
+    """
+
+    name: str = field(default="", kw_only=True)
+    text: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyAs(Intent):
+    """Set a copy of a function beside it that has a name of its own.
+
+    Attributes:
+        name: the name of the copy.
+        imports: what the copy imports for itself, each a whole ``use``.
+        device: what says in the function on which device its tensors are; empty where nothing does.
+        called: whether callers use the plain name in every build, so that it must answer for the
+            written vendor as well.
+    """
+
+    name: str = field(kw_only=True)
+    imports: tuple[str, ...] = field(default=(), kw_only=True)
+    device: str = field(default="", kw_only=True)
+    called: bool = field(default=False, kw_only=True)
+
+
+class Branch(Intent):
+    """Give the chain of an ``if`` one more branch: the copy of its condition and its body."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Join(Intent):
+    """Have the written vendor's value join each or-pattern.
+
+    A member of a pattern cannot stand under a feature, and a name has one type in all of them.
+    Where that forbids it, an arm of its own is written, or what ``otherwise`` wants.
+
+    Attributes:
+        lists: the members of each pattern.
+        peer: whether the value is that of a peer, which the written vendor is turned away as.
+        pattern: the pattern as a whole where it may need parentheses.
+        otherwise: what is wanted where no value can join.
+    """
+
+    lists: tuple[tuple[Span, ...], ...] = field(kw_only=True)
+    peer: bool = field(default=False, kw_only=True)
+    pattern: Node | None = field(default=None, kw_only=True)
+    otherwise: Intent | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A member of a list.
+
+    Attributes:
+        after: what it stands behind; an empty span right inside an empty list.
+        text: the member.
+        path: the whole of what it imports, for a member of an import.
+    """
+
+    after: Span
+    text: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enlist(Intent):
+    """Have members join a list.
+
+    Attributes:
+        members: the members.
+        listed: what is in the list; the engine knows what is imported beside an import.
+    """
+
+    members: tuple[Member, ...] = field(kw_only=True)
+    listed: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Widen(Intent):
+    """Have a condition hold for the written vendor as well.
+
+    Attributes:
+        condition: an attribute, a ``cfg!`` or a question.
+        within: the whole of what is decided, in which another question may stand already.
+    """
+
+    condition: Node = field(kw_only=True)
+    within: Node = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Add(Intent):
+    """Set a text at the site.
+
+    Attributes:
+        text: the text, with what sets it apart.
+        at: the offset.
+        name: the name of the sibling that it is.
+    """
+
+    text: str = field(kw_only=True)
+    at: int = field(kw_only=True)
+    name: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arms(Intent):
+    """Set arms before the last one of a ``match``.
+
+    Attributes:
+        text: the arms.
+    """
+
+    text: str = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replace(Intent):
+    """Write another text in place of one.
+
+    Attributes:
+        old: a text of the site.
+        new: what stands there afterwards.
+        sign: what shows in ``within`` that it stands; by default the new text at the site.
+        within: where to look for the sign.
+    """
+
+    old: str = field(kw_only=True)
+    new: str = field(kw_only=True)
+    sign: str = field(default="", kw_only=True)
+    within: Node | None = field(default=None, kw_only=True)

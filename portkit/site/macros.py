@@ -1,0 +1,50 @@
+"""Macros that take one argument per backend."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import field_text
+from portkit.site.context import DeviceMacro
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from portkit.site.context import Job
+
+_PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
+
+
+def described(job: Job, node: Node) -> DeviceMacro | None:
+    """Return what a macro takes, if one of its parameters is named after the source vendor.
+
+    The arity is that of a call before the port, whether the macro has been ported or not.
+    """
+    rule = device_rule(job, node)
+    if rule is None:
+        return None
+    named = parameters(rule)
+    position = next(i for i, parameter in enumerate(named) if job.names_source(parameter))
+    return DeviceMacro(field_text(node, "name"), position, len(named) - takes_vendor(job, named))
+
+
+def plain_rules(node: Node) -> list[Node]:
+    """Return the rules of a macro whose parameters do not repeat."""
+    rules = [c for c in node.named_children if c.type == "macro_rule"]
+    return [rule for rule in rules if "$(" not in field_text(rule, "left")]
+
+
+def device_rule(job: Job, node: Node) -> Node | None:
+    """Return the first rule of a macro with a parameter that is named after the source vendor."""
+    return next((r for r in plain_rules(node) if any(map(job.names_source, parameters(r)))), None)
+
+
+def parameters(rule: Node) -> list[str]:
+    """Return the names of a rule's parameters."""
+    return _PARAMETER.findall(field_text(rule, "left"))
+
+
+def takes_vendor(job: Job, names: list[str]) -> bool:
+    """Whether one of the parameters is the written vendor's."""
+    return any(job.vendor.name in name for name in names)

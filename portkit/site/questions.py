@@ -1,0 +1,111 @@
+"""Questions of code about the device: which are asked, and what is decided by them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.profile.profile import Condition
+    from portkit.site.context import Job
+
+
+def is_question(job: Job, node: Node) -> bool:
+    """Whether a node asks for the source vendor: a call such as ``is_cuda()``, or ``cfg!``."""
+    if node.type == "macro_invocation":
+        text = node_text(node)
+        return text.startswith("cfg!") and job.names_source(text)
+    source = job.vendor.source
+    return called(node) in (f"is_{source}", f"{source}_is_available")
+
+
+def called(call: Node) -> str:
+    """Return the bare name of what a call calls."""
+    return field_text(call, "function").rsplit(".", 1)[-1].rsplit("::", 1)[-1]
+
+
+def feature_variable(job: Job) -> str:
+    """Return the variable by which a build script asks for the source vendor's feature.
+
+    Source: the Cargo book, chapter "Environment variables".
+    """
+    return f"CARGO_FEATURE_{job.vendor.source.upper()}"
+
+
+def questions(job: Job, condition: Node) -> list[str]:
+    """Return what a condition asks that is about the source vendor: its device, name, feature."""
+    found: list[str] = []
+    pending = [condition]
+    while pending:
+        node = pending.pop()
+        if _asks(job, node):
+            found.append(node_text(node))
+        pending += node.named_children
+    return found
+
+
+def _asks(job: Job, node: Node) -> bool:
+    if node.type == "string_literal":
+        return node_text(node) == f'"{feature_variable(job)}"'
+    if node.type == "binary_expression":
+        sides = [node_text(side) for side in node.named_children]
+        return field_text(node, "operator") == "==" and f'"{job.vendor.source}"' in sides
+    return node.type in ("call_expression", "macro_invocation") and is_question(job, node)
+
+
+def decided(node: Node) -> Node:
+    """Return the ``if`` whose condition a node is part of, else the statement around it."""
+    current = node
+    while current.parent is not None:
+        parent = current.parent
+        if parent.type == "if_expression":
+            condition = parent.child_by_field_name("condition")
+            if condition is not None and condition.id == current.id:
+                return parent
+        if parent.type in ("block", "let_declaration", "source_file", "field_initializer"):
+            return parent if parent.type == "let_declaration" else current
+        current = parent
+    return current
+
+
+def decision(job: Job, path: str, holder: Node, *, of_peer: bool = False) -> Condition | None:
+    """Return what the profile decides about a condition, the first that applies.
+
+    Args:
+        job: the job.
+        path: the file.
+        holder: what is decided. Both sides of it count: the condition, and what follows from it.
+        of_peer: whether the condition is on a peer.
+    """
+    return next(
+        (
+            c
+            for c in job.codebase.conditions
+            if (c.verdict == "peer") is of_peer and c.applies(path, node_text(holder))
+        ),
+        None,
+    )
+
+
+def is_of_source(job: Job, branch: Node) -> bool:
+    """Whether what an ``if`` does is specific to the source vendor."""
+    body = branch.child_by_field_name("consequence")
+    return body is not None and job.renames_code(node_text(body))
+
+
+def chain_of(node: Node) -> Iterator[Node]:
+    """Yield every ``if`` of the ``else if`` chain that a node is part of."""
+    while node.parent is not None and node.parent.type == "else_clause":
+        assert node.parent.parent is not None  # the `if` that the clause belongs to
+        node = node.parent.parent
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        clause = current.child_by_field_name("alternative")
+        pending += (c for c in (clause.named_children if clause else ()) if c.type == current.type)
