@@ -22,8 +22,8 @@ REPORTS = Path(__file__).parents[2] / "reports"
 FORMS = ("json", "markdown", "plan", "html")
 """The forms that `make reports` writes."""
 COUNTS = {
-    "0.9.2": {"manual": 0, "review": 35, "mechanical": 328, "ported": 0, "kept": 480},
-    "0.10.2": {"manual": 0, "review": 34, "mechanical": 329, "ported": 0, "kept": 497},
+    "0.9.2": {"manual": 0, "review": 34, "mechanical": 339, "ported": 0, "kept": 485},
+    "0.10.2": {"manual": 0, "review": 33, "mechanical": 340, "ported": 0, "kept": 502},
     "0.11.1": {"manual": 0, "review": 33, "mechanical": 356, "ported": 0, "kept": 560},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
