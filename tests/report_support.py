@@ -126,3 +126,18 @@ VERIFIED: dict[str, Any] = {
     ],
 }
 """What a verification has written, in every state but those that look alike."""
+
+TITLES = [
+    "Manifests and features",
+    "HIP bindings and kernels",
+    "Device and storage",
+    "Tensors",
+    "Custom operations",
+    "Neural-network operations",
+    "Quantized",
+    "Models",
+    "Python",
+    "Examples and tests",
+    "Documentation",
+]
+"""The phases of candle, in the order of the plan."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 from pathlib import Path
@@ -236,16 +235,16 @@ def test_a_file_that_cannot_be_read(candle: Path, monkeypatch: pytest.MonkeyPatc
     path = "candle-core/src/locked.rs"
     add_file(candle, path, b"// cuda\n")
     commit(candle)
-    really_open = builtins.open
+    really_open = os.open
 
     def open_(place: Any, *arguments: Any, **options: Any) -> Any:
         if str(place) == str(candle / path):
-            # As `open` fails for anybody but root, who may read everything.
+            # As it fails for anybody but root, who may read everything.
             raise PermissionError(13, "Permission denied", str(place))
         return really_open(place, *arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(builtins, "open", open_)
+        patch.setattr(os, "open", open_)
         found = [site for site in sites(candle) if site["path"] == path]
         done = apply(candle)
     assert [(site["code"], site["applicability"]) for site in found] == [("PK902", "manual")]

@@ -151,10 +151,3 @@ def test_what_is_no_scan_is_said(tmp_path: Path, text: str | None, said: str) ->
     assert done.code == DocumentError.exit_code
     assert said in done.err
     assert "--format json" in done.err
-
-
-def test_versions_of_candle_can_be_compared() -> None:
-    reports = sorted((ROOT / "reports").glob("candle-*.json"))
-    done = invoke("diff", *reports[:2])
-    assert done.code == 0
-    assert "From candle 0.10.2 to candle 0.11.1:" in " ".join(done.out.split())

@@ -6,12 +6,11 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import invoke, make_candle
 from codebase_support import CANDLE
-from report_support import EVERY_KIND, made
+from report_support import EVERY_KIND, TITLES, made
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
@@ -21,31 +20,7 @@ from portkit.report.phases import Phase, phase_of, phases
 from portkit.report.workplan import Priority, work_plan, work_plan_markdown
 from portkit.tree.finding import Applicability, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ROOT = Path(__file__).parents[1]
-REPORTS = sorted((ROOT / "reports").glob("candle-*.json"))
-# The order of the issue that asked for the plan, with what stands around it.
-TITLES = [
-    "Manifests and features",
-    "HIP bindings and kernels",
-    "Device and storage",
-    "Tensors",
-    "Custom operations",
-    "Neural-network operations",
-    "Quantized",
-    "Models",
-    "Python",
-    "Examples and tests",
-    "Documentation",
-]
-
-
-def sites(report: Path) -> Iterator[ReportedSite]:
-    for site in json.loads(report.read_text())["sites"]:
-        state = Applicability(site.pop("applicability")), Status(site.pop("status"))
-        yield ReportedSite(**site, applicability=state[0], status=state[1])
 
 
 def test_the_phases_of_candle_have_the_promised_order() -> None:
@@ -74,21 +49,6 @@ def test_a_place_belongs_to_its_phase(code: str, path: str, title: str) -> None:
     found = phase_of(site, phases(CANDLE))
     assert found is not None
     assert found.title == title
-
-
-@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
-def test_each_place_of_candle_has_a_phase_that_suits_its_crate(report: Path) -> None:
-    order = phases(CANDLE)
-    counts = dict.fromkeys(TITLES, 0)
-    for site in sites(report):
-        phase = phase_of(site, order)
-        assert phase is not None
-        counts[phase.title] += 1
-        if site.path.startswith("candle-core/src/"):
-            assert phase.title in (*TITLES[2:5], "Quantized", "Examples and tests"), site.path
-        if "/tests/" in site.path and "kernels" not in site.path and "flash" not in site.path:
-            assert phase.title == "Examples and tests", site.path
-    assert all(counts.values()), counts
 
 
 def test_a_codebase_without_phases_has_those_of_any() -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import portkit.crosscheck
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.real
 
-CROSSCHECK = Path(portkit.crosscheck.__file__).parent
+CRATES = Path(__file__).parents[2] / "crates"
 EACH = 364
 """Each operation, type, number of threads and constant of `each.rs`."""
 RANDOM = 300
@@ -54,8 +53,8 @@ def test_every_kernel_is_as_it_should_be(
     ported: Callable[[str], Path], tmp_path: Path, version: str, wave: int
 ) -> None:
     (tmp_path / "candle").symlink_to(ported(version))
-    for crate in ("program", "generated"):
-        shutil.copytree(CROSSCHECK / crate, tmp_path / crate)
+    for crate in ("crosscheck", "generated"):
+        shutil.copytree(CRATES / crate, tmp_path / crate)
     said = run(tmp_path / "generated", "cargo", "run", "--quiet", "--", "1", str(RANDOM), wave=wave)
     counted = re.findall(r"^(\d+) operations, (\d+) random kernels, (\d+) differ$", said, re.M)
     assert counted == [(str(EACH), str(2 * RANDOM), "0")]

@@ -8,7 +8,7 @@ mod each;
 mod number;
 mod random;
 mod reference;
-#[path = "../../program/src/rng.rs"]
+#[path = "../../crosscheck/src/rng.rs"]
 mod rng;
 
 use std::collections::BTreeMap;
