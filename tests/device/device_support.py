@@ -13,7 +13,7 @@ from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import Toolkit, build_toolkit
 
 PROGRAMS = Path(__file__).parent / "programs"
-PRELUDE = Path(__file__).parents[2] / "portkit" / "hipify" / "prelude"
+PRELUDE = Path(__file__).parents[2] / "portkit" / "vendors" / "rocm" / "prelude"
 WAVES = {32: "gfx1100", 64: "gfx90a"}
 
 

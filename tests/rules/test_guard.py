@@ -10,8 +10,9 @@ from portkit.scan.plan import plan
 
 CANDLE = named("candle").root
 PROFILE = {
-    "guard": [
+    "patch": [
         {
+            "code": "PK106",
             "path": "src/lib.rs",
             "symbol": "sdpa",
             "template": "sdpa_guard.rs.j2",
