@@ -52,6 +52,7 @@ SYMBOLS = {
     "Tensor::to_device Cpu->Rocm": "Tensor::to_device",
 }
 CONSTRUCTS = {
+    "cfg block": {"cfg block", "cfg statement"},
     "cfg item: mod": {"cfg item: mod", "mod"},
     "trait method impl": {"trait method impl", "cfg block"},
     "pyo3 string": {"match arm: string", "match arm: PyDevice"},
