@@ -161,8 +161,12 @@ def test_its_tests_pass_on_the_device_with_both_wavefronts(
     options = ("--profile", PROFILE, "--only", "device", "--device", "cpu", "--wave", "32,64")
     done = invoke("verify", ported, *options, "--no-cache", "--json", report)
     assert done.code == 0, done.out + done.err
-    (step,) = (s for s in json.loads(report.read_text())["steps"] if s["name"] == "device")
-    passed = [t["name"].rsplit("::", 1)[-1] for t in step["tests"] if t["result"] == "ok"]
+    (step,) = (s for s in json.loads(report.read_text())["steps"] if s["step"] == "device")
+    passed = [
+        t["test"].rpartition(" ")[2].rpartition("::")[2]
+        for t in step["tests"]
+        if t["result"] == "ok"
+    ]
     assert {name: passed.count(name) for name in ON_THE_DEVICE} == dict.fromkeys(ON_THE_DEVICE, 2)
     assert step["figures"]["kernels launched"] == len(KERNELS)
     assert step["figures"]["defects"] == 0
