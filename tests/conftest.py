@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from _pytest.terminal import TerminalReporter
 
 # A shell starts what runs in the background, and nohup what it runs, with signals ignored; programs
@@ -20,6 +23,15 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 pytest.register_assert_rewrite("harness")
 
 _NO_HIPCC = "NO HIPCC"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trees of tests are our own: what they bring may be run, and nothing of them is kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PORTKIT_TRUST", os.sep)
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -56,6 +56,7 @@ def run(
     show: Callable[[str], None],
     patience: float | None = None,
     memory: int | None = None,
+    within: Callable[[Sequence[str]], Sequence[str]] = tuple,
 ) -> Finished:
     """Run a command to its end, with no terminal, and show each line that it writes.
 
@@ -69,6 +70,7 @@ def run(
         show: is given each line, without its end.
         patience: seconds without a line after which it is ended; for ever by default.
         memory: bytes of private memory that each of its processes may have; any by default.
+        within: makes of the command, whose program is a path then, one that runs it in a sandbox.
 
     Raises:
         ToolError: the program is not there.
@@ -76,7 +78,7 @@ def run(
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
         raise ToolError(f"{command[0]} is not on PATH: install it, or add its folder to PATH")
-    whole = [program, *command[1:]]
+    whole = [*within((program, *command[1:]))]
     if memory is not None and os.name == "posix":
         # RLIMIT_DATA counts private writable memory since Linux 4.7 (getrlimit(2)); sh counts KiB.
         limited = 'ulimit -d "$0" 2>/dev/null; exec "$@"'

@@ -28,9 +28,9 @@ import re
 import sys
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.cache import state_folder
 from portkit.errors import BusyTreeError, DiskError
 from portkit.tree.git import find_repository
 from portkit.tree.paths import path_fault
@@ -38,6 +38,7 @@ from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from portkit.write.disk import Disk
 
@@ -244,8 +245,8 @@ def journals(root: Path, disk: Disk) -> list[Journal]:
     if repository := find_repository(root):
         inside = root.relative_to(repository.top).as_posix()
         found.append(Journal(root, repository.git_dir / "portkit" / _key(inside), disk))
-    if state := _state_home():
-        found.append(Journal(root, state / "portkit" / _key(root.as_posix()), disk))
+    if state := state_folder():
+        found.append(Journal(root, state / _key(root.as_posix()), disk))
     return found
 
 
@@ -262,17 +263,6 @@ def sha256(data: bytes) -> str:
 
 def _key(path: str) -> str:
     return sha256(os.fsencode(path))[:16]
-
-
-def _state_home() -> Path | None:
-    # The specification: a relative path is invalid and ignored.
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if given.is_absolute():
-        return given
-    try:
-        return Path.home() / ".local" / "state"
-    except RuntimeError:
-        return None
 
 
 def _lock(descriptor: int) -> None:
