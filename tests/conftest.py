@@ -23,6 +23,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 pytest.register_assert_rewrite("harness")
 
 _NO_HIPCC = "NO HIPCC"
+_MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER")
+"""What reasons of tests that are left out begin with, where a program is missing."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,7 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Say aloud how many tests there was no compiler for."""
+    """Say aloud how many tests a program was missing for."""
     skipped = terminalreporter.stats.get("skipped", ())
-    if count := sum(_NO_HIPCC in str(report.longrepr) for report in skipped):
-        terminalreporter.write_sep("=", f"{_NO_HIPCC}: {count} tests LEFT OUT", yellow=True)
+    for missing in _MISSING:
+        if count := sum(missing in str(report.longrepr) for report in skipped):
+            terminalreporter.write_sep("=", f"{missing}: {count} tests LEFT OUT", yellow=True)

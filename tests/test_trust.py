@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git
@@ -19,6 +19,9 @@ from verify_support import install_cargo, make_ported, only, stand_in
 from portkit.errors import DiskError, UntrustedTreeError
 from portkit.tree.trust import Said, origin, remember, require, trusted
 from portkit.verify.steps import STEPS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins are shell scripts")
 
