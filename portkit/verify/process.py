@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,8 +75,8 @@ def run(
     Raises:
         ToolError: the program is not there.
     """
-    program = shutil.which(command[0], path=environment.get("PATH"))
-    if program is None:
+    program = find_program(command[0], environment.get("PATH"))
+    if not program:
         raise ToolError(f"{command[0]} is not on PATH: install it, or add its folder to PATH")
     whole = [*within((program, *command[1:]))]
     if memory is not None and os.name == "posix":

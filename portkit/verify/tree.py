@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.cache import cache_folder, path_key
 from portkit.copying.additions import additions
 from portkit.errors import VerificationError
+from portkit.tree.tools import find_program
 from portkit.verify import baseline, process
 from portkit.verify.content import LOCK
 from portkit.verify.diagnostics import readable
@@ -211,7 +211,7 @@ class Tree:
             program: its name on PATH, or its path.
             arguments: what makes it say so.
         """
-        if shutil.which(program, path=self.environment.get("PATH")) is None:
+        if not find_program(program, self.environment.get("PATH")):
             return ""
         done = self.asked(program, *arguments)
         return "\n".join(done.lines) if done.status == 0 else ""

@@ -1,4 +1,4 @@
-"""Trees that mean harm: programs that say that they were run, named wherever a tree may name one."""
+"""Trees that mean harm: programs that say that they were run, named wherever a tree may."""
 
 from __future__ import annotations
 
