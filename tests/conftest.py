@@ -23,7 +23,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 pytest.register_assert_rewrite("harness")
 
 _NO_HIPCC = "NO HIPCC"
-_MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER")
+_MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
 """What reasons of tests that are left out begin with, where a program is missing."""
 
 

@@ -31,7 +31,7 @@ struct state {
 };
 
 static struct state *state;
-static int notes = -1;
+static const char *notes;
 
 __attribute__((constructor)) static void begin(void) {
   const char *shared = getenv("CALLS_STATE"), *log = getenv("CALLS_LOG");
@@ -42,13 +42,7 @@ __attribute__((constructor)) static void begin(void) {
     state = at;
     syscall(SYS_close, fd);
   }
-  if (log) {
-    int fd = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0) abort();
-    // Out of the way of programs that count on low numbers.
-    notes = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
-    syscall(SYS_close, fd);
-  }
+  notes = log ? strdup(log) : 0;
 }
 
 // The absolute path of a name relative to a folder; of the file itself where there is no name.
@@ -72,11 +66,14 @@ static void whole(char *out, int folder, const char *name) {
 static int fails(const char *call, int folder, const char *name, int noted) {
   char path[2 * PATH_MAX], line[2 * PATH_MAX + 64];
   int before = errno, failing = 0;
-  if (notes < 0 && !(state && state->at >= 0) && !(state && state->folder[0])) return 0;
+  if (!notes && !(state && state->folder[0])) return 0;
   whole(path, folder, name);
-  if (noted && notes >= 0) {
+  if (noted && notes) {
+    // Opened each time: who starts a program closes all files in between.
+    int fd = syscall(SYS_openat, AT_FDCWD, notes, O_WRONLY | O_APPEND | O_CLOEXEC);
     int n = snprintf(line, sizeof line, "%s\t%s\n", call, path);
-    syscall(SYS_write, notes, line, n);
+    if (fd < 0 || syscall(SYS_write, fd, line, n) != n) abort();
+    syscall(SYS_close, fd);
   }
   size_t length = state ? strlen(state->folder) : 0;
   if (length && !strncmp(path, state->folder, length) && (path[length] == '/' || !path[length])) {

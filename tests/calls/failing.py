@@ -75,6 +75,7 @@ def main() -> None:
         transaction._same_file_system = lambda one, other: False
     run: Callable[[], object]
     again: Callable[[], object]
+    ends: tuple[Picture, ...]
     if action == "write":
         make_tree(pristine, git=place == "git")
         before = picture(pristine)
