@@ -111,7 +111,8 @@ def traced(
     done = subprocess.run(
         wrapped, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    opened, run = set(), set()
+    opened: set[str] = set()
+    run: set[str] = set()
     for line in log.read_text(errors="surrogateescape").splitlines():
         if found := _LINE.match(line):
             call, at, path = found.groups()

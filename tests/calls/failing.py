@@ -61,6 +61,8 @@ def applied(root: Path) -> None:
     if done.code:
         prefix = "DEFECT " if done.code in (1, 70) or "Traceback" in done.err else ""
         raise PortkitError(f"{prefix}{done.code} {done.err}")
+    if "PK902" in done.out:  # a file that cannot be read: the rest is ported, and it is named
+        raise PortkitError(done.out)
 
 
 def main() -> None:
