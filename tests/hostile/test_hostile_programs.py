@@ -102,7 +102,7 @@ def test_a_toolchain_of_the_trees_own(tmp_path: Path, monkeypatch: pytest.Monkey
 
     long = b"fn f(first: u32, second: u32, third: u32) {}\n"
     formatted = Rustfmt(tree).formatted(long, "2021")
-    assert formatted is not None
+    assert isinstance(formatted, bytes)
     assert formatted.count(b"\n") > 1  # the tree's settings hold
     assert all(tool.version for tool in tools() if tool.name in ("cargo", "rustc", "rustfmt"))
     run = subprocess.run([sys.executable, "-m", "portkit", "--version"], capture_output=True)
