@@ -126,6 +126,11 @@ class Job:
         return {}
 
     @cached_property
+    def looked_into(self) -> dict[Source, Any]:
+        """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
+        return {}
+
+    @cached_property
     def _source_code(self) -> re.Pattern[str]:
         ported = [w for w in self.vendor.vocabulary if w not in self.vendor.unported]
         return re.compile("|".join(ported), re.IGNORECASE)
