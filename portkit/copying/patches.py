@@ -104,13 +104,15 @@ def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
 
 def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:
     """Yield a finding for each item of a file that the profile holds a patch of a kind for."""
-    if job.codebase.kept(source.path):
+    wanted = job.patches(kind, source.path)
+    idle = job.patches(kind, source.path, idle=True)
+    # Most files are in no patch's path.
+    if not (wanted or idle) or job.codebase.kept(source.path):
         return
-    for looked in looked_into(job, source):
+    for looked in looked_into(job, source) if wanted else ():
         if isinstance(looked.patch, kind):
             yield _within(job, source, looked)
     whole = Span(0, len(source.data))
-    idle = job.patches(kind, source.path, idle=True)
     # Of one that says that there is nothing only places count, and most files lack its words.
     stands = tuple(patch for patch in idle if patch.pattern.may_stand(source.data, whole))
     for looked in _looked_into(source, stands):
@@ -120,15 +122,13 @@ def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:
 
 def wholes(job: Job, source: Source) -> Iterator[Finding]:
     """Yield a finding for each item of a file whose copy is a template."""
-    if job.codebase.kept(source.path):
-        return
-    for idle in job.patches(Whole, source.path, idle=True):
-        for item in items(source):
-            if item.symbol == idle.symbol:
-                yield _not_idle(job, source, item.symbol, item.span)
+    idle = {patch.symbol for patch in job.patches(Whole, source.path, idle=True)}
     wanted = {patch.symbol: patch for patch in job.patches(Whole, source.path)}
-    # A file of which nothing is wanted is not parsed.
-    for item in items(source) if wanted else ():
+    if not (wanted or idle) or job.codebase.kept(source.path):
+        return
+    for item in items(source):
+        if item.symbol in idle:
+            yield _not_idle(job, source, item.symbol, item.span)
         patch = wanted.get(item.symbol)
         if patch is None:
             continue

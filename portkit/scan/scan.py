@@ -214,11 +214,14 @@ def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
 
 
 def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:
+    import re2
+
     words = (*job.vendor.vocabulary, *job.vendor.peer_vocabulary)
+    # RE2 looks for all words at once, but does not say where one begins within another.
+    any_word = re2.compile(f"(?i:{'|'.join(map(re2.escape, words))})".encode())
     sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
-    found = [(source.path, source.offsets(words)) for source in sources]
-    gathered = sorted(each for share in team.gather(found) for each in share)
-    return {path: offsets for path, offsets in gathered if offsets}
+    found = [(s.path, s.offsets(words)) for s in sources if any_word.search(s.data)]
+    return dict(sorted(each for share in team.gather(found) for each in share))
 
 
 def _weight(job: Job, path: str) -> int:
