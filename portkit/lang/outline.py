@@ -41,20 +41,22 @@ def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Sp
     lines = (at + 1 for at in _all(data, _KEPT))
     wanted = sorted({0, *places, *lines, *_all(lowered, words)})
     kept: list[Span] = []
-    start = 0
+    start = last = quotes = 0
+    depths = [0] * len(_PAIRS)
     for end in [*(m.end() for m in _BEGINNING.finditer(data)), len(data)]:
-        text = data[start:end]
-        if any(text.count(one) != text.count(other) for one, other in _PAIRS):
-            return None
-        if text.count(b'"') % 2:
-            return None
-        if not _ends_with_an_item(text) and end < len(data):
+        text = data[last:end]
+        last = end
+        quotes += text.count(b'"')
+        for number, (one, other) in enumerate(_PAIRS):
+            depths[number] += text.count(one) - text.count(other)
+        # What is open here, such as a comment with a blank line, goes on beyond the line.
+        if any(depths) or quotes % 2 or not (_ends_with_an_item(text) or end == len(data)):
             continue
         at = bisect_left(wanted, start)
         if at < len(wanted) and wanted[at] < end:
             kept.append(Span(start, end))
         start = end
-    return kept
+    return kept if start == len(data) else None
 
 
 def _all(data: bytes, words: Sequence[bytes]) -> Iterator[int]:

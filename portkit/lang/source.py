@@ -21,7 +21,7 @@ COMMENTS = frozenset({"line_comment", "block_comment"})
 """The kinds of comment, doc comments included."""
 ATTACHED = COMMENTS | {"attribute_item"}
 """Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
-_BLOCK = 1 << 14
+_BLOCK = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Source:
         """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
         return _parse(self.path, self.data)
 
-    def tree_around(self, places: Sequence[int], words: Iterable[str]) -> Tree:
+    def tree_around(self, places: Sequence[int], words: Iterable[str] = ()) -> Tree:
         """Return a syntax tree that has at least the items of the file that hold some places.
 
         Args:

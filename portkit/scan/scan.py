@@ -247,7 +247,7 @@ def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
         return []
     definition = b"macro_rules!"
     found = []
-    pending = [source.tree.root_node]
+    pending = [source.tree_around([*_occurrences(source.data, definition)]).root_node]
     while pending:
         node = pending.pop()
         if node.type == "macro_definition":
