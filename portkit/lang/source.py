@@ -13,7 +13,7 @@ from portkit.lang.span import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tree_sitter import Node, Range, Tree
+    from tree_sitter import Language, Node, Range, Tree
 
 # The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
 _DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")
@@ -116,12 +116,19 @@ class Source:
 
 
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
-    from tree_sitter import Language, Parser
+    from tree_sitter import Parser
 
-    parser = Parser(Language(_grammar(path)))
+    parser = Parser(language(path))
     if parts:
         parser.included_ranges = _ranges(data, parts)
     return parser.parse(data)
+
+
+def language(path: str) -> Language:
+    """Return the grammar of a file, told by its name."""
+    from tree_sitter import Language
+
+    return Language(_grammar(path))
 
 
 def _grammar(path: str) -> object:

@@ -118,7 +118,7 @@ class Job:
         found = [each for each in patterns if fnmatchcase(path, each[1].path)]
         if path in exact:
             found = sorted((*found, *exact[path]), key=lambda each: each[0])
-        return tuple(patch for _, patch in found)
+        return tuple([patch for _, patch in found])
 
     @cached_property
     def _patches(self) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any]]]:
