@@ -20,6 +20,7 @@ from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, language, node_text
 from portkit.lang.span import Span
+from portkit.lang.words import finder
 from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt, Scope, Site
@@ -215,16 +216,12 @@ def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
 
 def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]:
     """Return the offsets of the mentions in each file with any, and the files that may teach."""
-    import re2
-
-    words = (*job.vendor.vocabulary, *job.vendor.peer_vocabulary)
-    # RE2 looks for all words at once, but does not say where one begins within another.
-    any_word = re2.compile(f"(?i:{'|'.join(map(re2.escape, words))})".encode())
+    words_in = finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
     sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
     found = [
         (source.path, source.offsets(words), _may_teach(job, source))
         for source in sources
-        if any_word.search(source.data)
+        if (words := words_in(source.data))
     ]
     gathered = sorted(each for share in team.gather(found) for each in share)
     return (

@@ -115,6 +115,8 @@ class Job:
                     exact.setdefault(each[1].path, []).append(each)
             known = self._patches[kind, idle] = exact, patterns
         exact, patterns = known
+        if not patterns and path not in exact:
+            return ()  # nothing is about most files
         found = [each for each in patterns if fnmatchcase(path, each[1].path)]
         if path in exact:
             found = sorted((*found, *exact[path]), key=lambda each: each[0])
