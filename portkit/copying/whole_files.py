@@ -94,8 +94,9 @@ def unported_file(job: Job, path: str) -> str:
     for feature in sorted(job.vendor.unported):
         if feature.replace("-", "_") == stem:
             return feature
-    attributes = source.tree.root_node.children if b"#![cfg" in source.data else ()
-    for node in attributes:
+    # They stand at the beginning, which is part of every tree.
+    beginning = source.tree_around(()).root_node.children if b"#![cfg" in source.data else ()
+    for node in beginning:
         if node.type == "inner_attribute_item":
             cfg = parse_cfg(node_text(node))
             for feature in sorted(job.vendor.unported):
