@@ -8,9 +8,10 @@ import shutil
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from portkit.errors import ProfileError
+from msgspec import Meta, Struct
+
 from portkit.profile.profile import load_codebase
 from portkit.scan.parity import unpaired
 from portkit.scan.plan import plan
@@ -63,6 +64,18 @@ class Crates:
     environment: Mapping[str, str]
 
 
+class VersionsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is asked of every version of a codebase."""
+
+    tested: Annotated[
+        tuple[str, ...], Meta(description="The crates that are type-checked with all their tests.")
+    ]
+    libraries: Annotated[
+        tuple[str, ...], Meta(description="The crates without which nothing counts as proven.")
+    ]
+    crates: Annotated[tuple[str, ...], Meta(description="The crates that are type-checked.")]
+
+
 def load_crates(directory: Directory) -> Crates:
     """Return the crates of a codebase that are asked.
 
@@ -72,12 +85,10 @@ def load_crates(directory: Directory) -> Crates:
     Raises:
         ProfileError: the file is missing or malformed.
     """
-    data, codebase = directory.table(FILE), load_codebase(directory)
-    try:
-        tested, libraries, every = (tuple(data[key]) for key in ("tested", "libraries", "crates"))
-    except (KeyError, TypeError) as error:
-        raise ProfileError(f"{directory}/{FILE} is malformed: {error!r}") from None
-    return Crates(tested, libraries, every, {f"{codebase.variables}_KERNELS": "none"})
+    asked, codebase = directory.typed(FILE, VersionsFile), load_codebase(directory)
+    return Crates(
+        asked.tested, asked.libraries, asked.crates, {f"{codebase.variables}_KERNELS": "none"}
+    )
 
 
 @dataclass(frozen=True, slots=True)
