@@ -7,68 +7,75 @@ fail that nobody thought of, such as looking at a file, listing a folder, or clo
 from __future__ import annotations
 
 import errno
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from calls_support import Failures, library, needs_compiler
+from calls_support import needs_compiler
+from edits_support import Tried, failing, killed, killed_recovering
 
-pytestmark = needs_compiler
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-DRIVER = Path(__file__).parent / "calls" / "failing.py"
+CODES = pytest.mark.parametrize(
+    "code", [errno.EACCES, errno.ENOSPC, errno.EIO], ids=errno.errorcode.get
+)
 
 
-def failing(
-    tmp_path: Path, action: str, place: str, code: int, *, first: int = 0, step: int = 1
-) -> dict[str, int]:
-    """Have each call of an action fail once, and return how it went."""
-    # In memory where the system has such a folder: the tree is made anew for each call.
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in memory where the system has one: the tree is made anew for each call."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
-        failures = Failures(Path(folder) / "calls")
-        failures.prepare()
-        variables = {
-            "CALLS_STATE": str(failures.file),
-            "LD_PRELOAD": str(library(tmp_path)),
-            "PYTHONPATH": os.pathsep.join(map(str, (DRIVER.parents[1], DRIVER.parents[2]))),
-        }
-        words = (f"{folder}/base", action, place, code, first, step)
-        done = subprocess.run(
-            [sys.executable, DRIVER, *map(str, words)],
-            env=os.environ | variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert not found["lost"], "\n".join(found["lost"][:10])
-    counts: dict[str, int] = found["counts"]
-    return counts
+        monkeypatch.setenv("XDG_STATE_HOME", f"{folder}/state")
+        (Path(folder) / "base").mkdir()
+        yield Path(folder) / "base"
 
 
-def test_each_call_fails_once(tmp_path: Path) -> None:
-    counts = failing(tmp_path, "write", "git", errno.EIO)
-    # 347 where this was written: opening, reading, writing, naming, listing, looking, closing.
-    assert counts["calls"] > 250
-    assert counts["refused, before"] > 150
-    assert counts["refused, after"] > 10  # after the commit the run goes forward
-    assert counts["went on, after"] > 10  # what a run can do without, such as links
+def counts(tried: Tried) -> dict[str, int]:
+    """Return how it went, where nothing was lost."""
+    assert not tried.lost, "\n".join(tried.lost[:10])
+    return tried.counts
 
 
+@needs_compiler
+def test_some_calls_fail_once(base: Path) -> None:
+    # Of 347 where this was written: opening, reading, writing, naming, listing, looking, closing.
+    found = counts(failing(base, "write", "git", errno.EIO, step=5))
+    assert found["calls"] > 50
+    assert found["refused, before"] > 30
+    assert found["refused, after"] > 2  # after the commit the run goes forward
+    assert found["went on, after"] > 2  # what a run can do without, such as links
+
+
+@needs_compiler
 @pytest.mark.real
 @pytest.mark.parametrize("place", ["git", "state", "in tree"])
-@pytest.mark.parametrize("code", [errno.EACCES, errno.ENOSPC, errno.EIO], ids=errno.errorcode.get)
-def test_each_call_fails_once_with_each_error(tmp_path: Path, code: int, place: str) -> None:
-    assert failing(tmp_path, "write", place, code)["calls"] > 250
+@CODES
+def test_each_call_fails_once(base: Path, code: int, place: str) -> None:
+    assert counts(failing(base, "write", place, code))["calls"] > 250
+
+
+@needs_compiler
+@pytest.mark.slow
+@CODES
+def test_each_call_of_the_whole_command_fails_once(base: Path, code: int) -> None:
+    """Reading the tree, git's own calls on it, and writing."""
+    assert counts(failing(base, "apply", "git", code))["calls"] > 1000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [errno.EACCES, errno.ENOSPC, errno.EIO], ids=errno.errorcode.get)
-def test_each_call_of_the_whole_command_fails_once(tmp_path: Path, code: int) -> None:
-    """Reading the tree, git's own calls on it, and writing."""
-    assert failing(tmp_path, "apply", "git", code)["calls"] > 1000
+def test_a_thousand_kills(base: Path) -> None:
+    found = counts(killed(base, 1000))
+    assert min(found["as before"], found["as after"]) > 50
+    assert found["finished"] > 50
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_of_the_recovery(base: Path) -> None:
+    assert counts(killed_recovering(base, 200))["as after"] > 10
+
+
+def test_some_kills_of_the_recovery(base: Path) -> None:
+    counts(killed_recovering(base, 5))

@@ -142,11 +142,22 @@ def look(base: Path, command: str, way: str, *, hostile: bool) -> tuple[Calls, i
     return calls, done.returncode, done.stdout
 
 
+FAST = ("scan", "apply", "hipify")
+"""The commands that the fast tests take; the others, and strace, take half a minute each."""
+
+
 @pytest.mark.parametrize(
-    "way",
-    [pytest.param("calls.c", marks=needs_compiler), pytest.param("strace", marks=needs_strace)],
+    ("command", "way"),
+    [
+        pytest.param(
+            command,
+            way,
+            marks=[marks, *([] if command in FAST and way == "calls.c" else [pytest.mark.real])],
+        )
+        for way, marks in (("calls.c", needs_compiler), ("strace", needs_strace))
+        for command in COMMANDS
+    ],
 )
-@pytest.mark.parametrize("command", COMMANDS)
 def test_a_tree_full_of_traps(tmp_path: Path, command: str, way: str) -> None:
     harmless, _, shown = look(tmp_path / "harmless", command, way, hostile=False)
     hostile, _, _ = look(tmp_path / "hostile", command, way, hostile=True)
@@ -167,6 +178,7 @@ def test_a_tree_full_of_traps(tmp_path: Path, command: str, way: str) -> None:
 
 @needs_compiler
 @needs_strace
+@pytest.mark.real
 def test_the_two_ways_see_the_same(tmp_path: Path) -> None:
     """What calls.c overlooks, a test without strace would overlook too."""
     by = {}
