@@ -52,7 +52,9 @@ def _ported_body(site: Site, body: str) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
     job = site.job
     items = re.compile(
-        r"(?P<indent>[ \t]*)(?P<item>#\[cfg\(feature = \"" + job.vendor.source + r"\"\)\]"
+        r"(?P<indent>[ \t]*)(?P<item>#\[cfg\(feature = \""
+        + re.escape(job.source_feature)
+        + r"\"\)\]"
         r"(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\})",
         re.DOTALL,
     )

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a string that names a backend."""
-    vendor = site.job.vendor
-    text = site.code.strip('"').lower()
+    job, vendor = site.job, site.job.vendor
+    text = site.code.strip('"')
     prose = site.job.prose_in(site)
     if prose is not None:
         yield Replace(
@@ -33,8 +33,9 @@ def check(site: Site) -> Iterator[Intent]:
             new=prose.write,
             entry=site.job.codebase.key(prose),
         )
-    elif text == vendor.source:
-        yield Ask("message", f'code decides by the string "{text}": add "{vendor.name}" by hand')
+    elif text.lower() == vendor.source or text == job.source_feature:
+        own = vendor.name if text.lower() == vendor.source else job.feature
+        yield Ask("message", f'code decides by the string "{text}": add "{own}" by hand')
     else:
         yield Keep("message", "a text for people: nothing depends on it")
 

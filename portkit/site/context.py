@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
-from portkit.lang.renaming import code_only
+from portkit.lang.features import mentions
+from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Prose
@@ -125,9 +126,54 @@ class Job:
         """The patches of each kind: by file, and those with a pattern over files."""
         return {}
 
+    @property
+    def feature(self) -> str:
+        """The Cargo feature of the vendor that is written."""
+        return self.vendor.feature
+
+    @property
+    def source_feature(self) -> str:
+        """The Cargo feature of the source vendor."""
+        return self.vendor.source_feature
+
+    def of_source(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition exists for the source vendor alone.
+
+        With `without_source` and `about_source` this is where conditions are told that are the
+        source's.
+        """
+        return cfg.requires(self.source_feature)
+
+    def without_source(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition exists only where the source vendor is off."""
+        return cfg.forbids(self.source_feature)
+
+    def about_source(self, cfg: Cfg) -> bool:
+        """Whether a condition names the source vendor's feature at all."""
+        return self.source_feature in cfg.features()
+
+    def asks_for_source(self, text: str) -> bool:
+        """Whether a condition in Rust source names the source vendor's feature."""
+        asked = f'"{self.source_feature}"'
+        return asked in text and any(name.group() == asked for name in conditions(text))
+
+    def mentions(self, source: Source) -> list[int]:
+        """Return where a file mentions a backend: by a word of its platform, or by its feature."""
+        words = (*self.vendor.vocabulary, *self.vendor.peer_vocabulary)
+        found = source.offsets(words)
+        if any(word in self.source_feature.lower() for word in words):
+            return found
+        return sorted({*found, *mentions(source, self.source_feature)})
+
+    @cached_property
+    def own_words(self) -> tuple[str, ...]:
+        """The words, in lower case, one of which stands in what is the written vendor's."""
+        return (*self.vendor.own_vocabulary, f'"{self.feature.lower()}"')
+
     @cached_property
     def _source_code(self) -> re.Pattern[str]:
         ported = [w for w in self.vendor.vocabulary if w not in self.vendor.unported]
+        ported.append(rf'\bfeature\s*=\s*"(?-i:{re.escape(self.source_feature)})"')
         return re.compile("|".join(ported), re.IGNORECASE)
 
     @cached_property
@@ -316,6 +362,11 @@ class Site:
     def requires(self, feature: str) -> bool:
         """Whether the place's own attributes ask for a feature."""
         return any(cfg.requires(feature) for _, cfg in self.conditions)
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the place's own attributes say that it exists for the source vendor alone."""
+        return any(self.job.of_source(cfg) for _, cfg in self.conditions)
 
     @property
     def unported_feature(self) -> str:
