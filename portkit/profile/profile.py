@@ -281,12 +281,13 @@ def _features(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[str
     written = codebase.feature or vendor.name
     others = {*vendor.peers, *vendor.unported, *codebase.unported}
     for key, name in (("feature", written), ("source_feature", source)):
-        if name in others:
-            fault = f"{name!r} is the feature of a peer, or of what is not ported: name another"
-        elif source == written and getattr(codebase, key):
-            fault = f"feature and source_feature are both {name!r}: name two"
-        else:
+        if not getattr(codebase, key) or (name not in others and source != written):
             continue
+        fault = (
+            f"{name!r} is the feature of a peer, or of what is not ported: name another"
+            if name in others
+            else f"feature and source_feature are both {name!r}: name two"
+        )
         if codebase.directory is None:
             raise ProfileError(fault)
         raise codebase.directory.fault(MAIN, (key,), fault)

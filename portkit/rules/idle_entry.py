@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from portkit.site.context import Job
 
 _NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
-_NO_FEATURE: Final = "no crate of the tree has a feature of this name: name the one CUDA is behind"
+_NO_FEATURE: Final = "nothing of the tree is what it names: name the feature that CUDA is behind"
 _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
 
 
