@@ -21,6 +21,7 @@ from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
 from portkit.profile.entries import CodebaseFile, KernelsCrate, Prose
+from portkit.profile.feature_names import features_of
 from portkit.profile.vendor_file import VendorFile
 
 if TYPE_CHECKING:
@@ -227,7 +228,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """Load a vendor profile, with the names that a codebase adds.
 
     Raises:
-        ProfileError: there is no such profile, or it is malformed.
+        ProfileError: there is no such profile, it is malformed, or the codebase gives a feature the
+            name of another.
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
     names = said.names
@@ -247,7 +249,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         kept_strings=names.kept_strings,
         binary=names.binary,
     )
-    source_feature, feature = _features(said, codebase)
+    source_feature, feature = features_of(said, codebase)
     if {table.rust(f'"{each}"') for each in (source_feature, feature)} != {f'"{feature}"'}:
         table = replace(table, feature=(source_feature, feature))
     return VendorProfile(
@@ -267,31 +269,6 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         feature=feature,
         source_feature=source_feature,
     )
-
-
-def _features(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[str, str]:
-    """Return the Cargo features of what is read and of what is written.
-
-    Raises:
-        ProfileError: one of them is that of something else; with the line that says it.
-    """
-    if codebase is None:
-        return vendor.source, vendor.name
-    source = codebase.source_feature or vendor.source
-    written = codebase.feature or vendor.name
-    others = {*vendor.peers, *vendor.unported, *codebase.unported}
-    for key, name in (("feature", written), ("source_feature", source)):
-        if not getattr(codebase, key) or (name not in others and source != written):
-            continue
-        fault = (
-            f"{name!r} is the feature of a peer, or of what is not ported: name another"
-            if name in others
-            else f"feature and source_feature are both {name!r}: name two"
-        )
-        if codebase.directory is None:
-            raise ProfileError(fault)
-        raise codebase.directory.fault(MAIN, (key,), fault)
-    return source, written
 
 
 def load_codebase(directory: Directory) -> CodebaseProfile:

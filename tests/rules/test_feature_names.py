@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 NAMES = {
     "words": ("nvidia", "amd"),  # of which nothing says the platform
-    "signs": ("nv-gpu.2", "amd+gpu"),  # all that Cargo takes; TOML wants quotes
+    "signs": ("nv.2", "a-d+"),  # all that Cargo takes; TOML wants quotes
     "half": ("cuda", "amd"),  # the name table would write rocm
     "other half": ("gpu", "rocm"),
-    "crossed": ("rocm-free", "cuda-free"),  # what the name table would change
 }
 _IN_RUST = (
     (r'(\bfeature\s*=\s*")({own})(")', False),
