@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep, Widen
+from portkit.site.intent import Ask, Intent, Keep, Widen
 from portkit.site.questions import decided, decision, is_of_source, is_question
 
 if TYPE_CHECKING:
@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a condition on the source vendor's device that stands in no branch of its own."""
     job = site.job
-    if site.scope.vendor or not is_question(job, site.node):
+    if site.scope.vendor:
+        return
+    if not is_question(job, site.node):
+        if site.code.startswith("cfg!") and job.names_source(site.code):
+            yield Ask(
+                "cfg! check", "it asks for a feature that the port does not write: see by hand"
+            )
         return
     holder = decided(site.node)
     if holder.type == "if_expression" and is_of_source(job, holder):
