@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
@@ -60,7 +60,7 @@ def asked_by(member: str) -> str:
     return member.rpartition("/")[2]
 
 
-@lru_cache
+@cache
 def _pattern(feature: str) -> re.Pattern[bytes]:
     name, asked = re.escape(feature), re.escape(variable(feature))
     pattern = (

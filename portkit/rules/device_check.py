@@ -8,6 +8,8 @@ marked ``review`` as well.
 
 Without it the code compiles and takes the wrong path; rustc does not notice.
 
+A ``cfg!`` on a feature that the port does not write, such as ``cuda-graphs``, is left to a person.
+
 Not handled: a question that is kept in a variable. It is widened like any other, but what is chosen
 by it later is not looked at.
 """
@@ -36,9 +38,10 @@ def check(site: Site) -> Iterator[Intent]:
         return
     if not is_question(job, site.node):
         if site.code.startswith("cfg!") and job.names_source(site.code):
-            yield Ask(
-                "cfg! check", "it asks for a feature that the port does not write: see by hand"
+            message = (
+                "it asks for a feature that the port does not write: see what ROCm needs there"
             )
+            yield Ask("cfg! check", message)
         return
     holder = decided(site.node)
     if holder.type == "if_expression" and is_of_source(job, holder):

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from portkit.lang import features
 from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
-from portkit.lang.features import mentions
 from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
@@ -159,11 +159,10 @@ class Job:
 
     def mentions(self, source: Source) -> list[int]:
         """Return where a file mentions a backend: by a word of its platform, or by its feature."""
-        words = (*self.vendor.vocabulary, *self.vendor.peer_vocabulary)
-        found = source.offsets(words)
-        if any(word in self.source_feature.lower() for word in words):
+        found = source.offsets((*self.vendor.vocabulary, *self.vendor.peer_vocabulary))
+        if self._is_feature_a_word:
             return found
-        return sorted({*found, *mentions(source, self.source_feature)})
+        return sorted({*found, *features.mentions(source, self.source_feature)})
 
     @cached_property
     def own_words(self) -> tuple[str, ...]:
@@ -171,9 +170,19 @@ class Job:
         return (*self.vendor.own_vocabulary, f'"{self.feature.lower()}"')
 
     @cached_property
+    def _is_feature_a_word(self) -> bool:
+        """Whether the source vendor's feature is found by the words of its platform already."""
+        return any(word in self.source_feature.lower() for word in self._ported_words)
+
+    @cached_property
+    def _ported_words(self) -> tuple[str, ...]:
+        return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
+
+    @cached_property
     def _source_code(self) -> re.Pattern[str]:
-        ported = [w for w in self.vendor.vocabulary if w not in self.vendor.unported]
-        ported.append(rf'\bfeature\s*=\s*"(?-i:{re.escape(self.source_feature)})"')
+        ported = [*self._ported_words]
+        if not self._is_feature_a_word:
+            ported.append(rf'\bfeature\s*=\s*"(?-i:{re.escape(self.source_feature)})"')
         return re.compile("|".join(ported), re.IGNORECASE)
 
     @cached_property
