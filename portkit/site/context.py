@@ -116,10 +116,12 @@ class Job:
                     exact.setdefault(each[1].path, []).append(each)
             known = self._patches[kind, idle] = exact, patterns
         exact, patterns = known
+        if not patterns and path not in exact:
+            return ()  # nothing is about most files
         found = [each for each in patterns if fnmatchcase(path, each[1].path)]
         if path in exact:
             found = sorted((*found, *exact[path]), key=lambda each: each[0])
-        return tuple(patch for _, patch in found)
+        return tuple([patch for _, patch in found])
 
     @cached_property
     def _patches(self) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any]]]:
@@ -157,9 +159,14 @@ class Job:
         asked = f'"{self.source_feature}"'
         return asked in text and any(name.group() == asked for name in conditions(text))
 
-    def mentions(self, source: Source) -> list[int]:
-        """Return where a file mentions a backend: by a word of its platform, or by its feature."""
-        found = source.offsets((*self.vendor.vocabulary, *self.vendor.peer_vocabulary))
+    def mentions(self, source: Source, words: Iterable[str]) -> list[int]:
+        """Return where a file mentions a backend: by a word of its platform, or by its feature.
+
+        Args:
+            source: the file.
+            words: the words of platforms that it holds.
+        """
+        found = source.offsets(words)
         if self._is_feature_a_word:
             return found
         return sorted({*found, *features.mentions(source, self.source_feature)})
@@ -177,6 +184,11 @@ class Job:
     @cached_property
     def _ported_words(self) -> tuple[str, ...]:
         return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
+
+    @cached_property
+    def looked_into(self) -> dict[Source, Any]:
+        """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
+        return {}
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:
