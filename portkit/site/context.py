@@ -166,7 +166,7 @@ class Job:
             source: the file.
             words: the words of platforms that it holds.
         """
-        found = source.offsets(words)
+        found = source.offsets(words) if words else []
         if self._is_feature_a_word:
             return found
         return sorted({*found, *features.mentions(source, self.source_feature)})
