@@ -109,12 +109,17 @@ class Tree:
     @property
     def feature(self) -> str:
         """The Cargo feature of the port."""
+        return self.scan.job.feature
+
+    @property
+    def vendor(self) -> str:
+        """What the names of the port hold, such as those of its tests."""
         return self.scan.job.vendor.name
 
     @property
     def source_feature(self) -> str:
         """The Cargo feature of the backend that the port is derived from."""
-        return self.scan.job.vendor.source
+        return self.scan.job.source_feature
 
     @cached_property
     def sandbox(self) -> Sandbox | None:
