@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
@@ -35,7 +36,12 @@ def giving_way(site: Site) -> tuple[Edit, ...]:
 def copy(site: Site, text: str) -> str:
     """Return the copy of a site that may give way to it, under the written vendor's feature."""
     vendor = site.job.vendor
-    return text.replace(_without(vendor.name, vendor.name), f'feature = "{vendor.name}"')
+    if not any(cfg.forbids(vendor.name) for _, cfg in site.conditions):
+        return text
+    plain = text.replace(_without(vendor.name, vendor.name), f'feature = "{vendor.name}"')
+    # Beside other conditions as well: a copy under `not(feature = "rocm")` would exist nowhere.
+    absent = rf'not\(\s*feature\s*=\s*"{vendor.name}"\s*,?\s*\)'
+    return re.sub(rf",\s*{absent}|{absent}\s*,\s*", "", plain)
 
 
 def _without(feature: str, other: str) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import gating, standing
+from portkit.copying import exclusive, gating, standing
 from portkit.copying.analog import copy_site
 from portkit.copying.placing import insertion
 from portkit.lang.cfg import conditions_of
 from portkit.lang.imports import brought_in
 from portkit.lang.renaming import code_only
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import Source, field_text, node_text
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -47,10 +47,28 @@ def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
 
 def _copy(site: Site, intent: CopyAs) -> str:
     """Return the copy under its own name, with the imports that it needs for itself."""
-    copy = re.sub(rf"\bfn {site.name}\b", f"fn {intent.name}", copy_site(site), count=1)
     imports = "".join(f"\n{site.indent}    {use}" for use in intent.imports)
-    body = copy.index("{", copy.index(f"fn {intent.name}")) + 1
-    return copy[:body] + imports + copy[body:]
+    return under_name(exclusive.copy(site, copy_site(site)), intent.name, imports)
+
+
+def under_name(function: str, name: str, beginning: str = "") -> str:
+    """Return a function of Rust under another name.
+
+    Args:
+        function: the function, its attributes included.
+        name: its name afterwards.
+        beginning: what its body begins with.
+    """
+    data = function.encode()
+    nodes = Source("copy.rs", data).tree.root_node.children
+    node = next((n for n in nodes if n.type in ("function_item", "function_signature_item")), None)
+    named = node.child_by_field_name("name") if node is not None else None
+    body = node.child_by_field_name("body") if node is not None else None
+    if named is None:
+        return function
+    at = body.start_byte + 1 if body is not None else len(data)
+    parts = data[: named.start_byte], name.encode(), data[named.end_byte : at]
+    return b"".join((*parts, beginning.encode(), data[at:])).decode()
 
 
 def _handover(site: Site, intent: CopyAs) -> Edit:

@@ -6,20 +6,19 @@ change and what is accounted for by that is the same for all of them, and said h
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from portkit.copying import exclusive, gating, joining, standing
 from portkit.copying.analog import copy_range, copy_site
-from portkit.copying.handover import copied_as
+from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import parse_cfg, widen
 from portkit.lang.imports import brought_in
 from portkit.lang.renaming import normal
-from portkit.lang.source import node_text
+from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
 from portkit.site import intent as wants
 from portkit.site.context import Gating
@@ -33,6 +32,23 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _TIGHTER = frozenset({"&&", "==", "!="})
+_NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
+_NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
+_NO_CONDITION = "it is no condition that portkit understands: widen it by hand"
+_BLOCKS = frozenset(
+    {
+        "async_block",
+        "block",
+        "const_block",
+        "for_expression",
+        "if_expression",
+        "loop_expression",
+        "match_expression",
+        "unsafe_block",
+        "while_expression",
+    }
+)
+"""Expressions that are statements without a semicolon (the Rust reference, "Statements")."""
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -97,7 +113,8 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     text = intent.text or exclusive.copy(site, _copied(site, intent.name))
     found = standing.counterpart(site, text, intent.name)
     alone = exclusive.of(site)
-    twice = _twice(site) if found is None and alone is None else ""
+    twice = _no_sibling(site) if found is None else ""
+    twice = twice or (_twice(site) if found is None and alone is None else "")
     if twice:
         return finding_of(site, code, wants.Ask(intent.construct, twice, symbol=intent.symbol))
     if alone is not None and site.job.rename(site.name) == site.name:
@@ -114,6 +131,15 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         edits.append(insertion(site, text))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _no_sibling(site: Site) -> str:
+    """Return why nothing can stand beside a place, or an empty string."""
+    parent = site.node.parent
+    is_value = parent is not None and parent.type == "block" and "expression" in site.kind
+    if is_value and site.kind != "expression_statement" and site.kind not in _BLOCKS:
+        return _NO_SIBLING
+    return ""
 
 
 def _twice(site: Site) -> str:
@@ -146,7 +172,7 @@ def _copied(site: Site, name: str) -> str:
     if site.source.path.endswith(".toml"):
         return names.text(site.source.text(site.node.start_byte, toml.end_of_table(site.node)))
     copy = copy_site(site)
-    return re.sub(rf"\bfn {site.name}\b", f"fn {name}", copy, count=1) if name else copy
+    return under_name(copy, name) if name else copy
 
 
 def _twin(site: Site, name: str) -> str:
@@ -188,6 +214,8 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
+        if site.kind == "macro_invocation" and not parses(f"fn f() {{ {edits[0].text} }}"):
+            return finding_of(site, code, wants.Ask(intent.construct, _NO_MATCH))
     else:
         edits = joining.edits(intent, wanted)
     claims = joining.claims(site, intent)
@@ -225,6 +253,8 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         edits: tuple[Edit, ...] = (Edit(start, end, widen(text, source, vendor)),)
         stands = f'feature="{vendor}"' in normal(text)
         cfg = parse_cfg(text)
+        if edits[0].text == text:
+            return finding_of(site, code, wants.Ask(intent.construct, _NO_CONDITION))
         if cfg is not None and cfg.requires(source):
             claims = (site.span,)  # what stands under the feature alone goes with it
     elif site.is_python:

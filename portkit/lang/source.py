@@ -115,6 +115,11 @@ class Source:
         return match.end() if match else offset
 
 
+def parses(text: str) -> bool:
+    """Whether a text is items of Rust, as far as the parser can tell."""
+    return not Source("text.rs", text.encode()).tree.root_node.has_error
+
+
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
     from tree_sitter import Language, Parser
 
@@ -184,6 +189,11 @@ def grouped(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
             child.type == "attribute_item" or attached or _DOC.match(node_text(child))
         ):
             attached.append(child)
+        elif not child.is_named:  # a bracket or a comma bears no attribute
+            for each in attached:
+                yield each, ()
+            yield child, ()
+            attached = []
         else:
             yield child, tuple(attached)
             attached = []

@@ -8,6 +8,7 @@ ends is *unaccounted*, so that nothing can be passed over in silence.
 from __future__ import annotations
 
 import bisect
+import os
 import re
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,13 +18,17 @@ from typing import TYPE_CHECKING
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
 from portkit.copying.intents import finding_of
+from portkit.errors import PortkitError
 from portkit.lang.items import item_symbol
-from portkit.lang.source import ATTACHED, field_text, grouped, node_text
+from portkit.lang.source import ATTACHED, Source, field_text, grouped, node_text, span_of
 from portkit.lang.span import Span
 from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
+from portkit.rules.unread_file import failed
+from portkit.scan.edits import edited
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt, Scope, Site
 from portkit.site.macros import described
+from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
 
     from portkit.copying.additions import Addition
     from portkit.hipify.engine import Translation
-    from portkit.lang.source import Source
     from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
     from portkit.scan.parallel import Team
@@ -40,6 +44,14 @@ if TYPE_CHECKING:
     from portkit.tree.finding import Finding
     from portkit.tree.workspace import Workspace
 
+_NOT_WHOLE = (
+    "the parser does not understand the item around this place (PK901), so nothing is written: do it"
+    " by hand"
+)
+_UNSETTLED = (
+    "the parser does not understand this file (PK901), and with what would be written it understands"
+    " it otherwise, so nothing is written: do it by hand"
+)
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
 
 
@@ -142,7 +154,7 @@ def in_order(finding: Finding) -> tuple[str, Span, str, str]:
 
 def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     """Scan with a team; what the first process returns is whole."""
-    job, teaching, mine = _learnt(team, job)
+    job, teaching, mine, findings = _learnt(team, job)
     # Neither a parsed tree nor what makes a file is sent between processes.
     mine = [path for path in mine if path not in job.learnt.analogs]
     mine += job.learnt.analogs if team.first else ()
@@ -156,7 +168,6 @@ def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
         looked.append(_looked_at(job, path, asked, is_written))
         if path in translations:
             translated[path] = translations[path]()
-    findings: list[Finding] = []
     unaccounted: list[Unaccounted] = []
     for share, made in team.collect((looked, translated)):
         for found, left in share:
@@ -170,22 +181,34 @@ def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
 
 
-def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str]]:
+def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Finding]]:
     """Return the job with what the tree as a whole says.
 
-    With it come the files that said something, and those of them that this process has read.
+    With it come the files that said something, those of them that this process has read, and what
+    is said of those that portkit fails on.
     """
     mentions = _mentions(team, job)
     teaching = [path for path in mentions if _may_teach(job, path)]
     mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
-    read = [(path, _device_macros(job, path), files.declared(job, path)) for path in mine]
+    read = [(path, *_read(job, path)) for path in mine]
     gathered = sorted(
         (each for share in team.gather(read) for each in share), key=lambda each: each[0]
     )
-    macros = {macro.name: macro for _, found, _ in gathered for macro in found}
-    analogs = files.analogs(job, mentions, (found for _, _, found in gathered))
+    macros = {macro.name: macro for _, found, _, _ in gathered for macro in found}
+    analogs = files.analogs(job, mentions, (found for _, _, found, _ in gathered))
+    lost = [finding for _, _, _, found in gathered for finding in found]
     learnt = Learnt(mentions, dict(sorted(macros.items())), analogs)
-    return replace(job, learnt=learnt), teaching, mine
+    return replace(job, learnt=learnt), teaching, mine, lost
+
+
+def _read(job: Job, path: str) -> tuple[list[DeviceMacro], Mapping[str, str], list[Finding]]:
+    """Return the macros and the modules that a file declares, or that portkit fails on it."""
+    try:
+        return _device_macros(job, path), files.declared(job, path), []
+    except Exception as error:
+        if os.environ.get("PORTKIT_TRACEBACK"):
+            raise
+        return [], {}, [failed(path, error)]
 
 
 def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
@@ -195,7 +218,23 @@ def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
 def _looked_at(
     job: Job, path: str, asked: _Asked, is_written: Callable[[str], bool]
 ) -> tuple[list[Finding], list[Unaccounted]]:
-    """Return what is found in a file, and what no finding accounts for."""
+    """Return what is found in a file, and what no finding accounts for.
+
+    A file that portkit fails on is one finding, and the others are looked at.
+    """
+    try:
+        return _look(job, path, asked, is_written)
+    except PortkitError:
+        raise
+    except Exception as error:
+        if os.environ.get("PORTKIT_TRACEBACK"):
+            raise
+        return [failed(path, error)], []
+
+
+def _look(
+    job: Job, path: str, asked: _Asked, is_written: Callable[[str], bool]
+) -> tuple[list[Finding], list[Unaccounted]]:
     source = job.workspace.sources[path]
     found = list(asked.of_file(When.ALWAYS, job, source))
     places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
@@ -204,8 +243,37 @@ def _looked_at(
     whole = list(asked.of_file(When.MENTIONS, job, source))
     if whole:
         return [*found, *whole], []
-    walked, left = _Walk(job, source, places, asked).run()
-    return found + walked, left
+    walk = _Walk(job, source, places, asked)
+    walked, left = walk.run()
+    found += walked
+    if walk.broken and any(f.edits for f in found) and _is_unsettled(walk, found):
+        found = [_by_hand(f, _UNSETTLED) for f in found]
+    return found, left
+
+
+def _is_unsettled(walk: _Walk, findings: Sequence[Finding]) -> bool:
+    """Whether something is to do in a file that is not parsed whole after all of it was done.
+
+    What the parser does not understand it may understand otherwise then.
+    """
+    source = Source(walk.source.path, edited(walk.source, findings))
+    words = (*walk.job.vendor.vocabulary, *walk.job.vendor.peer_vocabulary)
+    places = sorted({*source.offsets(words), *_seeds(walk.job, source)})
+    again, _ = _Walk(walk.job, source, places, walk.asked).run()
+    return any(f.edits for f in again)
+
+
+def _by_hand(finding: Finding, why: str) -> Finding:
+    """Return a finding that writes nothing, and says why."""
+    if not finding.edits:
+        return finding
+    return replace(
+        finding,
+        applicability=Applicability.MANUAL,
+        status=Status.NONE,
+        message=f"{finding.message}; {why}",
+        edits=(),
+    )
 
 
 def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
@@ -234,7 +302,7 @@ def _may_teach(job: Job, path: str) -> bool:
 
 
 def _macro_parameter(job: Job) -> re.Pattern[bytes]:
-    return re.compile(rf"\$\w*(?:{job.vendor.source})\w*\s*:".encode())
+    return re.compile(rf"\$\w*(?:{job.vendor.source})\w*\s*:".encode(), re.IGNORECASE)
 
 
 def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
@@ -288,6 +356,7 @@ class _Walk:
         self.asked = asked
         self.crate = job.workspace.crate_of(source.path)
         self.findings: list[Finding] = []
+        self.broken: list[Span] = []
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
         """Walk from the root; return what was found, and what nothing has claimed."""
@@ -295,6 +364,7 @@ class _Walk:
         root = tree.root_node
         if root.has_error:
             self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
+            self.broken = [span_of(c) for c in root.children if c.has_error or c.is_missing]
         pending: list[tuple[Site, Scope]] = []
         self._push(pending, root, Scope())
         while pending:
@@ -303,12 +373,18 @@ class _Walk:
                 continue
             for rule in self.asked.of_kind(site.kind):
                 for intent in rule.check(site):
-                    finding = finding_of(site, rule.code, intent)
+                    finding = self._understood(finding_of(site, rule.code, intent))
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.span):
                 self._push(pending, site.node, _inside(site))
         return self.findings, self._left()
+
+    def _understood(self, finding: Finding) -> Finding:
+        """Return a finding that writes nothing into an item that is not parsed whole."""
+        edits = finding.edits
+        within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
+        return _by_hand(finding, _NOT_WHOLE) if within else finding
 
     def _left(self) -> list[Unaccounted]:
         found = []
@@ -322,7 +398,9 @@ class _Walk:
         return found
 
     def _push(self, pending: list[tuple[Site, Scope]], node: Node, scope: Scope) -> None:
-        siblings = tuple(grouped(node))
+        # Attributes of such a node are its own, not those of the child behind them.
+        own = node.type in ("field_initializer", "shorthand_field_initializer")
+        siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
         for child, attributes in reversed(siblings):
             start = attributes[0].start_byte if attributes else child.start_byte
             if not self._holds_open(Span(start, child.end_byte)):

@@ -98,7 +98,7 @@ def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
     except Exception as error:
         return [Fault("exception", _said(error))], data
     took = time.process_time() - began
-    broken = []
+    broken = [Fault("exception", f.message) for f in found.findings if f.code == "PK902"]
     if took > SECONDS:
         broken.append(Fault("time", f"{took:.1f} s for {len(data)} bytes"))
     broken += _of_findings(found, path)
