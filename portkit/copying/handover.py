@@ -22,9 +22,14 @@ from portkit.tree.finding import Edit
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from collections.abc import Mapping
+
     from portkit.lang.span import Span
     from portkit.site.context import Site
     from portkit.site.intent import CopyAs
+
+
+_WORD = re.compile(r"(?<!::)\b\w+")
 
 
 def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
@@ -116,10 +121,9 @@ def parameters(site: Site) -> list[str]:
 def _is_written_by_hand(site: Site, name: str) -> bool:
     """Whether a person wrote the function under the plain name, with a body of its own."""
     return any(
-        field_text(node, "name") == site.name
-        and any(cfg.requires(site.job.vendor.name) for _, cfg in conditions_of(attributes))
+        any(cfg.requires(site.job.vendor.name) for _, cfg in conditions_of(attributes))
         and f"{name}(" not in node_text(node)
-        for node, attributes in site.peers
+        for node, attributes in _of_its_name(site)
     )
 
 
@@ -127,13 +131,16 @@ def _stands_without_source(site: Site) -> bool:
     """Whether the plain name has a function for the written vendor alone."""
     vendor = site.job.vendor
     return any(
-        field_text(node, "name") == site.name
-        and any(
-            c.requires(vendor.name) and c.forbids(vendor.source)
-            for _, c in conditions_of(attributes)
-        )
-        for node, attributes in site.peers
+        c.requires(vendor.name) and c.forbids(vendor.source)
+        for _, attributes in _of_its_name(site)
+        for _, c in conditions_of(attributes)
     )
+
+
+def _of_its_name(site: Site) -> list[standing.Sibling]:
+    """Return the other functions of a site's name beside it."""
+    named = standing.named(site, site.name)
+    return [each for each in named if each[0].type == site.kind and each[0].id != site.node.id]
 
 
 def is_for_functions(site: Site) -> bool:
@@ -144,25 +151,47 @@ def is_for_functions(site: Site) -> bool:
         return False
     if any(c.type == "visibility_modifier" for c in site.node.children):
         return False
-    users = []
-    for node, attributes in site.siblings:
-        gated = any(cfg.requires(job.vendor.source) for _, cfg in conditions_of(attributes))
-        if gated and node.id != site.node.id and _uses(node_text(node), names):
-            name = field_text(node, "name")
-            users.append(node.type == "function_item" and job.rename(name) == name)
-    return bool(users) and all(users)
+    gated = _gated_by_word(site)
+    users = {n.id: n for name in names for n in gated.get(name, ()) if n.id != site.node.id}
+    return bool(users) and all(
+        n.type == "function_item" and job.rename(field_text(n, "name")) == field_text(n, "name")
+        for n in users.values()
+    )
 
 
 def imports_for(site: Site) -> tuple[str, ...]:
     """Return what the copy of a function imports itself, since both cannot stand beside it."""
-    job = site.job
-    return tuple(
-        job.rename(node_text(node))
-        for node, attributes in site.siblings
-        if node.type == "use_declaration"
-        and any(cfg.requires(job.vendor.source) for _, cfg in conditions_of(attributes))
-        and _uses(site.code, _clashing(site, node))
-    )
+    clashing = site.once("clashing", site.container, make=lambda: _clashing_imports(site))
+    used = {n.start_byte: n for word in _words(site.code) for n in clashing.get(word, ())}
+    return tuple(site.job.rename(node_text(used[at])) for at in sorted(used))
+
+
+def _gated(site: Site) -> list[Node]:
+    """Return what stands under the source vendor's feature beside a site."""
+    source = site.job.vendor.source
+    return [n for n, a in site.siblings if any(c.requires(source) for _, c in conditions_of(a))]
+
+
+def _gated_by_word(site: Site) -> Mapping[str, list[Node]]:
+    """Return the gated siblings that use a word, by the word."""
+
+    def index() -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in _gated(site):
+            for word in _words(node_text(node)):
+                found.setdefault(word, []).append(node)
+        return found
+
+    return site.once("words", site.container, make=index)
+
+
+def _clashing_imports(site: Site) -> dict[str, list[Node]]:
+    """Return the gated imports beside a site by the names that stay as they are."""
+    found: dict[str, list[Node]] = {}
+    for node in _gated(site):
+        for name in _clashing(site, node) if node.type == "use_declaration" else ():
+            found.setdefault(name, []).append(node)
+    return found
 
 
 def _clashing(site: Site, use: Node) -> list[str]:
@@ -172,5 +201,6 @@ def _clashing(site: Site, use: Node) -> list[str]:
     return [n for n in brought_in(use) if site.job.rename(n) == n]
 
 
-def _uses(text: str, names: list[str]) -> bool:
-    return any(re.search(rf"(?<!::)\b{n}\b", code_only(text)) for n in names)
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a piece of Rust that are no part of a longer path."""
+    return frozenset(_WORD.findall(code_only(text)))

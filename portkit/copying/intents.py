@@ -135,7 +135,7 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
 
 def _no_sibling(site: Site) -> str:
     """Return why nothing can stand beside a place, or an empty string."""
-    parent = site.node.parent
+    parent = site.parent
     is_value = parent is not None and parent.type == "block" and "expression" in site.kind
     if is_value and site.kind != "expression_statement" and site.kind not in _BLOCKS:
         return _NO_SIBLING
@@ -263,7 +263,9 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
     else:
         copy = job.rename(text)
-        stands = normal(copy) in normal(node_text(intent.within))
+        within = intent.within
+        said = site.once("normal", within.id, make=lambda: normal(node_text(within)))
+        stands = normal(copy) in said
         new = f"{text} || {copy}"
         edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)

@@ -43,7 +43,7 @@ def check(site: Site) -> Iterator[Intent]:
         new=f"match {text} {{\n{indent}    {cpu} => {job.rename(text)},\n"
         f"{indent}    device => device,\n{indent}}}",
         sign=job.rename(node_text(call)),
-        within=site.node.parent,
+        within=site.parent,
     )
 
 

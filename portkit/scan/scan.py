@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import os
 import re
+from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -23,7 +24,7 @@ from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, Source, field_text, grouped, node_text, span_of
 from portkit.lang.span import Span
 from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
-from portkit.rules.unread_file import failed
+from portkit.rules.unread_file import failed, unread
 from portkit.scan.edits import edited
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt, Scope, Site
@@ -31,7 +32,7 @@ from portkit.site.macros import described
 from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 
     from tree_sitter import Node
 
@@ -52,7 +53,15 @@ _UNSETTLED = (
     "the parser does not understand this file (PK901), and with what would be written it understands"
     " it otherwise, so nothing is written: do it by hand"
 )
+DEEPEST = 1_000
+"""How many levels of syntax are looked into, since time grows with their square; candle has 60."""
+MOST_PLACES = 200_000
+"""How many places of one file are looked at; the largest file of candle has 600."""
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
+
+
+class TooMuchError(Exception):
+    """A file has more of something than is looked at; the message is half a sentence."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -224,6 +233,8 @@ def _looked_at(
     """
     try:
         return _look(job, path, asked, is_written)
+    except TooMuchError as error:
+        return [unread(path, str(error))], []
     except PortkitError:
         raise
     except Exception as error:
@@ -240,6 +251,8 @@ def _look(
     places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
     if not places or is_written(path):
         return found, []
+    if len(places) > MOST_PLACES:
+        raise TooMuchError(f"it names backends {len(places):,} times, more than {MOST_PLACES:,}")
     whole = list(asked.of_file(When.MENTIONS, job, source))
     if whole:
         return [*found, *whole], []
@@ -352,7 +365,9 @@ class _Walk:
     ) -> None:
         self.job = job
         self.source = source
-        self.open = list(places)
+        self.places = list(places)
+        self.next = list(range(len(places) + 1))
+        self.known: dict[tuple[Hashable, ...], object] = {}
         self.asked = asked
         self.crate = job.workspace.crate_of(source.path)
         self.findings: list[Finding] = []
@@ -360,15 +375,16 @@ class _Walk:
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
         """Walk from the root; return what was found, and what nothing has claimed."""
-        tree = self.source.tree_around(self.open, self.job.vendor.own_vocabulary)
+        tree = self.source.tree_around(self.places, self.job.vendor.own_vocabulary)
         root = tree.root_node
         if root.has_error:
             self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
             self.broken = [span_of(c) for c in root.children if c.has_error or c.is_missing]
-        pending: list[tuple[Site, Scope]] = []
-        self._push(pending, root, Scope())
+        whole = self._site(root, (), (), Scope(), None)
+        pending: deque[Site] = deque()
+        self._push(pending, whole, Scope())
         while pending:
-            site, _scope = pending.pop()
+            site = pending.pop()
             if not self._holds_open(site.span):
                 continue
             for rule in self.asked.of_kind(site.kind):
@@ -377,7 +393,7 @@ class _Walk:
                     self.findings.append(finding)
                     self._claim(finding.claims)
             if self._holds_open(site.span):
-                self._push(pending, site.node, _inside(site))
+                self._push(pending, site, _inside(site))
         return self.findings, self._left()
 
     def _understood(self, finding: Finding) -> Finding:
@@ -388,16 +404,17 @@ class _Walk:
 
     def _left(self) -> list[Unaccounted]:
         found = []
-        for offset in self.open:
+        at = self._open(0)
+        while at < len(self.places):
+            offset = self.places[at]
             line, column = self.source.position(offset)
-            start = offset + 1 - column
-            end = self.source.data.find(b"\n", start)
-            text = self.source.data[start : end if end >= 0 else None]
-            said = text.decode(errors="replace").strip()
+            said = self.source.line_around(offset, offset + 1 - column)
             found.append(Unaccounted(self.source.path, offset, line, said))
+            at = self._open(at + 1)
         return found
 
-    def _push(self, pending: list[tuple[Site, Scope]], node: Node, scope: Scope) -> None:
+    def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
+        node = site.node
         # Attributes of such a node are its own, not those of the child behind them.
         own = node.type in ("field_initializer", "shorthand_field_initializer")
         siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
@@ -405,23 +422,48 @@ class _Walk:
             start = attributes[0].start_byte if attributes else child.start_byte
             if not self._holds_open(Span(start, child.end_byte)):
                 continue
-            site = Site(child, attributes, siblings, self.source, scope, self.crate, self.job)
-            pending.append((site, scope))
+            pending.append(self._site(child, attributes, siblings, scope, site))
             # Comments among the attributes of an item that nobody claims are places of their own.
             for attached in attributes:
                 if attached.type != "attribute_item":
-                    comment = Site(attached, (), siblings, self.source, scope, self.crate, self.job)
-                    pending.insert(0, (comment, scope))
+                    pending.appendleft(self._site(attached, (), siblings, scope, site))
+
+    def _site(
+        self,
+        node: Node,
+        attributes: tuple[Node, ...],
+        siblings: tuple[tuple[Node, tuple[Node, ...]], ...],
+        scope: Scope,
+        outer: Site | None,
+    ) -> Site:
+        level = 0 if outer is None else outer.level + 1
+        if level > DEEPEST:
+            raise TooMuchError(f"it is nested deeper than {DEEPEST:,} levels")
+        crate, job = self.crate, self.job
+        return Site(
+            node, attributes, siblings, self.source, scope, crate, job, outer, level, self.known
+        )
 
     def _holds_open(self, span: Span) -> bool:
-        at = bisect.bisect_left(self.open, span.start)
-        return at < len(self.open) and self.open[at] < span.end
+        at = self._open(bisect.bisect_left(self.places, span.start))
+        return at < len(self.places) and self.places[at] < span.end
+
+    def _open(self, at: int) -> int:
+        """Return the index of the first place from one on that nothing has claimed."""
+        last = at
+        while self.next[last] != last:
+            last = self.next[last]
+        while self.next[at] != last:
+            self.next[at], at = last, self.next[at]
+        return last
 
     def _claim(self, spans: Iterable[Span]) -> None:
         for span in spans:
-            low = bisect.bisect_left(self.open, span.start)
-            high = bisect.bisect_left(self.open, span.end)
-            del self.open[low:high]
+            high = bisect.bisect_left(self.places, span.end)
+            at = self._open(bisect.bisect_left(self.places, span.start))
+            while at < high:
+                self.next[at] = at + 1
+                at = self._open(at + 1)
 
 
 def _inside(site: Site) -> Scope:

@@ -16,7 +16,7 @@ from portkit.lang.span import Span
 from portkit.profile.entries import Prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from tree_sitter import Node
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Crate, Workspace
 
 Kind = TypeVar("Kind", bound="About")
+Made = TypeVar("Made")
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -144,6 +145,13 @@ class Job:
         return re.compile(rf'feature\s*=\s*"(?:{"|".join(self.vendor.unported)})"')
 
     @cached_property
+    def otherwise(self) -> re.Pattern[bytes]:
+        """What a copy may have otherwise than by its name: conditions, peers, parameters."""
+        words = (self.vendor.name, self.vendor.variant, *self.vendor.parameters)
+        named = [f"(?i:{'|'.join(self.vendor.peer_vocabulary)})", *map(re.escape, words)]
+        return re.compile("|".join((self._unported_condition.pattern, *named)).encode())
+
+    @cached_property
     def _gated(self) -> re.Pattern[str]:
         name, variant = self.vendor.name, self.vendor.variant
         return re.compile(
@@ -163,6 +171,11 @@ class Job:
     def names_peer(self, text: str) -> bool:
         """Whether text names a peer's platform."""
         return bool(self._peer_code.search(text))
+
+    def peers_in(self, data: bytes) -> list[int]:
+        """Return where a file names a peer's platform."""
+        words = "|".join(self.vendor.peer_vocabulary).encode()
+        return [m.start() for m in re.finditer(words, data, re.IGNORECASE)]
 
     def names_vendor(self, text: str) -> bool:
         """Whether text names the vendor that is written."""
@@ -251,6 +264,9 @@ class Site:
         scope: the enclosing items.
         crate: the crate, or none for a file outside any.
         job: the job.
+        outer: the node around it; none for the file as a whole.
+        level: how many nodes are around it.
+        known: what was worked out once for all places of the file.
     """
 
     node: Node
@@ -260,6 +276,31 @@ class Site:
     scope: Scope
     crate: Crate | None
     job: Job
+    outer: Site | None = None
+    level: int = 0
+    known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, repr=False)
+
+    def once(self, *key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what is made once for a file, so that time does not grow with its square.
+
+        Args:
+            key: what it is, and what it is about.
+            make: makes it.
+        """
+        if key not in self.known:
+            self.known[key] = make()
+        made: Made = self.known[key]
+        return made
+
+    @property
+    def container(self) -> int:
+        """What tells the node's container from others of the file."""
+        return self.siblings[0][0].id if self.siblings else self.node.id
+
+    @property
+    def parent(self) -> Node | None:
+        """The node around it; to ask the node itself takes as long as the file has nodes before it."""
+        return self.outer.node if self.outer is not None else None
 
     @property
     def kind(self) -> str:
@@ -325,13 +366,6 @@ class Site:
                 if cfg.requires(feature):
                     return feature
         return ""
-
-    @property
-    def peers(self) -> Iterator[tuple[Node, tuple[Node, ...]]]:
-        """The siblings of the same kind, with their attributes."""
-        for node, attributes in self.siblings:
-            if node.type == self.kind and node.id != self.node.id:
-                yield node, attributes
 
     def symbol(self, name: str = "") -> str:
         """Return the symbol of the place, or of an item of this name in its scope."""

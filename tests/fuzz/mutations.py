@@ -33,7 +33,7 @@ _WORDS: Final = {
         *CONDITIONS,
         *"cuda Cuda CUDA rocm Rocm metal Metal cudnn hip _ x self Self ( ) { } [ ] < > , ; : :: -> =>"
         " = == != && || | & ! ? . .. # $ ' \" // /* */ fn pub mod use as let if else match impl trait"
-        " enum struct unsafe async const static where move ref mut dyn return 0 1 r#\" \\".split(),
+        ' enum struct unsafe async const static where move ref mut dyn return 0 1 r#" \\'.split(),
         "is_cuda()",
         "Device::Cuda(_)",
         "Self::Cuda(a) | Self::Metal(a)",
@@ -167,7 +167,9 @@ def _swap_lines(chance: random.Random, data: bytes, _path: str) -> bytes:
 
 def _byte(chance: random.Random, data: bytes, _path: str) -> bytes:
     at = chance.randrange(len(data) + 1)
-    new = chance.choice((b"", b"\0", b"\xff", b"\r", b"\n", b"\xc3\xa9", b'"', b"{", b"}", b"\xef\xbb\xbf"))
+    new = chance.choice(
+        (b"", b"\0", b"\xff", b"\r", b"\n", b"\xc3\xa9", b'"', b"{", b"}", b"\xef\xbb\xbf")
+    )
     return data[:at] + new + data[at + chance.choice((0, 1)) :]
 
 
@@ -203,7 +205,9 @@ def _attribute(chance: random.Random, data: bytes, path: str) -> bytes:
     """Set a condition before a node, whether the grammar allows one there or not."""
     node, _ = _some_node(chance, path, data)
     gap = chance.choice(("\n", " ", "")).encode()
-    return data[: node.start_byte] + chance.choice(CONDITIONS).encode() + gap + data[node.start_byte :]
+    return (
+        data[: node.start_byte] + chance.choice(CONDITIONS).encode() + gap + data[node.start_byte :]
+    )
 
 
 def _graft(chance: random.Random, data: bytes, path: str) -> bytes:

@@ -61,16 +61,16 @@ class Port:
         """Scan a tree of one file."""
         manifest = {"package": {"name": self.codebase.crate, "version": self.version}}
         workspace = Workspace(Path("/nowhere"), manifest, {path: Source(path, data)}, ())
-        return scan(
-            workspace, self.vendor, self.codebase, gating=self.gating, chosen=_CHOSEN
-        )
+        return scan(workspace, self.vendor, self.codebase, gating=self.gating, chosen=_CHOSEN)
 
 
 def ported(scan: Scan, path: str) -> bytes:
     """Return a file with the edits of a scan."""
     data = scan.job.workspace.sources[path].data
     newline = scan.job.workspace.sources[path].newline
-    edits = sorted((e.start, e.end, e.text) for f in scan.findings if f.path == path for e in f.edits)
+    edits = sorted(
+        (e.start, e.end, e.text) for f in scan.findings if f.path == path for e in f.edits
+    )
     out, at = [], 0
     for start, end, text in edits:
         out += [data[at:start], text.replace("\n", newline).encode()]
@@ -129,8 +129,11 @@ def _codes(scan: Scan) -> set[str]:
 
 def _said(error: Exception) -> str:
     import traceback
+
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {last.filename.rpartition('portkit/')[2]}:{last.name} {last.line} {error}"[:300]
+    return f"{type(error).__name__} in {last.filename.rpartition('portkit/')[2]}:{last.name} {last.line} {error}"[
+        :300
+    ]
 
 
 def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:
@@ -144,8 +147,11 @@ def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:
     for start, end in spans:
         covered.append((start, end))
     import re
+
     if not whole:
-        for m in re.finditer(b"|".join(w.encode() for w in sorted(words, key=len, reverse=True)), lowered):
+        for m in re.finditer(
+            b"|".join(w.encode() for w in sorted(words, key=len, reverse=True)), lowered
+        ):
             o = m.start()
             if o not in left and not any(a <= o < b for a, b in covered):
                 yield Fault("mention", f"nothing accounts for the mention at {o}")
