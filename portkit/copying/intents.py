@@ -22,6 +22,7 @@ from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
 from portkit.site import intent as wants
 from portkit.site.context import Gating
+from portkit.site.questions import parts_of
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -263,12 +264,15 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
     else:
         copy = job.rename(text)
-        within = intent.within
-        said = site.once("normal", within.id, make=lambda: normal(node_text(within)))
-        stands = normal(copy) in said
+        wanted = normal(copy)
+        stands = any(wanted in _normal(site, part) for part in parts_of(intent.within))
         new = f"{text} || {copy}"
         edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+def _normal(site: Site, node: Node) -> str:
+    return site.once("normal", node.id, make=lambda: normal(node_text(node)))
 
 
 def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:

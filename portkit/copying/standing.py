@@ -189,12 +189,12 @@ def imports_stand(site: Site) -> bool:
 
 def imported_beside(site: Site) -> frozenset[str]:
     """Return the whole path of each thing that the imports around a place bring in."""
-    uses = [node for node, _ in site.siblings if node.type == "use_declaration"]
-    return site.once(
-        "imported",
-        site.container,
-        make=lambda: frozenset(normal(path) for node in uses for path in imports.paths(node)),
-    )
+
+    def read() -> frozenset[str]:
+        uses = (node for node, _ in site.siblings if node.type == "use_declaration")
+        return frozenset(normal(path) for node in uses for path in imports.paths(node))
+
+    return site.once("imported", site.container, make=read)
 
 
 def _span(node: Node, attributes: Sequence[Node]) -> Span:

@@ -57,6 +57,8 @@ DEEPEST = 1_000
 """How many levels of syntax are looked into, since time grows with their square; candle has 60."""
 MOST_PLACES = 200_000
 """How many places of one file are looked at; the largest file of candle has 600."""
+MOST_READ = 1 << 28
+"""How many bytes the nodes of one file may have together that rules are asked about."""
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
 
 
@@ -366,6 +368,7 @@ class _Walk:
         self.job = job
         self.source = source
         self.places = list(places)
+        self.read = 0
         self.next = list(range(len(places) + 1))
         self.known: dict[tuple[Hashable, ...], object] = {}
         self.asked = asked
@@ -387,6 +390,9 @@ class _Walk:
             site = pending.pop()
             if not self._holds_open(site.span):
                 continue
+            self.read += site.node.end_byte - site.start
+            if self.read > MOST_READ:
+                raise TooMuchError("its places lie too deep in each other for their number")
             for rule in self.asked.of_kind(site.kind):
                 for intent in rule.check(site):
                     finding = self._understood(finding_of(site, rule.code, intent))

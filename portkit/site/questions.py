@@ -108,6 +108,18 @@ def chain_of(site: Site) -> tuple[Node, ...]:
     return site.once("chain", first.node.id, make=lambda: tuple(_chain(first.node)))
 
 
+def parts_of(holder: Node) -> Iterator[Node]:
+    """Yield the conditions and the blocks of an ``if``, or what is no ``if`` as a whole."""
+    current: Node | None = holder
+    while current is not None and current.type == "if_expression":
+        fields = (current.child_by_field_name(name) for name in ("condition", "consequence"))
+        yield from (part for part in fields if part is not None)
+        clause = current.child_by_field_name("alternative")
+        current = clause.named_children[-1] if clause is not None else None
+    if current is not None:
+        yield current
+
+
 def _chain(node: Node) -> Iterator[Node]:
     pending = [node]
     while pending:
