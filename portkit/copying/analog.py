@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.patches import hits_in
 from portkit.lang import patterns
-from portkit.lang.cfg import WITH_OWN, conditions_of
+from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, holds, node_text
@@ -164,8 +164,7 @@ def _evaluated(
     What stands under the written vendor's feature is its own and no part of a copy, but for an arm
     that is turned round.
     """
-    inner = node.children if node.type in WITH_OWN else ()
-    own = [*attached, *(c for c in inner if c.type == "attribute_item")]
+    own = list(attributes_of(node, attached))
     off = frozenset(job.vendor.unported)
     for attribute, cfg in conditions_of(own):
         value = cfg.without(off)

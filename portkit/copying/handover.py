@@ -20,9 +20,9 @@ from portkit.lang.source import Source, field_text, node_text
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from collections.abc import Mapping
+
+    from tree_sitter import Node
 
     from portkit.lang.span import Span
     from portkit.site.context import Site

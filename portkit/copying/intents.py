@@ -36,20 +36,41 @@ _TIGHTER = frozenset({"&&", "==", "!="})
 _NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
 _NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
 _NO_CONDITION = "it is no condition that portkit understands: widen it by hand"
-_BLOCKS = frozenset(
+_ONE_MORE = "with both features on there would be one more of them: choose by hand"
+_COUNTED = frozenset(
+    {
+        "arguments",
+        "closure_parameters",
+        "ordered_field_declaration_list",
+        "parameters",
+        "tuple_expression",
+        "tuple_pattern",
+        "tuple_struct_pattern",
+        "tuple_type",
+        "type_parameters",
+    }
+)
+"""Lists whose members count: one more makes another call, type or function."""
+_STATEMENTS = frozenset(
     {
         "async_block",
         "block",
         "const_block",
+        "empty_statement",
+        "expression_statement",
+        "extern_crate_declaration",
         "for_expression",
         "if_expression",
+        "let_declaration",
         "loop_expression",
+        "macro_definition",
         "match_expression",
         "unsafe_block",
+        "use_declaration",
         "while_expression",
     }
 )
-"""Expressions that are statements without a semicolon (the Rust reference, "Statements")."""
+"""What stands in a block beside others (the Rust reference, chapter "Statements")."""
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -137,10 +158,11 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
 def _no_sibling(site: Site) -> str:
     """Return why nothing can stand beside a place, or an empty string."""
     parent = site.parent
-    is_value = parent is not None and parent.type == "block" and "expression" in site.kind
-    if is_value and site.kind != "expression_statement" and site.kind not in _BLOCKS:
+    if parent is None or site.kind == "match_arm" or site.is_python:
+        return ""
+    if parent.type == "block" and not (site.kind.endswith("_item") or site.kind in _STATEMENTS):
         return _NO_SIBLING
-    return ""
+    return _ONE_MORE if parent.type in _COUNTED else ""
 
 
 def _twice(site: Site) -> str:

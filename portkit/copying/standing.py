@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.copying.analog import copy_range
 from portkit.copying.gating import feature_attribute
 from portkit.lang import imports, patterns, python, toml
-from portkit.lang.cfg import conditions_of
+from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.items import CALLS, head_of
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, node_text, span_of
@@ -45,6 +45,8 @@ def name_of(node: Node) -> str:
         return toml.name_of(node)
     if node.type == "expression_statement":
         return python.target(node)
+    if node.type == "shorthand_field_initializer":
+        return node_text(node.named_children[-1])
     function = python.definition(node)
     return field_text(function or node, "name") or field_text(node, "field")
 
@@ -108,7 +110,7 @@ def named_sibling(
     kinds = next((group for group in _ALIKE if site.kind in group), {site.kind})
     for node, attributes in named(site, name):
         if node.type in kinds:
-            conditions = [cfg for _, cfg in conditions_of(attributes)]
+            conditions = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
             if gated and not any(cfg.requires(vendor.name) for cfg in conditions):
                 continue
             # What gives way to its copy stands in for nothing.

@@ -36,7 +36,7 @@ def check(site: Site) -> Iterator[Intent]:
             continue
         symbol = site.symbol(site.name)
         stands_in = cfg.forbids(source) and job.renames_code(site.code)
-        if stands_in and not job.names_peer(node_text(attribute)):
+        if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"

@@ -3,8 +3,8 @@
 The call gives CUDA's device or the CPU. On a machine without CUDA the next question is ROCm's, and
 only then the answer is the CPU: the call becomes a ``match`` on its own result.
 
-Not handled: a call without ``?`` behind it, which is listed as unaccounted, and one of a type that is
-CUDA's own, which is left to a person.
+Not handled: a call without ``?`` behind it, which is listed as unaccounted, and one of a type
+that is CUDA's own, which is left to a person.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def unread(path: str, reason: str) -> Finding:
 
 
 def failed(path: str, error: Exception) -> Finding:
-    """Return what is said of a file that portkit fails on: the others are looked at all the same."""
+    """Return what is said of a file that portkit fails on, while the others are looked at."""
     said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return unread(path, f"portkit fails on it ({said}), which is a defect to report")
 

@@ -15,7 +15,7 @@ from portkit.tree.finding import Status
 from portkit.write.transaction import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding

@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Workspace
 
 _NOT_WHOLE = (
-    "the parser does not understand the item around this place (PK901), so nothing is written: do it"
-    " by hand"
+    "the parser does not understand the item around this place (PK901), so nothing is written: do"
+    " it by hand"
 )
 _UNSETTLED = (
-    "the parser does not understand this file (PK901), and with what would be written it understands"
-    " it otherwise, so nothing is written: do it by hand"
+    "the parser does not understand this file (PK901), and with what would be written it"
+    " understands it otherwise, so nothing is written: do it by hand"
 )
 DEEPEST = 1_000
 """How many levels of syntax are looked into, since time grows with their square; candle has 60."""

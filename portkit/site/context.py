@@ -9,14 +9,14 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
+from portkit.lang.cfg import Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Prose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from tree_sitter import Node
 
@@ -299,7 +299,7 @@ class Site:
 
     @property
     def parent(self) -> Node | None:
-        """The node around it; to ask the node itself takes as long as the file has nodes before it."""
+        """The node around it, at once; the node itself would look for it from the root on."""
         return self.outer.node if self.outer is not None else None
 
     @property
@@ -345,14 +345,7 @@ class Site:
     @cached_property
     def conditions(self) -> tuple[tuple[Node, Cfg], ...]:
         """The ``cfg`` attributes of the place, parsed."""
-        return conditions_of(self.own_attributes)
-
-    @property
-    def own_attributes(self) -> Iterable[Node]:
-        """The attributes of the place: before it, or inside it for the kinds in `WITH_OWN`."""
-        yield from self.attributes
-        if self.node.type in WITH_OWN:
-            yield from (c for c in self.node.children if c.type == "attribute_item")
+        return conditions_of(attributes_of(self.node, self.attributes))
 
     def requires(self, feature: str) -> bool:
         """Whether the place's own attributes ask for a feature."""

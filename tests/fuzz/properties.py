@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import PortkitError
+from portkit.hipify.engine import translate
 from portkit.lang.source import Source
 from portkit.rules import TreeRule, rules
 from portkit.scan.plan import conflicts
@@ -121,6 +122,27 @@ def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
     if _codes(second):
         broken.append(Fault("second run", ", ".join(sorted(_codes(second)))))
     return broken, after
+
+
+def faults_of_kernel(path: str, data: bytes) -> tuple[list[Fault], bytes]:
+    """Return what does not hold of a source of kernels, and its translation."""
+    began = time.process_time()
+    try:
+        done = translate(path, data)
+    except PortkitError:
+        return [], data
+    except Exception as error:
+        return [Fault("exception", _said(error))], data
+    took = time.process_time() - began
+    broken = [Fault("time", f"{took:.1f} s for {len(data)} bytes")] if took > SECONDS else []
+    try:
+        again = translate(done.target, done.content)
+    except Exception as error:
+        return [*broken, Fault("exception in the second run", _said(error))], done.content
+    if again.content != done.content:
+        codes = {f.code for f in again.findings if f.edits}
+        broken.append(Fault("second run", ", ".join(sorted(codes))))
+    return broken, done.content
 
 
 def _codes(scan: Scan) -> set[str]:
