@@ -261,7 +261,7 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
     if apart:
         argument = site.node.child_by_field_name("argument")
         assert argument is not None  # what is imported has a path
-        head = source.text(site.node.start_byte, argument.start_byte)
+        head = source.text(site.node.start_byte, argument.start_byte).rstrip() + " "
         lines = [gating.gated(site, f"{head}{m.path};") for m in apart]
         edits.append(insertion(site, f"\n{site.indent}".join(lines)))
     return _finding(site, code, intent, *edits, stands=not missing)

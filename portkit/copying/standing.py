@@ -377,9 +377,14 @@ class _Keyed:
             for span, _ in self.of_vendor.get(wanted, ())
             if span.start not in originals
         }
-        copies, texts = set(originals.values()), set(written.values())
-        twins = [at for at, copy in originals.items() if copy not in texts]
-        return twins, [span for span, text in written.items() if text not in copies]
+        alike: dict[str, tuple[list[int], list[Span]]] = {}
+        for at, copy in originals.items():
+            alike.setdefault(copy, ([], []))[0].append(at)
+        for span, text in written.items():
+            if text in alike:
+                alike[text][1].append(span)
+        twins = [at for at, copy in originals.items() if _one_of(at, *alike[copy]) is None]
+        return twins, [span for span, text in written.items() if text not in alike]
 
 
 def _key(node: Node) -> str:

@@ -85,7 +85,7 @@ def parse_cfg(attribute: str) -> Cfg | None:
     """Parse an attribute such as ``#[cfg(all(unix, feature = "cuda"))]``.
 
     Returns:
-        The condition, or none where the attribute is not a ``cfg``, is malformed or is nested too deep.
+        The condition, or none where the attribute is no ``cfg``, is malformed or nested too deep.
     """
     match = _CFG.match(attribute.strip())
     if match is None:
@@ -135,7 +135,7 @@ def widen(text: str, feature: str, other: str) -> str:
         if part.group(1):
             operators.append(part.group(1))
         elif part.group() == ")":
-            operators.pop()
+            operators[1:] = operators[1:-1]
         elif part.group(2) == feature:
             both = f'{part.group()}, feature = "{other}"'
             out += [text[at : part.start()], both if operators[-1] == "any" else f"any({both})"]

@@ -35,7 +35,8 @@ def check(site: Site) -> Iterator[Intent]:
         if source not in cfg.features() or cfg.requires(source):
             continue
         symbol = site.symbol(site.name)
-        stands_in = cfg.forbids(source) and job.renames_code(site.code)
+        written = cfg.requires(job.vendor.name)
+        stands_in = cfg.forbids(source) and not written and job.renames_code(site.code)
         if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
@@ -48,6 +49,7 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=symbol,
             condition=attribute,
             within=attribute,
+            claims=(site.span,) if written else None,
         )
 
 

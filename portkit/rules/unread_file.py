@@ -28,12 +28,13 @@ def check(job: Job) -> Iterator[Finding]:
         yield unread(file.path, file.reason)
 
 
-def unread(path: str, reason: str) -> Finding:
+def unread(path: str, reason: str, size: int = 0) -> Finding:
     """Return what is said of a file that could not be looked at.
 
     Args:
         path: the file.
         reason: why, as half a sentence.
+        size: of the file in bytes, where it could be read.
     """
     return Finding(
         code=CODE,
@@ -44,13 +45,14 @@ def unread(path: str, reason: str) -> Finding:
         applicability=Applicability.MANUAL,
         status=Status.NONE,
         message=f"{reason}: look at it by hand",
+        claims=(Span(0, size),) if size else (),
     )
 
 
-def failed(path: str, error: Exception) -> Finding:
+def failed(path: str, error: Exception, size: int) -> Finding:
     """Return what is said of a file that portkit fails on, while the others are looked at."""
     said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return unread(path, f"portkit fails on it ({said}), which is a defect to report")
+    return unread(path, f"portkit fails on it ({said}), which is a defect to report", size)
 
 
 RULE = TreeRule(CODE, check)

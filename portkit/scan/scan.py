@@ -50,8 +50,8 @@ _NOT_WHOLE = (
     " it by hand"
 )
 _UNSETTLED = (
-    "the parser does not understand this file (PK901), and with what would be written it"
-    " understands it otherwise, so nothing is written: do it by hand"
+    "with what would be written the parser understands this file otherwise, so nothing is written:"
+    " do it by hand"
 )
 DEEPEST = 1_000
 """How many levels of syntax are looked into, since time grows with their square; candle has 60."""
@@ -219,7 +219,7 @@ def _read(job: Job, path: str) -> tuple[list[DeviceMacro], Mapping[str, str], li
     except Exception as error:
         if os.environ.get("PORTKIT_TRACEBACK"):
             raise
-        return [], {}, [failed(path, error)]
+        return [], {}, [failed(path, error, 0)]
 
 
 def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
@@ -236,13 +236,13 @@ def _looked_at(
     try:
         return _look(job, path, asked, is_written)
     except TooMuchError as error:
-        return [unread(path, str(error))], []
+        return [unread(path, str(error), len(job.workspace.sources[path].data))], []
     except PortkitError:
         raise
     except Exception as error:
         if os.environ.get("PORTKIT_TRACEBACK"):
             raise
-        return [failed(path, error)], []
+        return [failed(path, error, len(job.workspace.sources[path].data))], []
 
 
 def _look(
@@ -261,13 +261,15 @@ def _look(
     walk = _Walk(job, source, places, asked)
     walked, left = walk.run()
     found += walked
-    if walk.broken and any(f.edits for f in found) and _is_unsettled(walk, found):
+    # The parser of Python reads much that is none, by its own lights.
+    doubtful = walk.broken or path.endswith((".py", ".pyi"))
+    if doubtful and any(f.edits for f in found) and _is_unsettled(walk, found):
         found = [_by_hand(f, _UNSETTLED) for f in found]
     return found, left
 
 
 def _is_unsettled(walk: _Walk, findings: Sequence[Finding]) -> bool:
-    """Whether something is to do in a file that is not parsed whole after all of it was done.
+    """Whether something is left to do in a file after all that was found there was done.
 
     What the parser does not understand it may understand otherwise then.
     """
