@@ -38,7 +38,7 @@ cuda = []
 
 def _arms(count: int) -> str:
     arms = "".join(f"        Device::Cuda{i}(d) => d.get({i}),\n" for i in range(count))
-    return f"pub fn of(device: &Device) -> usize {{\n    match device {{\n{arms}        _ => 0,\n    }}\n}}\n"
+    return f"pub fn of(d: &Device) -> usize {{\n    match d {{\n{arms}        _ => 0,\n    }}\n}}\n"
 
 
 def _conditions(count: int) -> str:
@@ -62,8 +62,10 @@ def _items(count: int) -> str:
 
 
 def _functions(count: int) -> str:
-    one = '#[cfg(feature = "cuda")]\npub fn f{i}(d: &Device) -> bool {{\n    gpu::cuda::ask(d)\n}}\n\n'
-    return "".join(one.format(i=i) for i in range(count))
+    return "".join(
+        f'#[cfg(feature = "cuda")]\npub fn f{i}(d: &D) -> bool {{\n    gpu::cuda::ask(d)\n}}\n\n'
+        for i in range(count)
+    )
 
 
 def _statements(count: int) -> str:
@@ -101,7 +103,8 @@ def _brackets(count: int) -> str:
 def _arms_of_cuda(count: int) -> str:
     """Arms that turn a peer away, in a function that is CUDA's own."""
     arms = "".join(f'        Device::Metal{i}(_) => bail!("no Metal"),\n' for i in range(count))
-    return f"pub fn as_cuda(device: &Device) -> usize {{\n    match device {{\n        Device::Cuda(d) => 1,\n{arms}    }}\n}}\n"
+    arms = f"        Device::Cuda(d) => 1,\n{arms}"
+    return f"pub fn as_cuda(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
 
 
 def _keys(count: int) -> str:

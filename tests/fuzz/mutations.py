@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    Mutation = Callable[[random.Random, bytes, str], bytes]
+
 _TOKENS: Final = re.compile(rb"//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|\w+|\s+|[^\w\s]")
 CONDITIONS: Final = (
     '#[cfg(feature = "cuda")]',
@@ -52,8 +54,6 @@ _WORDS: Final = {
     ),
 }
 _OF_ENDING: Final = {"pyi": "py", "cuh": "cu"}
-
-Mutation = "Callable[[random.Random, bytes, str], bytes]"
 
 
 def mutant(seed: int, path: str, data: bytes) -> tuple[str, bytes]:

@@ -211,7 +211,8 @@ def spread(text: str) -> str:
         if depth < 0:
             start = i + 1
             break
-    out, depth = [], 0
+    out: list[str] = []
+    depth = 0
     for i in range(start, len(text)):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(text[i], 0)
         if depth < 0:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import tempfile
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.codebases.known import brought
 from portkit.errors import PortkitError
 from portkit.hipify.engine import translate
 from portkit.lang.source import Source
+from portkit.profile.profile import load_codebase, load_vendor
 from portkit.rules import TreeRule, rules
-from portkit.scan.plan import conflicts
+from portkit.rules.unread_file import CODE as UNREAD
+from portkit.scan.edits import edited
 from portkit.scan.scan import scan
-from portkit.tree.finding import Status
 from portkit.tree.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
 
-SECONDS: Final = 2.0
-"""Within this time a scan of a file as large as those of a codebase ends."""
-_CHOSEN: Final = tuple(rule for rule in rules() if not isinstance(rule, TreeRule))
+SECONDS: Final = 3.0
+"""Within this processor time a scan of a file as large as those of a codebase ends."""
+_OF_FILES: Final = tuple(rule for rule in rules() if not isinstance(rule, TreeRule))
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Fault:
     """What does not hold of an input.
 
     Attributes:
-        property: which one, in a word or two.
+        property: which property, in a few words.
         said: what is wrong.
     """
 
@@ -49,34 +55,23 @@ class Port:
         vendor: the vendor that is written.
         codebase: what is particular to the codebase.
         gating: ``dummy`` or ``cfg``.
-        crate: the name of the crate that the input is a file of.
-        version: its version.
     """
 
     vendor: VendorProfile
     codebase: CodebaseProfile
     gating: str
-    version: str
+
+    @classmethod
+    def of_candle(cls, gating: str) -> Port:
+        """Return a port with candle's profile."""
+        codebase = load_codebase(brought()["candle"])
+        return cls(load_vendor("rocm", codebase), codebase, gating)
 
     def scan(self, path: str, data: bytes) -> Scan:
-        """Scan a tree of one file."""
-        manifest = {"package": {"name": self.codebase.crate, "version": self.version}}
+        """Scan a tree of one file; what a port adds to every tree is left out."""
+        manifest = {"package": {"name": self.codebase.crate, "version": "0.11.1"}}
         workspace = Workspace(Path("/nowhere"), manifest, {path: Source(path, data)}, ())
-        return scan(workspace, self.vendor, self.codebase, gating=self.gating, chosen=_CHOSEN)
-
-
-def ported(scan: Scan, path: str) -> bytes:
-    """Return a file with the edits of a scan."""
-    data = scan.job.workspace.sources[path].data
-    newline = scan.job.workspace.sources[path].newline
-    edits = sorted(
-        (e.start, e.end, e.text) for f in scan.findings if f.path == path for e in f.edits
-    )
-    out, at = [], 0
-    for start, end, text in edits:
-        out += [data[at:start], text.replace("\n", newline).encode()]
-        at = end
-    return b"".join([*out, data[at:]])
+        return scan(workspace, self.vendor, self.codebase, gating=self.gating, chosen=_OF_FILES)
 
 
 def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
@@ -94,33 +89,20 @@ def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
     began = time.process_time()
     try:
         found = port.scan(path, data)
-    except PortkitError:
-        return [], data
+        after = edited(found.job.workspace.sources[path], _of(found, path))
     except Exception as error:
-        return [Fault("exception", _said(error))], data
-    took = time.process_time() - began
-    broken = [Fault("exception", f.message) for f in found.findings if f.code == "PK902"]
-    if took > SECONDS:
-        broken.append(Fault("time", f"{took:.1f} s for {len(data)} bytes"))
-    broken += _of_findings(found, path)
-    clash = conflicts(found.findings)
-    if clash:
-        one, other = clash[0]
-        broken.append(Fault("overlap", f"{one.code} and {other.code}"))
-        return broken, data
-    after = ported(found, path)
+        return [Fault("an exception", said(error))], data
+    broken = [*_too_long(began, data), *_of_findings(found, path)]
     if after == data:
         return broken, data
-    if not Source(path, data).tree.root_node.has_error:
-        again = Source(path, after).tree.root_node
-        if again.has_error:
-            broken.append(Fault("syntax", ", ".join(sorted(_codes(found)))))
+    if _parses(path, data) and not _parses(path, after):
+        broken.append(Fault("what parsed does not", _codes(found, path)))
     try:
         second = port.scan(path, after)
     except Exception as error:
-        return [*broken, Fault("exception in the second run", _said(error))], after
-    if _codes(second):
-        broken.append(Fault("second run", ", ".join(sorted(_codes(second)))))
+        return [*broken, Fault("an exception in the second run", said(error))], after
+    if _codes(second, path):
+        broken.append(Fault("the second run changes something", _codes(second, path)))
     return broken, after
 
 
@@ -129,65 +111,78 @@ def faults_of_kernel(path: str, data: bytes) -> tuple[list[Fault], bytes]:
     began = time.process_time()
     try:
         done = translate(path, data)
-    except PortkitError:
-        return [], data
-    except Exception as error:
-        return [Fault("exception", _said(error))], data
-    took = time.process_time() - began
-    broken = [Fault("time", f"{took:.1f} s for {len(data)} bytes")] if took > SECONDS else []
-    try:
+        broken = list(_too_long(began, data))
         again = translate(done.target, done.content)
     except Exception as error:
-        return [*broken, Fault("exception in the second run", _said(error))], done.content
+        return [Fault("an exception", said(error))], data
     if again.content != done.content:
-        codes = {f.code for f in again.findings if f.edits}
-        broken.append(Fault("second run", ", ".join(sorted(codes))))
+        codes = ", ".join(sorted({f.code for f in again.findings if f.edits}))
+        broken.append(Fault("the second run changes something", codes))
+    for finding in done.findings:
+        if not 0 <= finding.span.start <= finding.span.end <= len(data):
+            broken.append(Fault("a place outside the file", finding.code))
     return broken, done.content
 
 
-def _codes(scan: Scan) -> set[str]:
-    return {f.code for f in scan.findings if f.status is Status.TODO and f.edits}
+def no_rust(texts: Sequence[bytes]) -> frozenset[int]:
+    """Return the indices of the texts that rustc's parser refuses, as rustfmt runs it."""
+    with tempfile.TemporaryDirectory() as name:
+        paths = [Path(name) / f"{i}.rs" for i in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_bytes(text)
+        options = ("--edition", "2021", "--check", "--config", "skip_children=true")
+        # What differs in layout is printed as well, and is of no concern.
+        done = subprocess.run(
+            ["rustfmt", *options, *paths], capture_output=True, cwd=name, timeout=300, check=False
+        )
+    refused = re.findall(rb"--> [^\n]*?/(\d+)\.rs:", done.stderr)
+    return frozenset(map(int, refused))
 
 
-def _said(error: Exception) -> str:
-    import traceback
+def said(error: Exception) -> str:
+    """Return an exception with the place that it comes from."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    kind = "an error of portkit's, " if isinstance(error, PortkitError) else ""
+    return f"{kind}{type(error).__name__} in {Path(place.filename).name}:{place.name}: {error}"
 
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {last.filename.rpartition('portkit/')[2]}:{last.name} {last.line} {error}"[
-        :300
-    ]
+
+def _too_long(began: float, data: bytes) -> Iterator[Fault]:
+    took = time.process_time() - began
+    if took > SECONDS:
+        yield Fault("it takes too long", f"{took:.1f} s for {len(data)} bytes")
+
+
+def _of(scan: Scan, path: str) -> list[Finding]:
+    return [finding for finding in scan.findings if finding.path == path]
+
+
+def _codes(scan: Scan, path: str) -> str:
+    return ", ".join(sorted({f.code for f in _of(scan, path) if f.edits}))
+
+
+def _parses(path: str, data: bytes) -> bool:
+    return not Source(path, data).tree.root_node.has_error
 
 
 def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:
+    """Yield what does not hold of the findings: their places, and what they account for."""
     data = scan.job.workspace.sources[path].data
+    claimed = [claim for finding in _of(scan, path) for claim in finding.claims]
+    listed = {each.offset for each in scan.unaccounted}
     words = (*scan.job.vendor.vocabulary, *scan.job.vendor.peer_vocabulary)
-    spans = sorted((c.start, c.end) for f in scan.findings for c in f.claims)
-    left = {u.offset for u in scan.unaccounted}
-    whole = any(not f.claims for f in scan.findings if f.path == path)
     lowered = data.lower()
-    reach, at, covered = 0, 0, []
-    for start, end in spans:
-        covered.append((start, end))
-    import re
-
-    if not whole:
-        for m in re.finditer(
-            b"|".join(w.encode() for w in sorted(words, key=len, reverse=True)), lowered
-        ):
-            o = m.start()
-            if o not in left and not any(a <= o < b for a, b in covered):
-                yield Fault("mention", f"nothing accounts for the mention at {o}")
-                break
-    for finding in scan.findings:
-        for span in (finding.span, *finding.claims):
-            if not 0 <= span.start <= span.end <= max(len(data), 1):
-                yield Fault("span", f"{finding.code} {span}")
+    for match in re.finditer("|".join(sorted(words)).encode(), lowered):
+        at = match.start()
+        if at not in listed and not any(claim.contains(at) for claim in claimed):
+            yield Fault("a mention is passed over", f"{match.group().decode()} at {at}")
+            break
+    for finding in _of(scan, path):
+        if finding.code == UNREAD:
+            yield Fault("an exception", finding.message)
+        places = (finding.span, *finding.claims)
+        if any(not 0 <= p.start <= p.end <= max(len(data), 1) for p in places):
+            yield Fault("a place outside the file", finding.code)
         for edit in finding.edits:
-            if not 0 <= edit.start <= edit.end <= len(data):
-                yield Fault("span of an edit", f"{finding.code} {edit}")
-            elif edit.start < edit.end and not _inside(finding, edit.start, edit.end):
-                yield Fault("outside", f"{finding.code} replaces what it does not claim")
-
-
-def _inside(finding: Finding, start: int, end: int) -> bool:
-    return any(s.start <= start and end <= s.end for s in (finding.span, *finding.claims))
+            inside = any(p.start <= edit.start and edit.end <= p.end for p in places)
+            if edit.start < edit.end and not inside:
+                yield Fault("something unclaimed is replaced", finding.code)
