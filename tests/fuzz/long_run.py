@@ -143,12 +143,12 @@ def report(runs: Iterable[Run], trees: Iterable[Path], version: str) -> str:
     met = list(runs)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     names = ", ".join(tree.name for tree in trees) or "none"
+    taken = f"Taken on {datetime.now(UTC).date()} of {version}, by `ci/fuzz`, in one process."
     lines = [
         "# Mutants",
         "",
-        f"Taken on {datetime.now(UTC).date()} of {version}, by `ci/fuzz`, in one process. Each mutant",
-        f"is made of a fixture or of a file of candle ({names}) by one to three mutations, ported in",
-        "one of the gatings, and ported again. What is held of it stands in",
+        f"{taken} Each mutant is made by one to three mutations of a fixture or of a file of candle",
+        f"({names}), ported in one of the gatings, and ported again. What is held of it stands in",
         "`tests/fuzz/properties.py`; rustc's parser, as rustfmt runs it, says whether what was Rust",
         "still is.",
         "",

@@ -30,28 +30,65 @@ CONDITIONS: Final = (
     '#[cfg(feature = "metal")]',
 )
 """Attributes that say something of a backend."""
+_RUST: Final = r"""
+    cuda Cuda CUDA rocm Rocm metal Metal cudnn hip gpu _ x self Self 0 1
+    ( ) { } [ ] < > , ; : :: -> => = == != && || | & ! ? . .. # $ ' " // /* */ r#" \
+    fn pub mod use as let if else match impl trait enum struct unsafe async const static where
+    move ref mut dyn return
+    is_cuda() Device::Cuda(_) cuda_backend::CudaDevice Self::Cuda(a)|Self::Metal(a) /*cuda*/
+    test_device!(a,a_cpu,a_gpu,a_metal);
+"""
+_CUDA: Final = r"""
+    cuda cudaMalloc __shfl_sync __half half2 __global__ __device__ asm volatile 0xffffffff warpSize
+    #if #else #endif #define #include <<< >>> ( ) { } , ; :: < > \ " ' // /* */
+"""
 _WORDS: Final = {
-    "rs": (
-        *CONDITIONS,
-        *"cuda Cuda CUDA rocm Rocm metal Metal cudnn hip _ x self Self ( ) { } [ ] < > , ; : :: -> =>"
-        " = == != && || | & ! ? . .. # $ ' \" // /* */ fn pub mod use as let if else match impl trait"
-        ' enum struct unsafe async const static where move ref mut dyn return 0 1 r#" \\'.split(),
-        "is_cuda()",
-        "Device::Cuda(_)",
-        "Self::Cuda(a) | Self::Metal(a)",
-        "cuda_backend::CudaDevice",
-        "/* cuda */",
-        "// cuda\n",
-        "test_device!(a, a_cpu, a_gpu, a_metal);",
+    "rs": (*CONDITIONS, *_RUST.split(), "// cuda\n"),
+    "toml": (
+        *[
+            "cuda",
+            '"cuda"',
+            "[",
+            "]",
+            "[[",
+            "]]",
+            "{",
+            "}",
+            "=",
+            ",",
+            ".",
+            "#",
+            "cudarc",
+            "features",
+            "optional",
+        ],
+        "\n",
     ),
-    "toml": tuple('cuda "cuda" [ ] [[ ]] { } = , . # \n cudarc features optional'.split(" ")),
-    "py": tuple('cuda "cuda" ( ) [ ] : , . = == or and not def class @ # \n if'.split(" ")),
-    "cu": (
-        *"cuda cudaMalloc __shfl_sync __half half2 #if #else #endif #define #include <<< >>> ( ) { }"
-        " , ; :: < > \\ \" ' // /* */ __global__ __device__ asm volatile 0xffffffff warpSize".split(),
-        '#include "cuda_fp16.h"\n',
-        "#if __CUDA_ARCH__ >= 800\n",
+    "py": (
+        *[
+            "cuda",
+            '"cuda"',
+            "(",
+            ")",
+            "[",
+            "]",
+            ":",
+            ",",
+            ".",
+            "=",
+            "==",
+            "or",
+            "and",
+            "not",
+            "def",
+            "class",
+            "@",
+            "#",
+            "if",
+        ],
+        "\n",
     ),
+    "cu": (*_CUDA.split(), '#include "cuda_fp16.h"\n', "#if __CUDA_ARCH__ >= 800\n"),
 }
 _OF_ENDING: Final = {"pyi": "py", "cuh": "cu"}
 
