@@ -237,12 +237,18 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
-        if site.kind == "macro_invocation" and not parses(f"fn f() {{ {edits[0].text} }}"):
+        if site.kind == "macro_invocation" and not _may_be_a_match(site, edits[0].text):
             return finding_of(site, code, wants.Ask(intent.construct, _NO_MATCH))
     else:
         edits = joining.edits(intent, wanted)
     claims = joining.claims(site, intent)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+def _may_be_a_match(site: Site, text: str) -> bool:
+    """Whether a ``match`` may stand where a macro does: it is no item, and its patterns are some."""
+    is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
+    return not is_item and parses(f"fn f() {{ {text} }}")
 
 
 def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:

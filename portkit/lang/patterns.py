@@ -104,7 +104,7 @@ def bindings(pattern: Node) -> Iterator[Node]:
         if node.type in ("macro_invocation", "shorthand_field_identifier"):
             yield node
         elif node.type == "identifier":
-            if not node_text(node)[0].isupper():
+            if not node_text(node)[:1].isupper():
                 yield node
         elif node.type not in _BINDS_NOTHING:
             path = node.child_by_field_name("type") if node.type in _VALUES else None

@@ -42,52 +42,12 @@ _CUDA: Final = r"""
     cuda cudaMalloc __shfl_sync __half half2 __global__ __device__ asm volatile 0xffffffff warpSize
     #if #else #endif #define #include <<< >>> ( ) { } , ; :: < > \ " ' // /* */
 """
+_TOML: Final = 'cuda "cuda" [ ] [[ ]] { } = , . # cudarc features optional'
+_PYTHON: Final = 'cuda "cuda" ( ) [ ] : , . = == or and not def class @ # if'
 _WORDS: Final = {
     "rs": (*CONDITIONS, *_RUST.split(), "// cuda\n"),
-    "toml": (
-        *[
-            "cuda",
-            '"cuda"',
-            "[",
-            "]",
-            "[[",
-            "]]",
-            "{",
-            "}",
-            "=",
-            ",",
-            ".",
-            "#",
-            "cudarc",
-            "features",
-            "optional",
-        ],
-        "\n",
-    ),
-    "py": (
-        *[
-            "cuda",
-            '"cuda"',
-            "(",
-            ")",
-            "[",
-            "]",
-            ":",
-            ",",
-            ".",
-            "=",
-            "==",
-            "or",
-            "and",
-            "not",
-            "def",
-            "class",
-            "@",
-            "#",
-            "if",
-        ],
-        "\n",
-    ),
+    "toml": (*_TOML.split(), "\n"),
+    "py": (*_PYTHON.split(), "\n"),
     "cu": (*_CUDA.split(), '#include "cuda_fp16.h"\n', "#if __CUDA_ARCH__ >= 800\n"),
 }
 _OF_ENDING: Final = {"pyi": "py", "cuh": "cu"}

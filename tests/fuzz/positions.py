@@ -88,7 +88,6 @@ _STATEMENTS: Final = (
     "|| cuda();",
     "async { cuda() };",
     "const { cuda() };",
-    ";",
 )
 _PLACES: Final = (
     # Fields and variants.
