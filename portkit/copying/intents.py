@@ -246,7 +246,7 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
 
 
 def _may_be_a_match(site: Site, text: str) -> bool:
-    """Whether a ``match`` may stand where a macro does: it is no item, and its patterns are some."""
+    """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
     return not is_item and parses(f"fn f() {{ {text} }}")
 

@@ -6,9 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from linear import INPUTS
 from tree_support import crate, scan_of
 
-from benches.linear import INPUTS
 from portkit.rules import SiteRule
 from portkit.scan.scan import DEEPEST, MOST_PLACES
 
