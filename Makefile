@@ -58,7 +58,7 @@ demo: $(INSTALLED)
 test: lint browser
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto
 	@$(WITH_HIPCC) $(STEP) "tests on the real candle" $(BIN)/pytest -m "real and not slow" \
-		--durations=10
+		-n 2 --dist loadfile --durations=10
 
 test-fast: lint
 	@$(STEP) "fast tests" $(BIN)/pytest -m "not real and not slow" -n auto

@@ -18,6 +18,7 @@ from portkit.codebases.directory import Directory, vendor_directory
 from portkit.codebases.known import GROUP, MAIN, announced, brought, inside, named, names
 from portkit.errors import ProfileError
 from portkit.profile.profile import load_codebase
+from portkit.profile.vendor_file import VendorFile
 from portkit.scan.session import scan_tree
 from portkit.templates import render
 from portkit.verify.options import Options
@@ -178,7 +179,7 @@ def test_a_directory_reads_nothing_outside(tmp_path: Path, name: str) -> None:
     own.mkdir()
     (own / "link").symlink_to(tmp_path / "secret")
     (own / "dir").symlink_to(tmp_path)
-    for read in (Directory(own).text, Directory(own).has, Directory(own).table):
+    for read in (Directory(own).text, Directory(own).has):
         with pytest.raises(ProfileError, match="leads out of"):
             read(name)
     with pytest.raises(ProfileError, match="leads out of"):
@@ -218,9 +219,9 @@ def test_a_codebase_s_template_comes_before_portkit_s(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b"\xff")
     with pytest.raises(ProfileError, match=r"a\.toml is not UTF-8"):
-        Directory(tmp_path).table("a.toml")
+        Directory(tmp_path).text("a.toml")
     with pytest.raises(ProfileError, match=r"b\.toml cannot be read"):
-        Directory(tmp_path).table("b.toml")
+        Directory(tmp_path).text("b.toml")
 
 
 def test_the_digest_counts_names_and_contents(tmp_path: Path) -> None:
@@ -236,7 +237,7 @@ def test_a_codebase_that_portkit_brings_bears_its_directory_s_name() -> None:
     assert brought()
     for name, directory in brought().items():
         assert load_codebase(directory).name == name
-    assert vendor_directory("rocm").table("vendor.toml")["name"] == "rocm"
+    assert vendor_directory("rocm").typed("vendor.toml", VendorFile).name == "rocm"
 
 
 def test_verify_takes_a_directory_and_remembers_what_it_held(candle: Path, tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_the_file_says_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_file_that_says_less_is_named(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("versions = []\n")
-    with pytest.raises(ProfileError, match=rf"{FILE} is malformed: KeyError"):
+    (tmp_path / FILE).write_text("commits = 2\n")
+    with pytest.raises(ProfileError, match=rf"{FILE}:1: versions is missing"):
         load_proven(Directory(tmp_path))
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from portkit.errors import ProfileError
-from portkit.lang.typed import decode, line_of, parse
+from portkit.lang.typed import decode, line_of
 from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
@@ -80,14 +80,6 @@ class Directory:
             PortkitError: of the type ``error``; the message names the line.
         """
         return decode(self.text(name), str(self.root / name), kind, error)
-
-    def table(self, name: str) -> dict[str, Any]:
-        """Return what a TOML file holds, whatever that is.
-
-        Raises:
-            ProfileError: the name leads out of the directory, or the file cannot be read as TOML.
-        """
-        return parse(self.text(name), str(self.root / name))
 
     def fault(self, name: str, key: Key, sentence: str) -> ProfileError:
         """Return what is wrong with what a TOML file says at a key, as an error with the line."""

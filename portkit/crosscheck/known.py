@@ -6,12 +6,13 @@ difference is, and why. What no entry explains is a failure; an entry that expla
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from portkit.errors import ProfileError
+from msgspec import Meta, Struct, field
+
+from portkit.lang.regex import Regex, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,9 +34,15 @@ FILE: Final = "crosscheck.toml"
 """In the directory of a codebase."""
 
 
-@dataclass(frozen=True)
-class Known:
-    """An entry for differences.
+_Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+_Kind = Literal["port", "kernel", "upstream", "cpu", "rounding", "undefined"]
+_Versions = Annotated[
+    tuple[str, ...], Meta(description="Of which it speaks, by their beginnings; all by default.")
+]
+
+
+class Known(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """An entry for differences that are understood.
 
     Attributes:
         kind: one of ``CLASSES``.
@@ -51,17 +58,22 @@ class Known:
         versions: of which it speaks, by their beginnings; all by default.
     """
 
-    kind: str
-    reason: str
-    operation: str
-    elements: str = ".*"
-    who: str = "device"
-    differs: str = ".*"
-    message: str = ""
-    empty: bool = False
-    edges: bool = False
-    ulps: float = float("inf")
-    versions: tuple[str, ...] = ("",)
+    kind: Annotated[_Kind, Meta(description="Whose the difference is.")]
+    reason: Annotated[_Text, Meta(description="Why, for a person.")]
+    operation: Annotated[Regex, Meta(description="Fits all of the operation's name (RE2).")]
+    elements: Annotated[Regex, Meta(description="Fits all of the types' names (RE2).")] = ".*"
+    who: Annotated[Literal["device", "cpu", "both"], Meta(description="Who differs.")] = "device"
+    differs: Annotated[Regex, Meta(description="Fits all of the kind of difference.")] = ".*"
+    message: Annotated[Regex, Meta(description="Is found in what was found (RE2).")] = ""
+    empty: Annotated[bool, Meta(description="For tensors without elements alone.")] = False
+    edges: Annotated[bool, Meta(description="For values at the edges of a type alone.")] = False
+    ulps: Annotated[
+        float, Meta(description="The largest difference, in units of the last place.")
+    ] = float("inf")
+    versions: _Versions = ("",)
+
+    def __post_init__(self) -> None:
+        _ = self._operation, self._elements, self._differs, self._message
 
     def explains(self, difference: Difference, who: str, part: Part, version: str) -> bool:
         """Whether this is about how a backend differs."""
@@ -78,24 +90,23 @@ class Known:
         )
 
     @cached_property
-    def _operation(self) -> re.Pattern[str]:
-        return re.compile(self.operation)
+    def _operation(self) -> Any:
+        return compiled(self.operation, "operation")
 
     @cached_property
-    def _elements(self) -> re.Pattern[str]:
-        return re.compile(self.elements)
+    def _elements(self) -> Any:
+        return compiled(self.elements, "elements")
 
     @cached_property
-    def _differs(self) -> re.Pattern[str]:
-        return re.compile(self.differs)
+    def _differs(self) -> Any:
+        return compiled(self.differs, "differs")
 
     @cached_property
-    def _message(self) -> re.Pattern[str]:
-        return re.compile(self.message)
+    def _message(self) -> Any:
+        return compiled(self.message, "message")
 
 
-@dataclass(frozen=True)
-class Unlaunched:
+class Unlaunched(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """An entry for kernels that no operation launches.
 
     Attributes:
@@ -104,17 +115,27 @@ class Unlaunched:
         versions: of which it speaks, by their beginnings; all by default.
     """
 
-    kernels: str
-    reason: str
-    versions: tuple[str, ...] = ("",)
+    kernels: Annotated[Regex, Meta(description="Fits all of a kernel's name (RE2).")]
+    reason: Annotated[_Text, Meta(description="Why no operation launches them.")]
+    versions: _Versions = ("",)
+
+    def __post_init__(self) -> None:
+        _ = self._kernels
+
+    def speaks_of(self, kernel: str) -> bool:
+        """Whether this is about a kernel."""
+        return self._kernels.fullmatch(kernel) is not None
+
+    @cached_property
+    def _kernels(self) -> Any:
+        return compiled(self.kernels, "kernels")
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """All entries."""
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """Differences that are understood, and kernels that no operation launches."""
 
-    differences: tuple[Known, ...]
-    unlaunched: tuple[Unlaunched, ...]
+    differences: tuple[Known, ...] = field(default=(), name="difference")
+    unlaunched: tuple[Unlaunched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +193,9 @@ def idle(runs: Sequence[Judged]) -> tuple[Known, ...]:
 
 def reasons(kernels: Sequence[str], table: Table, version: str) -> dict[str, str]:
     """Return why kernels are not launched, in their order; empty where no entry says so."""
-    entries = [
-        (re.compile(entry.kernels), entry.reason)
-        for entry in table.unlaunched
-        if version.startswith(entry.versions)
-    ]
+    entries = [entry for entry in table.unlaunched if version.startswith(entry.versions)]
     return {
-        kernel: next((reason for names, reason in entries if names.fullmatch(kernel)), "")
+        kernel: next((entry.reason for entry in entries if entry.speaks_of(kernel)), "")
         for kernel in kernels
     }
 
@@ -189,31 +206,4 @@ def load_table(directory: Directory, name: str = FILE) -> Table:
     Raises:
         ProfileError: it is malformed.
     """
-    data = directory.table(name)
-    try:
-        table = Table(
-            tuple(_known(entry) for entry in data.get("difference", ())),
-            tuple(
-                Unlaunched(**{**entry, "versions": tuple(entry.get("versions", ("",)))})
-                for entry in data.get("unlaunched", ())
-            ),
-        )
-        for known in table.differences:
-            for pattern in (known.operation, known.elements, known.differs, known.message):
-                re.compile(pattern)
-        for unlaunched in table.unlaunched:
-            re.compile(unlaunched.kernels)
-    except (TypeError, ValueError, re.error) as error:
-        raise ProfileError(f"{directory.root / name} is malformed: {error}") from None
-    return table
-
-
-def _known(entry: dict[str, object]) -> Known:
-    found = Known(**{**entry, "versions": tuple(entry.get("versions", ("",)))})  # type: ignore[arg-type]
-    if found.kind not in CLASSES:
-        raise ValueError(f"{found.kind!r} is no class: one of {', '.join(CLASSES)}")
-    if found.who not in ("device", "cpu", "both"):
-        raise ValueError(f"who is {found.who!r}: write device, cpu or both")
-    if not found.reason:
-        raise ValueError(f"the entry for {found.operation!r} has no reason")
-    return found
+    return directory.typed(name, Table)

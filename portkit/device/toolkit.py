@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from portkit.device.hipcc.cxx import Cxx
 
-_HERE: Final = Path(__file__).resolve().parent
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
 _FLAGS: Final = ("-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
 
 
@@ -148,12 +148,18 @@ def _digest(parts: Sequence[str], *folders: str) -> str:
 
 
 def _files(folders: Sequence[str]) -> Iterator[tuple[Path, Path]]:
-    """Yield the files below folders of the compiler's package and of the device's home."""
+    """Yield the files below folders of the device's home; ``hipcc`` stands for the compiler."""
     for folder in folders:
-        home = _HERE if folder == "hipcc" else shipped(HOME)
-        for path in (home / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
+        home = _PACKAGE if folder == "hipcc" else shipped(HOME)
+        for path in _compiler_files() if folder == "hipcc" else (home / folder).rglob("*"):
+            if path.is_file():
                 yield path.relative_to(home), path
+
+
+def _compiler_files() -> Iterator[Path]:
+    """Yield the modules that the compiler is made of."""
+    yield _PACKAGE / "lang" / "cxx.py"
+    yield from (_PACKAGE / "device" / "hipcc").glob("*.py")
 
 
 def _fill(root: Path, cxx: Cxx) -> None:
@@ -165,10 +171,11 @@ def _fill(root: Path, cxx: Cxx) -> None:
 
 
 def _install_compiler(root: Path) -> None:
-    package = root / "libexec" / "portkit" / "device" / "hipcc"
-    shutil.copytree(_HERE / "hipcc", package, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in (package.parent, package.parent.parent):
-        (folder / "__init__.py").touch()
+    package = root / "libexec" / "portkit"
+    for path in _compiler_files():
+        copy = package / path.relative_to(_PACKAGE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
     (root / "bin").mkdir()
     for name, checked in (("hipcc", False), ("hipcc-checked", True)):
         script = root / "libexec" / f"{name}.py"

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
 
 DEFINED = frozenset({"__HIP_PLATFORM_AMD__", "__HIPCC__", "__HIP__", "__AMDGCN__"})
 """What a HIP compile for AMD defines (clang documentation, "HIP Support"), host pass included

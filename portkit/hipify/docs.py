@@ -106,7 +106,7 @@ def _profile_page(profile: KernelProfile) -> str:
 
 
 def _engines_page() -> str:
-    text = Path(__file__).with_name("crosscheck.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("engine_differences.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     lines = [
         "# Other engines, and how they differ from ours",

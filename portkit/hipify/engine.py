@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify.conditions import excluded_on_amd
 from portkit.hipify.errors import KernelPatchError
-from portkit.hipify.lexer import KernelSource
+from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES, hip_shim

@@ -30,7 +30,7 @@ from portkit.hipify.engine import (
 )
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import how_to_get_it
-from portkit.hipify.lexer import KernelSource
+from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile

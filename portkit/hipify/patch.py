@@ -12,13 +12,15 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from portkit.hipify.lexer import KernelSource, Token
+from portkit.hipify.kernel_source import KernelSource
 from portkit.lang.span import Span
 from portkit.lang.tokens import fill, matches
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from portkit.lang.cxx import Token
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from portkit.hipify.errors import KernelProfileError
-from portkit.hipify.lexer import KernelSource
+from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.patch import Patch
 from portkit.lang.tokens import check
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
-from portkit.hipify.lexer import KernelSource
+from portkit.hipify.kernel_source import KernelSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from portkit.hipify.lexer import Token
+    from portkit.lang.cxx import Token
 
 DEFINED = (
     *("__HIPCC__", "__HIP__", "__HIP_PLATFORM_AMD__", "__AMDGCN__", "__HIP_DEVICE_COMPILE__=1"),

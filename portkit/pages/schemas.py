@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.json import schema
 
+from portkit.crosscheck.known import Table
 from portkit.fetch.workspace import FetchFile
 from portkit.hipify.profile import KernelsFile
 from portkit.profile.entries import CodebaseFile
+from portkit.profile.proven import Proven
 from portkit.profile.settings import ConfigFile
 from portkit.profile.vendor_file import VendorFile
+from portkit.proof.mutation import MutantsFile
+from portkit.proof.versions.asked import VersionsFile
 from portkit.report.phases import PhasesFile
 from portkit.verify.kernels import SpillsFile
 from portkit.verify.settings import VerifyFile
@@ -31,12 +35,16 @@ _FOLDER: Final = "portkit/schemas"
 FILES: Final[dict[str, tuple[str, type[Struct]]]] = {
     "portkit/config.schema.json": ("portkit.toml", ConfigFile),
     f"{_FOLDER}/codebase.schema.json": ("codebase.toml", CodebaseFile),
+    f"{_FOLDER}/crosscheck.schema.json": ("crosscheck.toml", Table),
     f"{_FOLDER}/fetch.schema.json": ("fetch.toml", FetchFile),
     f"{_FOLDER}/kernels.schema.json": ("kernels.toml", KernelsFile),
+    f"{_FOLDER}/mutants.schema.json": ("mutants.toml", MutantsFile),
     f"{_FOLDER}/phases.schema.json": ("phases.toml", PhasesFile),
+    f"{_FOLDER}/proven.schema.json": ("proven.toml", Proven),
     f"{_FOLDER}/spills.schema.json": ("spills.toml", SpillsFile),
     f"{_FOLDER}/vendor.schema.json": ("vendor.toml", VendorFile),
     f"{_FOLDER}/verify.schema.json": ("verify.toml", VerifyFile),
+    f"{_FOLDER}/versions.schema.json": ("versions.toml", VersionsFile),
 }
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from portkit.hipify.paths import hip_path
+from portkit.lang.regex import compiled
 from portkit.lang.tokens import Pattern
 from portkit.lang.typed import Fault
 from portkit.profile.proven import precedence
@@ -152,20 +153,7 @@ class Condition(Entry, frozen=True, kw_only=True):
 
     @cached_property
     def _when(self) -> Any:
-        import re2
-
-        options = re2.Options()
-        options.log_errors = False
-        try:
-            return re2.compile(self.when, options)
-        except re2.error as error:
-            said = error.args[0] if error.args else error
-            said = said.decode() if isinstance(said, bytes) else said
-            raise Fault(
-                f"{self.when!r} is not a regular expression without look-around and"
-                f" back-references ({said})",
-                "when",
-            ) from None
+        return compiled(self.when, "when")
 
     def applies(self, path: str, text: str) -> bool:
         """Whether the decision is about a construct with this text in this file."""

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from portkit.errors import ProfileError
+from msgspec import Meta, Struct
 
 if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
@@ -23,8 +22,7 @@ FILE: Final = "proven.toml"
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
+class Proven(Struct, frozen=True, forbid_unknown_fields=True):
     """What a port was proven on.
 
     Attributes:
@@ -33,9 +31,11 @@ class Proven:
         newest: the day of the newest of these commits, as ``2026-08-14``; empty for none.
     """
 
-    versions: tuple[str, ...]
-    commits: int = 0
-    newest: str = ""
+    versions: Annotated[
+        tuple[str, ...], Meta(description="The published versions, in their order.")
+    ]
+    commits: Annotated[int, Meta(description="How many commits between and after them.")] = 0
+    newest: Annotated[str, Meta(description="The day of the newest commit, as 2026-08-14.")] = ""
 
     @property
     def span(self) -> str:
@@ -65,13 +65,7 @@ def load_proven(directory: Directory) -> Proven | None:
     Raises:
         ProfileError: the file is malformed.
     """
-    if not directory.has(FILE):
-        return None
-    data = directory.table(FILE)
-    try:
-        return Proven(tuple(data["versions"]), data["commits"], data["newest"])
-    except (KeyError, TypeError) as error:
-        raise ProfileError(f"{directory}/{FILE} is malformed: {error!r}") from error
+    return directory.typed(FILE, Proven) if directory.has(FILE) else None
 
 
 def written(proven: Proven) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from portkit.errors import ProfileError, VerificationError
+from msgspec import Meta, Struct
+
+from portkit.errors import VerificationError
+from portkit.lang.regex import Regex, compiled
+from portkit.lang.typed import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +24,10 @@ SWITCH: Final = "PORTKIT_MUTANT"
 """The environment variable that turns a defect on, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+_Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+
+
+class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     """A defect, as an edit.
 
     Attributes:
@@ -31,18 +35,24 @@ class Mutant:
         defect: what is wrong then, for a person.
         file: where, below the root of the tree.
         find: regular expression of what is replaced, once.
-        replace: what stands there instead, as ``re.sub`` takes it.
+        replace: what stands there instead, groups by their numbers after a backslash.
         after: regular expression; what is replaced stands after its first match.
         shape: whether it changes what there is, in place of what an expression gives.
     """
 
-    name: str
-    defect: str
-    file: str
-    find: str
-    replace: str
-    after: str = ""
-    shape: bool = False
+    name: Annotated[_Text, Meta(description="What kind of mistake it is.")]
+    defect: Annotated[_Text, Meta(description="What is wrong then, for a person.")]
+    file: Annotated[_Text, Meta(description="Where, below the root of the tree.")]
+    find: Annotated[Regex, Meta(description="What is replaced, once (RE2).")]
+    replace: Annotated[str, Meta(description="What stands there instead.")]
+    after: Annotated[Regex, Meta(description="What is replaced stands after its first fit.")] = ""
+    shape: Annotated[
+        bool, Meta(description="Whether it changes what there is, not what an expression gives.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        compiled(self.find, "find")
+        compiled(self.after, "after")
 
     @property
     def is_kernel(self) -> bool:
@@ -64,17 +74,30 @@ class Mutant:
         Raises:
             VerificationError: what it replaces is not there.
         """
-        start = re.search(self.after, text)
-        place = start and re.compile(self.find).search(text, start.end())
+        start = compiled(self.after, "after").search(text)
+        place = start and compiled(self.find, "find").search(text, start.end())
         if not place:
             raise VerificationError(
                 f"the mutant {self.name!r} finds nothing in {self.file}: mend its patterns"
             )
-        wrong = place.expand(self.replace)
+        wrong: str = place.expand(self.replace)
         if switched:
             on = f'std::env::var_os("{SWITCH}").is_some_and(|name| name == "{self.name}")'
             wrong = f"(if {on} {{ {wrong} }} else {{ {place[0]} }})"
-        return text[: place.start()] + wrong + text[place.end() :]
+        first, end = place.span()
+        return text[:first] + wrong + text[end:]
+
+
+class MutantsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """Defects that are put into a port, to see which step finds each."""
+
+    mutant: Annotated[tuple[Mutant, ...], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        names = [mutant.name for mutant in self.mutant]
+        for name in names:
+            if names.count(name) > 1:
+                raise Fault(f"two mutants have the name {name!r}: rename one", "mutant")
 
 
 @contextmanager
@@ -118,15 +141,4 @@ def load_mutants(directory: Directory) -> tuple[Mutant, ...]:
     Raises:
         ProfileError: it is malformed, or two have one name.
     """
-    place, data = directory.root / FILE, directory.table(FILE)
-    try:
-        found = tuple(Mutant(**entry) for entry in data["mutant"])
-        for mutant in found:
-            re.compile(mutant.find)
-            re.compile(mutant.after)
-    except (KeyError, TypeError, ValueError, re.error) as error:
-        raise ProfileError(f"{place} is malformed: {error}") from None
-    names = [mutant.name for mutant in found]
-    if len(set(names)) < len(names):
-        raise ProfileError(f"{place} is malformed: two mutants have one name")
-    return found
+    return directory.typed(FILE, MutantsFile).mutant

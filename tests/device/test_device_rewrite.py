@@ -7,7 +7,7 @@ import re
 import pytest
 
 from portkit.device.hipcc.rewrite import rewrite
-from portkit.device.hipcc.tokens import Source, SourceError
+from portkit.device.hipcc.source import Source, SourceError
 
 
 def squeezed(text: str) -> str:
@@ -54,6 +54,16 @@ def test_a_kernel_of_the_host_becomes_a_launch() -> None:
     assert "{(void *)&x, (void *)&n, (void *)&y, nullptr}" in result
     assert "(1024)" in result
     assert "anything" not in result
+
+
+@pytest.mark.parametrize("operator", [">>", ">=", "<=", "==", "!=", "&&", "||"])
+def test_operators_stay_whole(operator: str) -> None:
+    """A blank in an operator makes another program of it, or none (ISO C++17, [lex.operators])."""
+    expression = f"n {operator} m"
+    assert expression in host(f"void f() {{ k<<<{expression}, 64>>>(x); }}")
+    assert expression in device(f"void f() {{ __hipcpu_shared__ float s[{expression}]; }}")
+    kernel = f"__hipcpu_kernel__ void __hipcpu_bounds__({expression}) k(float x[{expression}]) {{}}"
+    assert device(kernel).count(expression) == 3
 
 
 def test_a_template_names_its_own_instance() -> None:

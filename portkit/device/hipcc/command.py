@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.device.hipcc.arguments import UsageError, read_arguments
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.hipcc.passes import CompileError, Passes
-from portkit.device.hipcc.tokens import SourceError
+from portkit.device.hipcc.source import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.tokens import SourceError
+from portkit.device.hipcc.source import SourceError
+from portkit.lang.cxx import joined
 
 if TYPE_CHECKING:
-    from portkit.device.hipcc.tokens import Source
+    from portkit.device.hipcc.source import Source
 
 _ASM: Final = frozenset({"asm", "__asm__", "__asm"})
 _REGISTERS: Final = str.maketrans("vsa", "rrr")
@@ -33,7 +34,7 @@ def _vector(source: Source, index: int) -> None:
 
     g++ forgets ``vector_size`` of a size that a template's argument tells.
     """
-    count = " ".join(source.tokens[index + 2 : source.closing(index + 1)])
+    count = joined(source.tokens[index + 2 : source.closing(index + 1)])
     begin = index
     while source.at(begin) != "__attribute__":
         begin -= 1
@@ -45,12 +46,12 @@ def _vector(source: Source, index: int) -> None:
         last = end
         while source.at(last + 1).isidentifier() or source.at(last + 1) == "::":
             last += 1
-        element = " ".join(source.tokens[end + 1 : last + 1])
+        element = joined(source.tokens[end + 1 : last + 1])
     elif source.at(first - 1) == "typedef":  # typedef T V __attribute__((…));
         source.replace(begin, end, "")
-        element, last = " ".join(source.tokens[first : begin - 1]), begin - 2
+        element, last = joined(source.tokens[first : begin - 1]), begin - 2
     else:  # using V = T __attribute__((…)); or a declaration with such a type
-        element, last = " ".join(source.tokens[first:begin]), end
+        element, last = joined(source.tokens[first:begin]), end
     if not element:
         raise SourceError(f"{source.place(index)}: a vector of an unknown type")
     source.replace(first, last, f"typename ::hipcpu::Vector<{element}, ({count})>::Type")

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.tokens import SourceError, parts, split, without_extents
+from portkit.device.hipcc.source import SourceError, parts, split, without_extents
 from portkit.device.hipcc.words import BOUNDS, KERNEL
+from portkit.lang.cxx import joined
 
 if TYPE_CHECKING:
-    from portkit.device.hipcc.tokens import Source
+    from portkit.device.hipcc.source import Source
 
 _DEFAULT_BOUNDS: Final = "1024"
 """What hipcc assumes of a kernel that says nothing (HIP, "Launch bounds")."""
@@ -152,7 +153,7 @@ def _name(source: Source, opening: int, template: list[list[str]]) -> tuple[str,
     arguments = ""
     if source.at(last) == ">":  # an explicit specialization
         begin = source.opening_angle(last)
-        arguments = " ".join(source.tokens[begin : last + 1])
+        arguments = joined(source.tokens[begin : last + 1])
         last = begin - 1
     elif template:
         arguments = f"<{', '.join(_as_arguments(template))}>"
@@ -161,12 +162,12 @@ def _name(source: Source, opening: int, template: list[list[str]]) -> tuple[str,
         first -= 2
     if not source.at(last).isidentifier():
         raise SourceError(f"{source.place(last)}: a kernel without a name")
-    return source.tokens[last], " ".join(source.tokens[first : last + 1]) + arguments
+    return source.tokens[last], joined(source.tokens[first : last + 1]) + arguments
 
 
 def _first_argument(source: Source, bounds: int) -> str:
     parts = split(source.tokens[bounds + 2 : source.closing(bounds + 1)])
-    return " ".join(parts[0]) if parts else ""
+    return joined(parts[0]) if parts else ""
 
 
 def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parameter]:
@@ -182,7 +183,7 @@ def _read_parameters(source: Source, opening: int, closing: int) -> list[_Parame
         if not name:
             name = f"hipcpu_argument_{len(parameters)}"
             source.insert(first + len(tokens) - 1, f" {name}", after=True)
-        parameters.append(_Parameter(" ".join(tokens), name, "..." in tokens))
+        parameters.append(_Parameter(joined(tokens), name, "..." in tokens))
     return parameters
 
 

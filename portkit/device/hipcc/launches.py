@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.device.hipcc.tokens import CLOSING, SourceError
+from portkit.device.hipcc.source import SourceError
+from portkit.lang.cxx import OPENING, joined
 
 if TYPE_CHECKING:
-    from portkit.device.hipcc.tokens import Source
+    from portkit.device.hipcc.source import Source
 
 
 def rewrite_launches(source: Source) -> None:
@@ -24,7 +25,7 @@ def rewrite_launches(source: Source) -> None:
 def _rewrite(source: Source, begin: int) -> None:
     end = begin + 1
     while source.tokens[end : end + 3] != [">", ">", ">"]:
-        if source.at(end) in CLOSING:
+        if source.at(end) in OPENING:
             end = source.closing(end)
         end += 1
         if end >= len(source.tokens):
@@ -32,7 +33,7 @@ def _rewrite(source: Source, begin: int) -> None:
     if source.at(end + 3) != "(":
         raise SourceError(f"{source.place(begin)}: a launch without arguments")
     first = _callee(source, begin - 1)
-    configuration = " ".join(source.tokens[begin + 1 : end])
+    configuration = joined(source.tokens[begin + 1 : end])
     source.insert(first, f"(hipcpu_configure({configuration}), ")
     source.replace(begin, end + 2, "")
     source.insert(source.closing(end + 3), ")", after=True)

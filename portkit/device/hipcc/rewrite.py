@@ -8,7 +8,7 @@ from portkit.device.hipcc.dialect import rewrite_dialect
 from portkit.device.hipcc.kernels import rewrite_kernels
 from portkit.device.hipcc.launches import rewrite_launches
 from portkit.device.hipcc.shared import rewrite_shared
-from portkit.device.hipcc.tokens import Source
+from portkit.device.hipcc.source import Source
 from portkit.device.hipcc.variables import rewrite_variables
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.hipcc.tokens import SourceError, split, without_extents
+from portkit.device.hipcc.source import SourceError, split, without_extents
 from portkit.device.hipcc.words import SHARED
+from portkit.lang.cxx import joined
 
 if TYPE_CHECKING:
-    from portkit.device.hipcc.tokens import Source
+    from portkit.device.hipcc.source import Source
 
 _STORAGE: Final = frozenset({"extern", "static"})
 _ALIGNMENT: Final = frozenset({"__attribute__", "alignas", "_Alignas"})
@@ -44,7 +45,7 @@ def _rewrite(source: Source, keyword: int) -> None:
     kind, stars, name, extents = _declarator(parts[0]) if parts else ([], "", "", "")
     if not kind or not name.isidentifier():
         raise SourceError(f"{source.place(keyword)}: a __shared__ declaration cannot be read")
-    spelled = " ".join(kind)
+    spelled = joined(kind)
     if "extern" in source.tokens[first:keyword]:
         _dynamic(source, first, last, spelled, name)
         return
@@ -80,14 +81,14 @@ def _dynamic(source: Source, first: int, last: int, kind: str, name: str) -> Non
 def _declarator(tokens: list[str]) -> tuple[list[str], str, str, str]:
     """Return the type, the stars, the name and the extents of ``T *name[n]``."""
     end = len(without_extents(tokens))
-    extents = " ".join(tokens[end:])
+    extents = joined(tokens[end:])
     name = tokens[end - 1] if end > 0 else ""
     begin = end - 1
     while begin > 0 and tokens[begin - 1] in ("*", "&", "const") and begin > 1:
         if tokens[begin - 1] == "const" and "*" not in tokens[: begin - 1]:
             break
         begin -= 1
-    return tokens[:begin], " ".join(tokens[begin : end - 1]), name, extents
+    return tokens[:begin], joined(tokens[begin : end - 1]), name, extents
 
 
 def _without_alignment(tokens: list[str]) -> list[str]:

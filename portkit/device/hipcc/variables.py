@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.device.hipcc.words import DEVICE
 
 if TYPE_CHECKING:
-    from portkit.device.hipcc.tokens import Source
+    from portkit.device.hipcc.source import Source
 
 _VISIBLE: Final = '__attribute__((visibility("default")))'
 _ATTRIBUTES: Final = frozenset({"__attribute__", "alignas"})

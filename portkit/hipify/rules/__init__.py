@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
 
 

@@ -8,7 +8,7 @@ from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
 
 
 def rewritten(

@@ -21,7 +21,7 @@ from portkit.tree.finding import Edit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
 
 CODE = "PH109"

@@ -21,7 +21,7 @@ from portkit.tree.finding import Applicability, Edit, Finding, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
 
 CODE = "PH101"
 HEADER = "hipx.h"

@@ -26,7 +26,7 @@ from portkit.hipify.rules._common import refused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
 
 CODE = "PH209"

@@ -24,7 +24,7 @@ from portkit.hipify.rules.api_name import api_group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
 
 CODE = "PH201"

@@ -23,7 +23,7 @@ from portkit.hipify.rules.warp_sync import is_full_mask
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.hipify.lexer import KernelSource
+    from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
 
 CODE = "PH202"

@@ -8,9 +8,10 @@ import shutil
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from portkit.errors import ProfileError
+from msgspec import Meta, Struct
+
 from portkit.profile.profile import load_codebase
 from portkit.scan.parity import unpaired
 from portkit.scan.plan import plan
@@ -42,6 +43,9 @@ _ENVIRONMENT: Final = {
     "LC_ALL": "C.UTF-8",
 }
 
+# As `portkit.verify.diagnostics.Diagnostic` writes itself.
+_PLACE: Final = re.compile(r"error(\[\w+\])?.* \(([^()]+):\d+:\d+\)")
+
 # What cargo says where it cannot clone or fetch a repository (cargo 1.82 to 1.95).
 _UNREACHABLE: Final = re.compile(r"^\s*unable to update \w+://", re.IGNORECASE)
 
@@ -63,6 +67,18 @@ class Crates:
     environment: Mapping[str, str]
 
 
+class VersionsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is asked of every version of a codebase."""
+
+    tested: Annotated[
+        tuple[str, ...], Meta(description="The crates that are type-checked with all their tests.")
+    ]
+    libraries: Annotated[
+        tuple[str, ...], Meta(description="The crates without which nothing counts as proven.")
+    ]
+    crates: Annotated[tuple[str, ...], Meta(description="The crates that are type-checked.")]
+
+
 def load_crates(directory: Directory) -> Crates:
     """Return the crates of a codebase that are asked.
 
@@ -72,12 +88,10 @@ def load_crates(directory: Directory) -> Crates:
     Raises:
         ProfileError: the file is missing or malformed.
     """
-    data, codebase = directory.table(FILE), load_codebase(directory)
-    try:
-        tested, libraries, every = (tuple(data[key]) for key in ("tested", "libraries", "crates"))
-    except (KeyError, TypeError) as error:
-        raise ProfileError(f"{directory}/{FILE} is malformed: {error!r}") from None
-    return Crates(tested, libraries, every, {f"{codebase.variables}_KERNELS": "none"})
+    asked, codebase = directory.typed(FILE, VersionsFile), load_codebase(directory)
+    return Crates(
+        asked.tested, asked.libraries, asked.crates, {f"{codebase.variables}_KERNELS": "none"}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +185,30 @@ def typed(
             )
             found = _typed(done, tree, found.warnings)
     return found
+
+
+def fails_as_before(ported: Typed, before: Typed, rename: Callable[[str], str]) -> bool:
+    """Whether a port fails only where the tree fails before the port.
+
+    Each error has the code of one of the tree's own, and stands in the same file or in the
+    counterpart of that.
+
+    Args:
+        ported: what type-checking the port has found.
+        before: the same of the tree, with the source's feature where the port's was on.
+        rename: gives a counterpart's name.
+    """
+    own = {(code, name) for code, place in _places(before) for name in (place, rename(place))}
+    return _places(ported) <= own
+
+
+def _places(found: Typed) -> set[tuple[str, str]]:
+    """Return the code and the file of each error; the whole error where it has none."""
+    places = (_PLACE.fullmatch(error) for error in found.errors)
+    return {
+        (place[1], place[2]) if place else (error, "")
+        for error, place in zip(found.errors, places, strict=True)
+    }
 
 
 def _typed(done: Finished, tree: Path, warnings: int) -> Typed:

@@ -1,8 +1,4 @@
-"""Tokens of CUDA C++.
-
-The lexer knows what a rewriter must know: where comments, strings and characters lie, which lines
-are preprocessor directives, and nothing of types or grammar. Source: ISO C++17, [lex]; the launch
-brackets ``<<<`` and ``>>>`` are CUDA's (CUDA C++ Programming Guide, "Kernels").
+"""Sources of CUDA C++, and their tokens.
 
 Text is decoded as Latin-1, so that offsets into it are byte offsets of the file.
 """
@@ -13,50 +9,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
-_TOKEN = re.compile(
-    # What is frequent comes first. A name before a quote may be the prefix of a literal; blanks
-    # before a directive belong to it.
-    r"""
-    (?:[ \t]++(?!\#))?
-    (?:
-      (?P<punct> [;,(){}\[\]*=+?!~^%@\\`]|<<<|>>>|::|->|&&|\|\||[<>:&|-] )
-    | (?P<name> [A-Za-z_$][\w$]*+(?!["']) )
-    | (?P<number> \.?\d(?:[eEpP][+-]|'?[\w.])* )
-    | (?P<comment> //(?:[^\n\\]|\\.)* | /\*.*?\*/ )
-    | (?P<unterminated> /\* )
-    | (?P<include> ^[ \t]*\#[ \t]*include(?:_next)?[ \t]*(?:<[^>\n]*>|"[^"\n]*") )
-    | (?P<directive> ^[ \t]*\#[ \t]*(?:(?:error|warning)\b[^\n]*|[A-Za-z]\w*)? )
-    | (?P<string> (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\(.*?\)(?P=delimiter)"
-                | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" )
-    | (?P<char> (?:u8|[uUL])?'(?:\\.|[^'\\\n])+' )
-    | (?P<other_name> [A-Za-z_$][\w$]* )
-    | (?P<other_punct> \#\#|[^\s\w] )
-    )
-    """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE | re.ASCII,
-)
-_KINDS = {"other_name": "name", "other_punct": "punct"}
-
-_OPEN = {"(": ")", "[": "]", "{": "}"}
-_CLOSE = frozenset(_OPEN.values())
-
-
-class Token(NamedTuple):
-    """One token outside comments.
-
-    Attributes:
-        kind: ``include``, ``directive``, ``string``, ``char``, ``name``, ``number`` or ``punct``.
-        text: as written; of a directive the ``#`` and its word, without blanks.
-        start: offset of its first byte.
-        end: offset after its last byte.
-    """
-
-    kind: str
-    text: str
-    start: int
-    end: int
+from portkit.lang.cxx import CLOSING, OPENING, Token, cxx_tokens
 
 
 @dataclass(frozen=True)
@@ -80,24 +34,16 @@ class KernelSource:
 
     @cached_property
     def _scan(self) -> tuple[list[Token], list[tuple[int, int]], int | None]:
-        tokens: list[Token] = []
+        code: list[Token] = []
         comments: list[tuple[int, int]] = []
-        unterminated = None
-        for match in _TOKEN.finditer(self.text):
-            kind = match.lastgroup or ""
-            start, end = match.span(kind)
-            if kind == "comment":
-                comments.append((start, end))
-                continue
-            if kind == "unterminated":
-                unterminated = start
-                break
-            text = self.text[start:end]
-            if kind == "directive":
-                text = "".join(text.split()) if " " in text or "\t" in text else text
-            # A third of the time of Token(...), which most of a translation's time goes to.
-            tokens.append(tuple.__new__(Token, (_KINDS.get(kind, kind), text, start, end)))
-        return tokens, comments, unterminated
+        for token in cxx_tokens(self.text):
+            if token.kind == "comment":
+                comments.append((token.start, token.end))
+            elif token.kind == "unterminated":
+                return code, comments, token.start
+            else:
+                code.append(token)
+        return code, comments, None
 
     @property
     def to_root(self) -> str:
@@ -152,9 +98,9 @@ class KernelSource:
             token = self.tokens[position]
             if token.kind != "punct":
                 continue
-            if token.text in _OPEN:
+            if token.text in OPENING:
                 depth += 1
-            elif token.text in _CLOSE:
+            elif token.text in CLOSING:
                 depth -= 1
                 if depth == 0:
                     return position
@@ -176,9 +122,9 @@ class KernelSource:
             token = self.tokens[position]
             if token.kind != "punct":
                 continue
-            if token.text in _OPEN:
+            if token.text in OPENING:
                 depth += 1
-            elif token.text in _CLOSE:
+            elif token.text in CLOSING:
                 depth -= 1
             if (token.text == "," and depth == 1) or position == close:
                 arguments.append(range(first, position))

@@ -1,4 +1,4 @@
-"""The tokens of a preprocessed source, and edits of its text."""
+"""A preprocessed source: its tokens, and edits of its text."""
 
 from __future__ import annotations
 
@@ -6,27 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-_TOKEN: Final = re.compile(
-    r"""
-      ^\#[^\n]*                                  # a line marker or a pragma: no token
-    | (?P<token>
-        (?:u8|[uUL])?R"(?P<tag>[^()\\ ]*)\(.*?\)(?P=tag)"   # raw string
-      | (?:u8|[uUL])?"(?:[^"\\\n]|\\.)*"
-      | (?:u8|[uUL])?'(?:[^'\\\n]|\\.)+'
-      | [A-Za-z_$][A-Za-z0-9_$]*
-      | \.?[0-9](?:[eEpP][+-]|'?[A-Za-z0-9_.])*
-      | <<<  | ::  | ->  | \.\.\.
-      | [^\sA-Za-z0-9_]
-      )
-    """,
-    re.VERBOSE | re.MULTILINE | re.DOTALL,
-)
+from portkit.lang.cxx import CLOSING, OPENING, cxx_tokens
+
 _MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
 """The flag of a line marker for a system header (GNU cpp, "Preprocessor Output")."""
-
-CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
-OPENING: Final = {close: begin for begin, close in CLOSING.items()}
 
 
 class SourceError(Exception):
@@ -50,11 +34,14 @@ class Source:
 
     def __post_init__(self) -> None:
         for begin, end in _own_parts(self.text):
-            for match in _TOKEN.finditer(self.text, begin, end):
-                token = match["token"]
-                if token is not None:
-                    self.tokens.append(token)
-                    self.begins.append(match.start())
+            line = begin  # up to where a pragma goes
+            for token in cxx_tokens(self.text, begin, end):
+                if token.kind == "directive":
+                    line = self.text.find("\n", token.end, end)
+                    line = end if line < 0 else line
+                elif token.start >= line:
+                    self.tokens.append(token.text)
+                    self.begins.append(token.start)
 
     def end(self, index: int) -> int:
         """Return where a token ends."""
@@ -73,9 +60,9 @@ class Source:
         depth = 0
         for i in range(index, len(self.tokens)):
             token = self.tokens[i]
-            if token in CLOSING:
+            if token in OPENING:
                 depth += 1
-            elif token in OPENING:
+            elif token in CLOSING:
                 depth -= 1
                 if depth == 0:
                     return i
@@ -86,9 +73,9 @@ class Source:
         depth = 0
         for i in range(index, -1, -1):
             token = self.tokens[i]
-            if token in OPENING:
+            if token in CLOSING:
                 depth += 1
-            elif token in CLOSING:
+            elif token in OPENING:
                 depth -= 1
                 if depth == 0:
                     return i
@@ -106,9 +93,9 @@ class Source:
                 depth -= 1
                 if depth == 0:
                     return i
-            elif token in OPENING:
+            elif token in CLOSING:
                 i = self.opening(i)
-            elif token in (";", *CLOSING):
+            elif token in (";", *OPENING):
                 return -1
             i -= 1
         return -1
@@ -161,9 +148,9 @@ def parts(tokens: list[str], first: int, end: int, separator: str = ",") -> list
     begin = first
     for index in range(first, end):
         token = tokens[index]
-        if token in CLOSING or token == "<":
+        if token in OPENING or token == "<":
             depth += 1
-        elif token in OPENING or token == ">":
+        elif token in CLOSING or token == ">":
             depth -= 1
         elif token == separator and depth == 0:
             found.append((begin, index))

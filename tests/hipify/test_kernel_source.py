@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portkit.hipify.lexer import KernelSource
+from portkit.hipify.kernel_source import KernelSource
 
 
 def texts(code: str) -> list[str]:
@@ -46,8 +46,21 @@ def test_exponents_belong_to_numbers() -> None:
     assert texts("1e-5f+0x1p+3-.5") == ["1e-5f", "+", "0x1p+3", "-", ".5"]
 
 
-def test_launch_brackets_are_one_token() -> None:
-    assert texts("k<<<1, 2>>>(x)") == ["k", "<<<", "1", ",", "2", ">>>", "(", "x", ")"]
+def test_angle_brackets_that_close_stand_alone() -> None:
+    # ">>" may close two templates, and ">>>" a launch or three: [temp.names], paragraph 3.
+    assert texts("k<<<1, 2>>>(x)") == ["k", "<<<", "1", ",", "2", ">", ">", ">", "(", "x", ")"]
+    assert texts("a<b<c>>") == ["a", "<", "b", "<", "c", ">", ">"]
+
+
+OPERATORS = (
+    "= == ! != < <= > >= << <<= + += ++ - -= -- -> * *= / /= % %= & &= && | |= || ^ ^= ~ :: ..."
+)
+
+
+@pytest.mark.parametrize("operator", OPERATORS.split())
+def test_an_operator_is_one_token(operator: str) -> None:
+    """ISO C++17, [lex.operators], but for those that may close templates."""
+    assert texts(f"a{operator}b") == ["a", operator, "b"]
 
 
 def test_directives_lose_their_blanks() -> None:
