@@ -7,10 +7,8 @@ ends is *unaccounted*, so that nothing can be passed over in silence.
 
 from __future__ import annotations
 
-import bisect
 import os
 import re
-from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -18,71 +16,32 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
-from portkit.copying.intents import finding_of
-from portkit.errors import PlanError, PortkitError
-from portkit.lang.items import item_symbol
 from portkit.lang.source import (
-    ATTACHED,
     Source,
-    field_text,
-    grouped,
     language,
-    node_text,
-    span_of,
 )
-from portkit.lang.span import Span
 from portkit.lang.words import finder
-from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
-from portkit.rules.unread_file import failed, unread
-from portkit.scan.edits import edited
+from portkit.rules import rules
+from portkit.rules.unread_file import failed
+from portkit.scan.asked import Asked
+from portkit.scan.look import looked_at, occurrences
 from portkit.scan.parallel import together
-from portkit.site.context import Gating, Job, Learnt, Scope, Site
+from portkit.site.context import Gating, Job, Learnt
 from portkit.site.macros import described
-from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-
-    from tree_sitter import Node
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
     from portkit.copying.additions import Addition
     from portkit.hipify.engine import Translation
+    from portkit.lang.span import Span
     from portkit.profile.profile import CodebaseProfile, VendorProfile
     from portkit.rules import Rule
     from portkit.scan.parallel import Team
+    from portkit.scan.walk import Unaccounted
     from portkit.site.context import DeviceMacro
     from portkit.tree.finding import Finding
     from portkit.tree.workspace import Workspace
-
-_NOT_WHOLE = (
-    "the parser does not understand the item around this place (PK901), so nothing is written: do"
-    " it by hand"
-)
-_UNSETTLED = (
-    "with what would be written the parser understands this file otherwise, so nothing is written:"
-    " do it by hand"
-)
-DEEPEST = 1_000
-"""How many levels of syntax are looked into, since time grows with their square; candle has 60."""
-MOST_PLACES = 200_000
-"""How many places of one file are looked at; the largest file of candle has 600."""
-MOST_READ = 1 << 28
-"""How many bytes the nodes of one file may have together that rules are asked about."""
-CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
-
-
-class TooMuchError(Exception):
-    """A file has more of something than is looked at; the message is half a sentence."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Unaccounted:
-    """A backend mention that no finding accounts for."""
-
-    path: str
-    offset: int
-    line: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -98,44 +57,6 @@ class Scan:
     job: Job
     findings: tuple[Finding, ...]
     unaccounted: tuple[Unaccounted, ...]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The rules that are asked, by what they look at."""
-
-    by_node: Mapping[str, tuple[SiteRule, ...]]
-    of_files: tuple[FileRule, ...]
-    of_tree: tuple[TreeRule, ...]
-
-    @classmethod
-    def of(cls, chosen: Iterable[Rule]) -> _Asked:
-        every = tuple(chosen)
-        by_node: dict[str, list[SiteRule]] = {}
-        for rule in every:
-            if not isinstance(rule, SiteRule):
-                continue
-            for kind in rule.nodes:
-                by_node.setdefault(kind, []).append(rule)
-        always = by_node.get("*", [])
-        return cls(
-            {
-                kind: (*found, *always) if kind != "*" else (*always,)
-                for kind, found in by_node.items()
-            },
-            tuple(rule for rule in every if isinstance(rule, FileRule)),
-            tuple(rule for rule in every if isinstance(rule, TreeRule)),
-        )
-
-    def of_kind(self, kind: str) -> tuple[SiteRule, ...]:
-        """Return the rules that look at a kind of node."""
-        return self.by_node.get(kind) or self.by_node.get("*", ())
-
-    def of_file(self, when: When, job: Job, source: Source) -> Iterator[Finding]:
-        """Yield what the rules about files say of one."""
-        for rule in self.of_files:
-            if rule.when is when:
-                yield from rule.check(job, source)
 
 
 def scan(
@@ -159,7 +80,7 @@ def scan(
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, place by place.
     """
-    asked = _Asked.of(rules() if chosen is None else chosen)
+    asked = Asked.of(rules() if chosen is None else chosen)
     job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
     language("lib.rs")  # what both processes need is loaded before they part
     return together(
@@ -173,7 +94,7 @@ def in_order(finding: Finding) -> tuple[str, Span, str, str]:
     return finding.path, finding.span, finding.code, finding.symbol
 
 
-def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
+def _scanned(team: Team, job: Job, asked: Asked) -> Scan:
     """Scan with a team; what the first process returns is whole."""
     job, teaching, mine, findings = _learnt(team, job)
     # Neither a parsed tree nor what makes a file is sent between processes.
@@ -186,7 +107,7 @@ def _scanned(team: Team, job: Job, asked: _Asked) -> Scan:
     is_written = partial(_is_written, frozenset(job.learnt.analogs.values()), (*additions(job),))
     looked, translated = [], {}
     for path in chain(mine, team.draw(others)):
-        looked.append(_looked_at(job, path, asked, is_written))
+        looked.append(looked_at(job, path, asked, is_written))
         if path in translations:
             translated[path] = translations[path]()
     unaccounted: list[Unaccounted] = []
@@ -235,76 +156,6 @@ def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
     return {p: make for a in additions(job) for p, make in a.translations().items()}
 
 
-def _looked_at(
-    job: Job, path: str, asked: _Asked, is_written: Callable[[str], bool]
-) -> tuple[list[Finding], list[Unaccounted]]:
-    """Return what is found in a file, and what no finding accounts for.
-
-    A file that portkit fails on is one finding, and the others are looked at.
-    """
-    try:
-        return _look(job, path, asked, is_written)
-    except TooMuchError as error:
-        return [unread(path, str(error), len(job.workspace.sources[path].data))], []
-    except PortkitError:
-        raise
-    except Exception as error:
-        if os.environ.get("PORTKIT_TRACEBACK"):
-            raise
-        return [failed(path, error, len(job.workspace.sources[path].data))], []
-
-
-def _look(
-    job: Job, path: str, asked: _Asked, is_written: Callable[[str], bool]
-) -> tuple[list[Finding], list[Unaccounted]]:
-    source = job.workspace.sources[path]
-    found = list(asked.of_file(When.ALWAYS, job, source))
-    places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
-    if not places or is_written(path):
-        return found, []
-    if len(places) > MOST_PLACES:
-        raise TooMuchError(f"it names backends {len(places):,} times, more than {MOST_PLACES:,}")
-    whole = list(asked.of_file(When.MENTIONS, job, source))
-    if whole:
-        return [*found, *whole], []
-    walk = _Walk(job, source, places, asked)
-    walked, left = walk.run()
-    found += walked
-    # The parser of Python reads much that is none, by its own lights.
-    doubtful = walk.broken or path.endswith((".py", ".pyi"))
-    if doubtful and any(f.edits for f in found) and _is_unsettled(walk, found):
-        found = [_by_hand(f, _UNSETTLED) for f in found]
-    return found, left
-
-
-def _is_unsettled(walk: _Walk, findings: Sequence[Finding]) -> bool:
-    """Whether something is left to do in a file after all that was found there was done.
-
-    What the parser does not understand it may understand otherwise then.
-    """
-    try:
-        source = Source(walk.source.path, edited(walk.source, findings))
-    except PlanError:
-        return True
-    words = (*walk.job.vendor.vocabulary, *walk.job.vendor.peer_vocabulary)
-    places = sorted({*source.offsets(words), *_seeds(walk.job, source)})
-    again, _ = _Walk(walk.job, source, places, walk.asked).run()
-    return any(f.edits for f in again)
-
-
-def _by_hand(finding: Finding, why: str) -> Finding:
-    """Return a finding that writes nothing, and says why."""
-    if not finding.edits:
-        return finding
-    return replace(
-        finding,
-        applicability=Applicability.MANUAL,
-        status=Status.NONE,
-        message=f"{finding.message}; {why}",
-        edits=(),
-    )
-
-
 def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
     """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
     return path in copies or any(a.holds(path) for a in added)
@@ -349,7 +200,7 @@ def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
         return []
     definition = b"macro_rules!"
     found = []
-    pending = [source.tree_around([*_occurrences(source.data, definition)]).root_node]
+    pending = [source.tree_around([*occurrences(source.data, definition)]).root_node]
     while pending:
         node = pending.pop()
         if node.type == "macro_definition":
@@ -357,200 +208,3 @@ def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
         elif source.data.find(definition, node.start_byte, node.end_byte) >= 0:
             pending += node.named_children
     return [macro for macro in found if macro is not None]
-
-
-def _seeds(job: Job, source: Source) -> list[int]:
-    """Return the offsets that are looked at although they hold no mention."""
-    if source.path.endswith("Cargo.toml"):
-        names = "|".join(("members", "exclude", *job.vendor.dependencies))
-        keys = re.compile(rf"^(?:{names})\s*=".encode(), re.MULTILINE)
-        return [m.start() for m in keys.finditer(source.data)]
-    if not source.path.endswith(".rs"):
-        return []
-    return [o for name in job.learnt.macros for o in _occurrences(source.data, f"{name}!".encode())]
-
-
-def _occurrences(data: bytes, wanted: bytes) -> Iterator[int]:
-    at = data.find(wanted)
-    while at >= 0:
-        yield at
-        at = data.find(wanted, at + 1)
-
-
-class _Walk:
-    """One walk over one file."""
-
-    def __init__(
-        self,
-        job: Job,
-        source: Source,
-        places: list[int],
-        asked: _Asked,
-    ) -> None:
-        self.job = job
-        self.source = source
-        self.places = list(places)
-        self.read = 0
-        self.next = list(range(len(places) + 1))
-        self.known: dict[tuple[Hashable, ...], object] = {}
-        self.asked = asked
-        self.crate = job.workspace.crate_of(source.path)
-        self.findings: list[Finding] = []
-        self.broken: list[Span] = []
-
-    def run(self) -> tuple[list[Finding], list[Unaccounted]]:
-        """Walk from the root; return what was found, and what nothing has claimed."""
-        tree = self.source.tree_around(self.places, self.job.vendor.own_vocabulary)
-        root = tree.root_node
-        if root.has_error:
-            self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
-            self.broken = [span_of(c) for c in root.children if c.has_error or c.is_missing]
-        whole = self._site(root, (), (), Scope(), None)
-        pending: deque[Site] = deque()
-        self._push(pending, whole, Scope())
-        while pending:
-            site = pending.pop()
-            if not self._holds_open(site.span):
-                continue
-            self.read += site.node.end_byte - site.start
-            if self.read > MOST_READ:
-                raise TooMuchError("its places lie too deep in each other for their number")
-            for rule in self.asked.of_kind(site.kind):
-                for intent in rule.check(site):
-                    finding = self._understood(finding_of(site, rule.code, intent))
-                    self.findings.append(finding)
-                    self._claim(finding.claims)
-            if self._holds_open(site.span):
-                self._push(pending, site, _inside(site))
-        return self.findings, self._left()
-
-    def _understood(self, finding: Finding) -> Finding:
-        """Return a finding that writes nothing into an item that is not parsed whole."""
-        edits = finding.edits
-        within = any(s.start <= e.end and e.start <= s.end for s in self.broken for e in edits)
-        return _by_hand(finding, _NOT_WHOLE) if within else finding
-
-    def _left(self) -> list[Unaccounted]:
-        found = []
-        at = self._open(0)
-        while at < len(self.places):
-            offset = self.places[at]
-            line, column = self.source.position(offset)
-            said = self.source.line_around(offset, offset + 1 - column)
-            found.append(Unaccounted(self.source.path, offset, line, said))
-            at = self._open(at + 1)
-        return found
-
-    def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
-        node = site.node
-        # Attributes of such a node are its own, not those of the child behind them.
-        own = node.type in ("field_initializer", "shorthand_field_initializer")
-        siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
-        for child, attributes in reversed(siblings):
-            start = attributes[0].start_byte if attributes else child.start_byte
-            if not self._holds_open(Span(start, child.end_byte)):
-                continue
-            pending.append(self._site(child, attributes, siblings, scope, site))
-            # Comments among the attributes of an item that nobody claims are places of their own.
-            for attached in attributes:
-                if attached.type != "attribute_item":
-                    pending.appendleft(self._site(attached, (), siblings, scope, site))
-
-    def _site(
-        self,
-        node: Node,
-        attributes: tuple[Node, ...],
-        siblings: tuple[tuple[Node, tuple[Node, ...]], ...],
-        scope: Scope,
-        outer: Site | None,
-    ) -> Site:
-        level = 0 if outer is None else outer.level + 1
-        if level > DEEPEST:
-            raise TooMuchError(f"it is nested deeper than {DEEPEST:,} levels")
-        crate, job = self.crate, self.job
-        return Site(
-            node, attributes, siblings, self.source, scope, crate, job, outer, level, self.known
-        )
-
-    def _holds_open(self, span: Span) -> bool:
-        at = self._open(bisect.bisect_left(self.places, span.start))
-        return at < len(self.places) and self.places[at] < span.end
-
-    def _open(self, at: int) -> int:
-        """Return the index of the first place from one on that nothing has claimed."""
-        last = at
-        while self.next[last] != last:
-            last = self.next[last]
-        while self.next[at] != last:
-            self.next[at], at = last, self.next[at]
-        return last
-
-    def _claim(self, spans: Iterable[Span]) -> None:
-        for span in spans:
-            high = bisect.bisect_left(self.places, span.end)
-            at = self._open(bisect.bisect_left(self.places, span.start))
-            while at < high:
-                self.next[at] = at + 1
-                at = self._open(at + 1)
-
-
-def _inside(site: Site) -> Scope:
-    """Return the scope of what a place holds."""
-    scope, node = site.scope, site.node
-    vendor = scope.vendor or _vendor(site)
-    gated = scope.gated or site.requires(site.job.vendor.name)
-    if node.type in (
-        "function_item",
-        "trait_item",
-        "impl_item",
-        "mod_item",
-        "enum_item",
-        "struct_item",
-        "macro_definition",
-        "function_definition",
-        "class_definition",
-    ):
-        name = item_symbol(node)
-        container = CONTAINERS.get(node.type, "")
-        if container == "impl" and node.child_by_field_name("trait") is not None:
-            container = "trait impl"
-        type_name = scope.type_name
-        if node.type in ("impl_item", "trait_item"):
-            type_name = name.rsplit(" for ", 1)[-1].removeprefix("trait ")
-        return Scope(
-            symbol=site.symbol(name),
-            function=field_text(node, "name") if "function" in node.type else scope.function,
-            type_name=type_name,
-            container=container,
-            vendor=vendor,
-            gated=gated,
-        )
-    if node.type in ("declaration_list", "enum_variant_list", "field_declaration_list"):
-        return replace(scope, vendor=vendor, gated=gated)
-    return replace(scope, vendor=vendor, gated=gated, container="")
-
-
-def _vendor(site: Site) -> str:
-    """Return the vendor that a place is specific to, or an empty string."""
-    job, kind = site.job, site.kind
-    if site.unported_feature:
-        return "unported"
-    if kind in ATTACHED:
-        return ""
-    if site.requires(job.vendor.source):
-        return job.vendor.source
-    if site.requires(job.vendor.name):
-        return job.vendor.name
-    if kind in ("function_item", "struct_item", "trait_item", "mod_item", "const_item"):
-        named = job.vendor_of(site.name)
-        return named if named in (job.vendor.source, job.vendor.name) else ""
-    if kind == "impl_item":
-        head = field_text(site.node, "type") + " " + field_text(site.node, "trait")
-        if job.renames_code(head):
-            return job.vendor.source
-        if job.vendor.variant in head:
-            return job.vendor.name
-    if kind == "match_arm":
-        pattern = node_text(site.node.child_by_field_name("pattern"))
-        return job.vendor.name if re.search(rf"\b{job.vendor.variant}\b", pattern) else ""
-    return ""

@@ -10,7 +10,7 @@ from linear import INPUTS
 from tree_support import crate, scan_of
 
 from portkit.rules import SiteRule
-from portkit.scan.scan import DEEPEST, MOST_PLACES
+from portkit.scan.walk import DEEPEST, MOST_PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
