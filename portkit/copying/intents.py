@@ -237,7 +237,7 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
-        if site.kind == "macro_invocation" and not _may_be_a_match(site, edits[0].text):
+        if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
             return finding_of(site, code, wants.Ask(intent.construct, _NO_MATCH))
     else:
         edits = joining.edits(intent, wanted)
@@ -245,10 +245,12 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
 
 
-def _may_be_a_match(site: Site, text: str) -> bool:
+def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
-    return not is_item and parses(f"fn f() {{ {text} }}")
+    # The parser lets `||` pass, which joins no patterns.
+    joined = any("||" in site.source.slice(m) for members in intent.lists for m in members)
+    return not is_item and not joined and parses(f"fn f() {{ {text} }}")
 
 
 def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
