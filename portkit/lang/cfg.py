@@ -26,7 +26,7 @@ _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
 # `true` holds as `all()` does, and `false` no more than `any()`.
 _CONSTANTS = {"true": "all", "false": "any"}
 _DEEPEST = 60
-"""How many operators may stand in each other; candle has three."""
+"""How many operators may stand in each other; a codebase has three."""
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 

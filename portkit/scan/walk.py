@@ -31,12 +31,14 @@ _NOT_WHOLE = (
     " it by hand"
 )
 DEEPEST = 1_000
-"""How many levels of syntax are looked into, since time grows with their square; candle has 16."""
+"""How many levels of syntax are looked into, since time grows with their square;
+a codebase has less than 20."""
 MOST_PLACES = 200_000
-"""How many places of one file are looked at; no file of candle has 200."""
+"""How many places of one file are looked at; a codebase has
+less than 200 in any."""
 MOST_READ = 1 << 26
-"""How many bytes the nodes of one file may have together that rules are asked about; in candle
-0.25 MB."""
+"""How many bytes the nodes of one file may have together that rules are asked about; a codebase
+has less than 1 MB."""
 CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
 
 
