@@ -6,6 +6,7 @@ change and what is accounted for by that is the same for all of them, and said h
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from portkit.copying.placing import behind, insertion
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import parse_cfg, widen
 from portkit.lang.imports import brought_in
-from portkit.lang.renaming import normal
+from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
 from portkit.site import intent as wants
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
     from portkit.site.context import Site
 
+_NO_PATTERN = re.compile(
+    r"\|\||\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let|loop"
+    r"|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
+)
+"""What the parser lets pass in a pattern, and rustc does not."""
 _TIGHTER = frozenset({"&&", "==", "!="})
 _NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
 _NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
@@ -248,9 +254,10 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
 def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
-    # The parser lets `||` pass, which joins no patterns.
-    joined = any("||" in site.source.slice(m) for members in intent.lists for m in members)
-    return not is_item and not joined and parses(f"fn f() {{ {text} }}")
+    members = [site.source.slice(m) for members in intent.lists for m in members]
+    if is_item or any(_NO_PATTERN.search(code_only(member)) for member in members):
+        return False
+    return parses(f"fn f() {{ {text} }}")
 
 
 def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
@@ -286,7 +293,8 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         cfg = parse_cfg(text)
         if edits[0].text == text:
             return finding_of(site, code, wants.Ask(intent.construct, _NO_CONDITION))
-        if cfg is not None and cfg.requires(source):
+        both = cfg is not None and cfg.without(frozenset({source, vendor})) is False
+        if cfg is not None and (cfg.requires(source) or (both and not job.renames_code(site.code))):
             claims = (site.span,)  # what stands under the feature alone goes with it
     elif site.is_python:
         copy = python.renamed(job.vendor.names, node)

@@ -178,14 +178,19 @@ def _grammar(path: str) -> object:
 def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
     from tree_sitter import Point, Range
 
-    ranges = []
+    ranges: list[Range] = []
     at = row = 0
     for part in parts:
         row += data.count(b"\n", at, part.start)
         start = Point(row, 0)
         row += data.count(b"\n", part.start, part.end)
         column = part.end - (data.rfind(b"\n", 0, part.end) + 1)
-        ranges.append(Range(start, Point(row, column), part.start, part.end))
+        first = part.start
+        # The parser looks through the ranges for each token.
+        if ranges and ranges[-1].end_byte == part.start:
+            joined = ranges.pop()
+            start, first = joined.start_point, joined.start_byte
+        ranges.append(Range(start, Point(row, column), first, part.end))
         at = part.end
     return ranges
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.renaming import normal
-from portkit.lang.source import node_text
+from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Widen
+from portkit.site.intent import Copy, Intent, Keep, Widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,11 @@ def check(site: Site) -> Iterator[Intent]:
         if source not in cfg.features() or cfg.requires(source):
             continue
         symbol = site.symbol(site.name)
+        if site.name and job.vendor_of(site.name) == job.vendor.name:
+            kept = f"what is {job.vendor.title}'s own keeps its condition"
+            claims = (span_of(attribute),)
+            yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
+            continue
         written = cfg.requires(job.vendor.name)
         stands_in = cfg.forbids(source) and not written and job.renames_code(site.code)
         if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
