@@ -168,7 +168,7 @@ def _evaluated(
     off = frozenset(job.vendor.unported)
     for attribute, cfg in conditions_of(own):
         value = cfg.without(off)
-        if cfg.requires(job.vendor.name):
+        if cfg.requires(job.feature):
             value = None if node.type == "match_arm" and _names_vendor(job, node) else False
         if value is None:
             continue

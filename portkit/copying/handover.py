@@ -91,14 +91,14 @@ def _handover(site: Site, intent: CopyAs) -> Edit:
 
 def _without_source(site: Site, name: str) -> str:
     """Return the function of the plain name for builds without the source vendor."""
-    source, vendor = site.job.vendor.source, site.job.vendor.name
+    job = site.job
     body = site.node.child_by_field_name("body")
     assert body is not None  # such a function calls something
     inner = site.indent + "    "
     signature = site.source.text(site.node.start_byte, body.start_byte).strip()
     lints = [a for a in site.attributes if node_text(a).startswith("#[allow")]
     return (
-        f'#[cfg(all(feature = "{vendor}", not(feature = "{source}")))]\n'
+        f'#[cfg(all(feature = "{job.feature}", not(feature = "{job.source_feature}")))]\n'
         + "".join(f"{site.indent}{node_text(a).strip()}\n" for a in lints)
         + f"{site.indent}{signature} {{\n{inner}{_call(site, name)}\n{site.indent}}}"
     )
@@ -121,7 +121,7 @@ def parameters(site: Site) -> list[str]:
 def _is_written_by_hand(site: Site, name: str) -> bool:
     """Whether a person wrote the function under the plain name, with a body of its own."""
     return any(
-        any(cfg.requires(site.job.vendor.name) for _, cfg in conditions_of(attributes))
+        any(cfg.requires(site.job.feature) for _, cfg in conditions_of(attributes))
         and f"{name}(" not in node_text(node)
         for node, attributes in _of_its_name(site)
     )
@@ -129,9 +129,9 @@ def _is_written_by_hand(site: Site, name: str) -> bool:
 
 def _stands_without_source(site: Site) -> bool:
     """Whether the plain name has a function for the written vendor alone."""
-    vendor = site.job.vendor
+    job = site.job
     return any(
-        c.requires(vendor.name) and c.forbids(vendor.source)
+        c.requires(job.feature) and job.without_source(c)
         for _, attributes in _of_its_name(site)
         for _, c in conditions_of(attributes)
     )
@@ -168,8 +168,8 @@ def imports_for(site: Site) -> tuple[str, ...]:
 
 def _gated(site: Site) -> list[Node]:
     """Return what stands under the source vendor's feature beside a site."""
-    source = site.job.vendor.source
-    return [n for n, a in site.siblings if any(c.requires(source) for _, c in conditions_of(a))]
+    job = site.job
+    return [n for n, a in site.siblings if any(job.of_source(c) for _, c in conditions_of(a))]
 
 
 def _gated_by_word(site: Site) -> Mapping[str, list[Node]]:

@@ -63,13 +63,13 @@ def counterpart(site: Site, text: str, name: str = "") -> Span | None:
     wanted = name or site.job.vendor.names.word(own)
     # A sibling of the same name may be another vendor's.
     same = wanted == own
-    if own and (not same or (site.name and site.requires(site.job.vendor.source))):
+    if own and (not same or (site.name and site.is_source)):
         return named_sibling(site, wanted, gated=same)
     if site.kind == "match_arm":
         return _arm(site)
     if site.kind == "if_expression":
         return _step(site, text)
-    gated = site.requires(site.job.vendor.source)
+    gated = site.is_source
     if site.kind == "impl_item" and not site.conditions:
         return _implementation(site)
     if site.kind == "use_declaration":
@@ -104,19 +104,17 @@ def named_sibling(
             is a counterpart only of what stands in where the source's is; by default as the site.
         gated: whether it must stand under the written vendor's feature.
     """
-    vendor = site.job.vendor
+    job = site.job
     if without is None:
-        without = any(cfg.forbids(vendor.source) for _, cfg in site.conditions)
+        without = any(job.without_source(cfg) for _, cfg in site.conditions)
     kinds = next((group for group in _ALIKE if site.kind in group), {site.kind})
     for node, attributes in named(site, name):
         if node.type in kinds:
             conditions = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
-            if gated and not any(cfg.requires(vendor.name) for cfg in conditions):
+            if gated and not any(cfg.requires(job.feature) for cfg in conditions):
                 continue
             # What gives way to its copy stands in for nothing.
-            stands_in = any(
-                c.forbids(vendor.name) and not c.requires(vendor.source) for c in conditions
-            )
+            stands_in = any(c.forbids(job.feature) and not job.of_source(c) for c in conditions)
             if stands_in is without:
                 return _span(node, attributes)
     return None
@@ -211,12 +209,12 @@ def _pattern_of(branch: Node) -> Node | None:
 
 def _arm(site: Site) -> Span | None:
     pattern = site.node.child_by_field_name("pattern")
-    vendor = site.job.vendor
-    wanted = patterns.key(site.job.rename(node_text(pattern)))
-    forbidden = vendor.source in _forbidden(site.job, site.node)
+    job = site.job
+    wanted = patterns.key(job.rename(node_text(pattern)))
+    forbidden = job.source_feature in _forbidden(job, site.node)
     guarded = _is_guarded(pattern)
     for arm in _arms(site).get(wanted, ()):
-        alike = (vendor.name in arm.forbidden) is forbidden and arm.guarded is guarded
+        alike = (job.feature in arm.forbidden) is forbidden and arm.guarded is guarded
         if alike and arm.node.id != site.node.id:
             return span_of(arm.node)
     return None
@@ -229,7 +227,7 @@ def _is_guarded(pattern: Node | None) -> bool:
 def _forbidden(job: Job, arm: Node) -> frozenset[str]:
     """Return which of the two vendors' features must be off for an arm."""
     conditions = [cfg for _, cfg in conditions_of(arm.children)]
-    both = (job.vendor.source, job.vendor.name)
+    both = (job.source_feature, job.feature)
     return frozenset(f for f in both if any(cfg.forbids(f) for cfg in conditions))
 
 
@@ -353,13 +351,13 @@ class _Keyed:
     @classmethod
     def of(cls, site: Site, key: Callable[[Node], str], *, gated: bool) -> _Keyed:
         """Return the siblings of a site."""
-        vendor = site.job.vendor
+        features = (site.job.source_feature, site.job.feature)
         sides: tuple[dict[str, list[tuple[Span, Node]]], ...] = ({}, {})
         for node, attributes in site.siblings:
             if node.type != site.kind:
                 continue
             conditions = [cfg for _, cfg in conditions_of(attributes)]
-            for side, feature in zip(sides, (vendor.source, vendor.name), strict=True):
+            for side, feature in zip(sides, features, strict=True):
                 if not gated or any(c.requires(feature) for c in conditions):
                     side.setdefault(normal(key(node)), []).append((_span(node, attributes), node))
         return cls(*sides)

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a condition that names the source vendor's feature without requiring it alone."""
     job = site.job
-    source = job.vendor.source
     if site.kind == "match_arm" or site.scope.vendor or site.unported_feature:
         return
     for attribute, cfg in site.conditions:
-        if source not in cfg.features() or cfg.requires(source):
+        if not job.about_source(cfg) or job.of_source(cfg):
             continue
         symbol = site.symbol(site.name)
         if site.name and job.vendor_of(site.name) == job.vendor.name:
@@ -40,8 +39,8 @@ def check(site: Site) -> Iterator[Intent]:
             claims = (span_of(attribute),)
             yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
             continue
-        written = cfg.requires(job.vendor.name)
-        stands_in = cfg.forbids(source) and not written and job.renames_code(site.code)
+        written = cfg.requires(job.feature)
+        stands_in = job.without_source(cfg) and not written and job.renames_code(site.code)
         if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"

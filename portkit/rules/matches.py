@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a ``matches!`` that names the source vendor."""
     job = site.job
-    own = site.scope.vendor or site.requires(job.vendor.source)
+    own = site.scope.vendor or site.is_source
     if own or field_text(site.node, "macro").rsplit("::", 1)[-1] != "matches":
         return
     _, members, _ = patterns.of_matches(site.node)

@@ -79,7 +79,7 @@ def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
     except PlanError:
         return True
     words = (*walk.job.vendor.vocabulary, *walk.job.vendor.peer_vocabulary)
-    places = sorted({*source.offsets(words), *_seeds(walk.job, source)})
+    places = sorted({*walk.job.mentions(source, words), *_seeds(walk.job, source)})
     again, _ = Walk(walk.job, source, places, walk.asked).run()
     return any(f.edits for f in again)
 

@@ -166,9 +166,9 @@ def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]
     words_in = finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
     sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
     found = [
-        (source.path, source.offsets(words), _may_teach(job, source))
+        (source.path, offsets, _may_teach(job, source))
         for source in sources
-        if (words := words_in(source.data))
+        if (offsets := job.mentions(source, words_in(source.data)))
     ]
     gathered = sorted(each for share in team.gather(found) for each in share)
     return (

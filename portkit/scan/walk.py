@@ -79,7 +79,7 @@ class Walk:
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
         """Walk from the root; return what was found, and what nothing has claimed."""
-        tree = self.source.tree_around(self.places, self.job.vendor.own_vocabulary)
+        tree = self.source.tree_around(self.places, self.job.own_words)
         root = tree.root_node
         if root.has_error:
             self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
@@ -177,7 +177,7 @@ def _inside(site: Site) -> Scope:
     """Return the scope of what a place holds."""
     scope, node = site.scope, site.node
     vendor = scope.vendor or _vendor(site)
-    gated = scope.gated or site.requires(site.job.vendor.name)
+    gated = scope.gated or site.requires(site.job.feature)
     if node.type in (
         "function_item",
         "trait_item",
@@ -216,9 +216,9 @@ def _vendor(site: Site) -> str:
         return "unported"
     if kind in ATTACHED:
         return ""
-    if site.requires(job.vendor.source):
+    if site.is_source:
         return job.vendor.source
-    if site.requires(job.vendor.name):
+    if site.requires(job.feature):
         return job.vendor.name
     if kind in ("function_item", "struct_item", "trait_item", "mod_item", "const_item"):
         named = job.vendor_of(site.name)
