@@ -77,6 +77,7 @@ _STATEMENTS = frozenset(
     }
 )
 """What stands in a block beside others (the Rust reference, chapter "Statements")."""
+_NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -139,6 +140,9 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         kept = wants.Keep(intent.construct, reason, symbol=intent.symbol)
         return finding_of(site, code, kept)
     text = intent.text or exclusive.copy(site, _copied(site, intent.name))
+    if not text.strip():
+        kept = wants.Keep(intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True)
+        return finding_of(site, code, kept)
     found = standing.counterpart(site, text, intent.name)
     alone = exclusive.of(site)
     twice = _no_sibling(site) if found is None else ""
@@ -255,6 +259,9 @@ def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
     members = [site.source.slice(m) for members in intent.lists for m in members]
+    value, _, _ = patterns.of_matches(site.node)
+    if _NO_PATTERN.fullmatch(site.source.slice(value)) or re.search(r"\|\s*(?:if\b|=>)", text):
+        return False
     if is_item or any(_NO_PATTERN.search(code_only(member)) for member in members):
         return False
     return parses(f"fn f() {{ {text} }}")
@@ -274,9 +281,8 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
         at = first[0].after.end
         edits.append(Edit(at, at, ", ".join(m.text for m in first)))
     if apart:
-        argument = site.node.child_by_field_name("argument")
-        assert argument is not None  # what is imported has a path
-        head = source.text(site.node.start_byte, argument.start_byte).rstrip() + " "
+        shown = [c for c in site.node.children if c.type == "visibility_modifier"]
+        head = "".join(f"{node_text(each)} " for each in shown) + "use "
         lines = [gating.gated(site, f"{head}{m.path};") for m in apart]
         edits.append(insertion(site, f"\n{site.indent}".join(lines)))
     return _finding(site, code, intent, *edits, stands=not missing)

@@ -81,7 +81,7 @@ def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
     words = (*walk.job.vendor.vocabulary, *walk.job.vendor.peer_vocabulary)
     places = sorted({*walk.job.mentions(source, words), *_seeds(walk.job, source)})
     again, _ = Walk(walk.job, source, places, walk.asked).run()
-    return any(f.edits for f in again)
+    return any(f.edits for f in again) or (not walk.broken and source.tree.root_node.has_error)
 
 
 def _seeds(job: Job, source: Source) -> list[int]:
