@@ -458,4 +458,5 @@ def test_a_thousand_edits_while_writing(tmp_path: Path) -> None:
     base.mkdir()
     tried = edited(base, 1000)
     assert tried.lost == []
-    assert len(tried.counts) == 4  # an edit stands before and after, and is kept apart
+    assert tried.counts["edits"] == 1000
+    assert min(tried.counts[f"{how}, the edit stands"] for how in ("refused", "written")) > 50
