@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import field_text, node_text, parses
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Replace
 
@@ -36,12 +36,18 @@ def check(site: Site) -> Iterator[Intent]:
         return
     cpu = f"{path}::Cpu" if path else "Cpu"
     # The call stands as the value of a match whose CPU arm asks for ROCm.
+    new = (
+        f"match {text} {{\n{indent}    {cpu} => {job.rename(text)},\n"
+        f"{indent}    device => device,\n{indent}}}"
+    )
+    if not parses(f"fn f() {{ {new}; }}"):
+        yield Ask("choice of a device", f"it is no path: ask for {job.vendor.title} by hand")
+        return
     yield Replace(
         "choice of a device",
         f"ask for {job.vendor.title} before falling back to the CPU",
         old=text,
-        new=f"match {text} {{\n{indent}    {cpu} => {job.rename(text)},\n"
-        f"{indent}    device => device,\n{indent}}}",
+        new=new,
         sign=job.rename(node_text(call)),
         within=site.parent,
     )
