@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text, parses
+from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Replace
 
@@ -40,14 +40,13 @@ def check(site: Site) -> Iterator[Intent]:
         f"match {text} {{\n{indent}    {cpu} => {job.rename(text)},\n"
         f"{indent}    device => device,\n{indent}}}"
     )
-    if not parses(f"fn f() {{ {new}; }}"):
-        yield Ask("choice of a device", f"it is no path: ask for {job.vendor.title} by hand")
-        return
+    start = site.node.start_byte
+    apart = not site.source.text(max(start - 1, 0), start).isalnum()  # as in `return::Device::..`
     yield Replace(
         "choice of a device",
         f"ask for {job.vendor.title} before falling back to the CPU",
         old=text,
-        new=new,
+        new=new if apart else f" {new}",
         sign=job.rename(node_text(call)),
         within=site.parent,
     )
