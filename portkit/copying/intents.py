@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _NO_PATTERN = re.compile(
-    r"\|\||\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let|loop"
-    r"|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
+    r"\|\||::\s*_\b|\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in"
+    r"|let|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
 )
 """What the parser lets pass in a pattern, and rustc does not."""
 _TIGHTER = frozenset({"&&", "==", "!="})
