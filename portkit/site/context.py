@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from portkit.lang import features
 from portkit.lang.cfg import Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
-from portkit.lang.source import node_text
+from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Prose
 
@@ -397,8 +397,11 @@ class Site:
 
     @property
     def code(self) -> str:
-        """The text of the node alone."""
-        return self.source.text(self.node.start_byte, self.node.end_byte)
+        """The text of the node alone, without attributes."""
+        node = self.node
+        if node.type in ("field_initializer", "shorthand_field_initializer"):
+            node = next(c for c in node.children if c.type not in ATTACHED)
+        return self.source.text(node.start_byte, self.node.end_byte)
 
     @property
     def indent(self) -> str:
