@@ -11,6 +11,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
+from portkit.lang.words import occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,11 +65,7 @@ def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Sp
 
 
 def _all(data: bytes, words: Sequence[bytes]) -> Iterator[int]:
-    for word in words:
-        at = data.find(word)
-        while at >= 0:
-            yield at
-            at = data.find(word, at + 1)
+    return (at for word in words for at in occurrences(data, word))
 
 
 def _ends_with_an_item(text: bytes) -> bool:

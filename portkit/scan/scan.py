@@ -20,11 +20,11 @@ from portkit.lang.source import (
     Source,
     language,
 )
-from portkit.lang.words import finder
+from portkit.lang.words import finder, occurrences
 from portkit.rules import rules
 from portkit.rules.unread_file import failed
 from portkit.scan.asked import Asked
-from portkit.scan.look import looked_at, occurrences
+from portkit.scan.look import looked_at
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt
 from portkit.site.macros import described

@@ -192,6 +192,11 @@ class Job:
         return {}
 
     @cached_property
+    def patched_items(self) -> dict[Source, list[tuple[str, Span]]]:
+        """The items that patches may be about in each file: each kind of patch asks."""
+        return {}
+
+    @cached_property
     def _source_code(self) -> re.Pattern[str]:
         ported = [*self._ported_words]
         if not self._is_feature_a_word:
