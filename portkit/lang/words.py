@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 
-def finder(words: Sequence[str]) -> Callable[[bytes], list[str]]:
+@cache
+def finder(words: tuple[str, ...]) -> Callable[[bytes], list[str]]:
     """Return what tells which words a text holds, ASCII letters in any case.
 
     RE2 goes through a text once for all words; `bytes.find` goes through it once for each.

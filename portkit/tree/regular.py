@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from typing import TYPE_CHECKING, Final
 
@@ -73,7 +72,7 @@ def replace_file(path: Path, content: bytes) -> None:
     Raises:
         OSError: as the operating system says.
     """
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     descriptor = os.open(part, _NEW, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
