@@ -49,10 +49,13 @@ def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
     flags = _READ if follow else _READ | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
         pieces, left = [], limit + 1
-        while left > 0 and (piece := os.read(descriptor, left)):
+        # The system makes room for as much as is asked for, which takes longer than to read it.
+        room = status.st_size + 1
+        while left > 0 and (piece := os.read(descriptor, min(left, room))):
             pieces.append(piece)
             left -= len(piece)
     finally:
