@@ -70,7 +70,8 @@ def no_files() -> tuple[NewFile, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: processes hand each other hundreds, and what has slots is taken apart in Python.
+@dataclass(frozen=True)
 class Finding:
     """What one rule says about one site.
 
