@@ -258,15 +258,14 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
 def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
-    members = [site.source.slice(m) for members in intent.lists for m in members]
-    value, _, guard = patterns.of_matches(site.node)
-    if _NO_PATTERN.fullmatch(site.source.slice(value)):
+    value, members, guard = patterns.of_matches(site.node)
+    if is_item or not members or _NO_PATTERN.fullmatch(site.source.slice(value)):
         return False
     if "/" in site.source.text(guard.end, site.node.end_byte):  # a comment that would be lost
         return False
-    if re.search(r"\|\s*(?:if\b|=>)", code_only(text)):
-        return False
-    if is_item or any(_NO_PATTERN.search(code_only(member)) for member in members):
+    # Two bars are refused with what lies between them left out, and so is one before nothing.
+    bare = code_only(site.source.text(members[0].start, guard.start)).rstrip()
+    if bare.endswith("|") or _NO_PATTERN.search(re.sub(r"\|\s+", "|", bare)):
         return False
     return parses(f"fn f() {{ {text} }}")
 
