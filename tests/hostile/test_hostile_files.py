@@ -121,8 +121,8 @@ def test_hipify_copies_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
 def test_a_part_that_somebody_made_is_not_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secrets.token_hex", lambda _: "0000")
-    (tmp_path / ".a.0000.part").symlink_to(tmp_path / "victim")
+    monkeypatch.setattr("os.urandom", bytes)
+    (tmp_path / ".a.00000000.part").symlink_to(tmp_path / "victim")
     with pytest.raises(FileExistsError):
         replace_file(tmp_path / "a", b"x")
     assert not (tmp_path / "victim").exists()
