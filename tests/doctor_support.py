@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from portkit.doctor.machine import Machine
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

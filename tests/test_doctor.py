@@ -23,8 +23,9 @@ from portkit.doctor.rocm import NAMES, compiler, library
 from portkit.hipify.archs import ARCHS, COVERED, promised
 
 if TYPE_CHECKING:
-    import pytest
     from typing import Any
+
+    import pytest
 
 ROOT = Path(__file__).parents[1]
 LOADER = (ROOT / "crates/hip/src/loader.rs").read_text()
