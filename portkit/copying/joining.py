@@ -138,6 +138,8 @@ def _match(site: Site, wanted: Joins) -> str:
     value, members, guard = patterns.of_matches(site.node)
     text = " | ".join(text for joining in wanted for _, text in joining)
     condition = f" {source.slice(guard)}" if guard.start < guard.end else ""
+    if all(site.job.names_value(source.slice(member)) for member in members):
+        condition = site.job.rename(condition)  # as in the copy of an arm on this value alone
     attribute = f"{inner}{gating.feature_attribute(site.job)}\n" if gating.is_cfg(site) else ""
     return (
         f"match {source.slice(value)} {{\n"
