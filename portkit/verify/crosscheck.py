@@ -68,8 +68,8 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
         tree: the ported tree.
         cases: how many of each operation and type.
     """
-    own = tree.scan.job.codebase.directory
-    if own is None or not own.has(FILE) or _program(own) is None:
+    own = known(tree)
+    if own is None:
         return skipped("the cross-check does not know the operations of this codebase")
     device = chosen(tree)
     if isinstance(device, Outcome):
@@ -77,6 +77,12 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
     # A few cases do not launch every kernel.
     whole = cases >= CASES
     return outcome(device, compare(tree, device, load_table(own), cases=cases), whole=whole)
+
+
+def known(tree: Tree) -> Directory | None:
+    """Return the directory of a codebase whose operations are known; none of another."""
+    own = tree.scan.job.codebase.directory
+    return own if own and own.has(FILE) and _program(own) else None
 
 
 def compare(

@@ -1,0 +1,136 @@
+"""The document of a trial: what the file holds that is sent, and reading it again."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit import __version__
+from portkit.errors import DocumentError
+from portkit.tree.tools import tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from portkit.trial.conduct import Entry
+    from portkit.trial.stages import Wanted
+
+SCHEMA: Final = 1
+"""The version of the document; it grows when a reader of the old one would go wrong."""
+KIND: Final = "trial"
+
+_KEYS: Final = ("kind", "title", "device", "day", "verdict", "seconds", "programs", "steps")
+_STEP: Final = ("step", "shows", "verdict", "seconds", "limit", "evidence", "figures", "tests")
+_DATA: Final = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+_RATE: Final = re.compile(r"(.+): ([\d.]+) us, ([\d.e+]+) (\w+/s)")
+_LARGEST: Final = 1 << 26
+"""Bytes of a file that is read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What one operation takes.
+
+    Attributes:
+        item: the operation.
+        us: microseconds a call.
+        rate: work a second.
+        unit: of the rate, such as ``GB/s``.
+    """
+
+    item: str
+    us: float
+    rate: float
+    unit: str
+
+
+def programs() -> dict[str, str]:
+    """Return the versions of what a port is built with, by program."""
+    found = {tool.name: tool.version for tool in tools() if tool.path}
+    return {**found, "python": platform.python_version(), "machine": platform.machine()}
+
+
+def document(
+    wanted: Wanted, steps: Sequence[Entry], seconds: float, day: str, built_with: dict[str, str]
+) -> dict[str, Any]:
+    """Return the document, before what tells of a person is taken out.
+
+    Args:
+        wanted: what the user asked for.
+        steps: what became of the stages.
+        seconds: how long the run took so far.
+        day: as ISO 8601 has it.
+        built_with: as ``programs`` gives them.
+    """
+    return {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "portkit": __version__,
+        "title": "a tree that was given" if wanted.given else wanted.spec,
+        "device": wanted.device,
+        "packages": list(wanted.packages),
+        "day": day,
+        "verdict": verdict([step["verdict"] for step in steps]),
+        "seconds": round(seconds, 1),
+        "programs": built_with,
+        "steps": list(steps),
+    }
+
+
+def verdict(verdicts: Sequence[str]) -> str:
+    """Return how a run went by how its stages did."""
+    if "failed" in verdicts:
+        return "failed"
+    if {"interrupted", "not taken"} & set(verdicts):
+        return "interrupted"
+    return "passed" if "passed" in verdicts else "skipped"
+
+
+def rates(found: dict[str, Any]) -> tuple[Rate, ...]:
+    """Return the table of throughputs of a document, in its order."""
+    steps = [step for step in found["steps"] if step["step"] == "throughput"]
+    lines = [line for step in steps for line in step["evidence"]]
+    matches = filter(None, map(_RATE.fullmatch, lines))
+    return tuple(Rate(m[1], float(m[2]), float(m[3]), m[4]) for m in matches)
+
+
+def read_trial(file: Path) -> dict[str, Any]:
+    """Return the document in a file that ``portkit trial`` has written, HTML or JSON.
+
+    Raises:
+        DocumentError: the file is missing, or holds no such document.
+    """
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_LARGEST).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is no text"
+        raise DocumentError(
+            f"{file} cannot be read ({said}): name a file that `portkit trial` has written"
+        ) from None
+    match = _DATA.search(text)
+    try:
+        found = json.loads(match[1] if match else text)
+    except (ValueError, RecursionError):
+        found = None
+    if not _whole(found):
+        raise DocumentError(
+            f"{file} is no report of a trial of schema {SCHEMA}: name a file that `portkit trial`"
+            " has written, of this version of portkit"
+        )
+    return dict(found)
+
+
+def _whole(found: Any) -> bool:
+    return (
+        isinstance(found, dict)
+        and found.get("schema") == SCHEMA
+        and found.get("kind") == KIND
+        and all(key in found for key in _KEYS)
+        and isinstance(found["steps"], list)
+        and all(isinstance(step, dict) and all(k in step for k in _STEP) for step in found["steps"])
+    )
