@@ -96,9 +96,15 @@ def _told(step: Mapping[str, Any] | None) -> str:
 
 
 def _facts(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the doctor found: its complaints by their level have no name of their own."""
-    said = steps.get("doctor", {}).get("evidence", ())
-    return {name: fact for name, _, fact in (line.partition(": ") for line in said) if fact}
+    """Return what the doctor found: facts by their names, complaints with their level."""
+    found = {}
+    for line in steps.get("doctor", {}).get("evidence", ()):
+        name, _, fact = line.partition(": ")
+        if name in ("problem", "doubt"):
+            found[fact] = name
+        elif fact:
+            found[name] = fact
+    return found
 
 
 def _tests(found: Mapping[str, Any]) -> dict[str, str]:

@@ -119,7 +119,7 @@ def _document(stage: Stage) -> Mapping[str, Any] | None:
         return {"verdict": "failed", "evidence": [document.get("sentence") or "it did not end"]}
     names = ("verdict", "evidence", "left_out", "figures", "tests")
     # A diagnostic may quote the tree: its first line is in the evidence.
-    return {name: step[name] for name in names}
+    return {name: step[name] for name in names} | {"title": document["title"]}
 
 
 def _doctor(stage: Stage, done: Finished, device: str) -> Entry:

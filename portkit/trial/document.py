@@ -66,18 +66,19 @@ def document(
         day: as ISO 8601 has it.
         built_with: as ``programs`` gives them.
     """
+    found = next(filter(None, (step.get("title", "") for step in steps)), "")
     return {
         "schema": SCHEMA,
         "kind": KIND,
         "portkit": __version__,
-        "title": "a tree that was given" if wanted.given else wanted.spec,
+        "title": found or ("a tree that was given" if wanted.given else wanted.spec),
         "device": wanted.device,
         "packages": list(wanted.packages),
         "day": day,
         "verdict": verdict([step["verdict"] for step in steps]),
         "seconds": round(seconds, 1),
         "programs": built_with,
-        "steps": list(steps),
+        "steps": [{k: v for k, v in step.items() if k != "title"} for step in steps],
     }
 
 

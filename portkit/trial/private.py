@@ -22,14 +22,15 @@ _LONGEST: Final = 600
 _MOST: Final = 2000
 """Entries that are kept of a list."""
 
+_OCTET: Final = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 # Whoever it is: a home of somebody's, an address of mail, a name or password in a URL, the number
 # that a GPU was made with ("ROCm environment variables", ROCR_VISIBLE_DEVICES), an IP address.
 _PATTERNS: Final = (
     (re.compile(r"(?<![\w.])/(?:home|Users|var/home)/[^/\s:'\"`,;)]+"), "~"),
     (re.compile(r"//[^/\s@]+@"), "//"),
-    (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "MAIL"),
+    (re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}\b"), "MAIL"),
     (re.compile(r"\bGPU-[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*"), "GPU-NUMBER"),
-    (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"), "ADDRESS"),
+    (re.compile(rf"(?<![\w.-]){_OCTET}(?:\.{_OCTET}){{3}}(?![\w.-])"), "ADDRESS"),
 )
 
 
