@@ -26,7 +26,7 @@ KIND: Final = "trial"
 _KEYS: Final = ("kind", "title", "device", "day", "verdict", "seconds", "programs", "steps")
 _STEP: Final = ("step", "shows", "verdict", "seconds", "limit", "evidence", "figures", "tests")
 _DATA: Final = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
-_RATE: Final = re.compile(r"(.+): ([\d.]+) us, ([\d.e+]+) (\w+/s)")
+_RATE: Final = re.compile(r"(.+): ([\d.]+) us, ([\d.e+-]+) (\w+/s)")
 _LARGEST: Final = 1 << 26
 """Bytes of a file that is read again."""
 
