@@ -439,6 +439,15 @@ def test_a_tree_that_is_none(tmp_path: Path, alone: Callable[..., Any]) -> None:
     assert (done.returncode, "has no Cargo.toml" in done.stderr) == (10, True)
 
 
+def test_the_page_has_the_stages_with_their_limits() -> None:
+    rows = re.findall(
+        r"^\| (\w+) \| (.*) \| (\d+) \|$", (ROOT / "docs/trial.md").read_text(), re.MULTILINE
+    )
+    assert [(name, float(minutes) * 60) for name, _, minutes in rows] == list(LIMITS.items())
+    shown = {each.name: each.shows for each in stages(Wanted(Path(), spec="the codebase"))}
+    assert {name: shows for name, shows, _ in rows} == shown
+
+
 def test_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from portkit.errors import BusyTreeError
     from portkit.trial.place import placed

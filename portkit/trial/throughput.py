@@ -63,7 +63,7 @@ def take_throughput(tree: Tree) -> Outcome:
     device = chosen(tree)
     if isinstance(device, Outcome):
         return device
-    program = build(tree, device).with_name(PROGRAM)
+    program = build(tree, device, release=not device.simulated).with_name(PROGRAM)
     if not program.is_file():
         return unknown
     done = tree.run((str(program), "--list"), show=lambda line: None, limit=ITEM_SECONDS)

@@ -114,8 +114,13 @@ def compare(
     return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
 
 
-def build(tree: Tree, device: Chosen) -> Path:
+def build(tree: Tree, device: Chosen, *, release: bool = False) -> Path:
     """Return the program, built against a tree.
+
+    Args:
+        tree: the ported tree; it is not written to.
+        device: what it is built for.
+        release: whether it is built as users build, for who measures.
 
     Raises:
         VerificationError: it cannot be built.
@@ -125,11 +130,16 @@ def build(tree: Tree, device: Chosen) -> Path:
     codebase = tree.scan.job.codebase
     program = _program(codebase.directory) if codebase.directory else None
     crate = placed(tree.root, codebase.name, crate=program)
-    done = tree.cargo("build", folder=crate, environment=device.environment)
+    profile = ("--release",) if release else ()
+    done = tree.cargo("build", *profile, folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
         raise VerificationError(f"the cross-check cannot be built in {crate}: {said}")
-    return Path(tree.environment["CARGO_TARGET_DIR"]) / "debug" / "crosscheck"
+    return (
+        Path(tree.environment["CARGO_TARGET_DIR"])
+        / ("release" if release else "debug")
+        / "crosscheck"
+    )
 
 
 def _program(own: Directory) -> Path | None:
