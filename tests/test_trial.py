@@ -227,9 +227,22 @@ def test_nothing_tells_of_a_person_or_a_machine() -> None:
     }
     assert {text: scrub.text(text) for text in told} == told
     assert scrub.text("x" * 5000) == "x" * 599 + "…"
-    document = scrub.document({"alice": ["alice", 1, None, {"a": "/root/b"}] + ["y"] * 3000})
-    assert document["USER"][:4] == ["USER", 1, None, {"a": "$HOME/b"}]
-    assert len(document["USER"]) == 2000
+    document = scrub.document({"a": ["alice", 1, None, {"a": "/root/b"}] + ["y"] * 3000})
+    assert document["a"][:4] == ["USER", 1, None, {"a": "$HOME/b"}]
+    assert len(document["a"]) == 2000
+
+
+@pytest.mark.parametrize("name", ["passed", "steps", "tests", "rocm", "trial", "title", "ok"])
+def test_a_person_may_be_called_as_a_field_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("USER", name)
+    found = trial()
+    place = tmp_path / "a.html"
+    place.write_text(page(Scrub.here({}).document(found)))
+    read = read_trial(place)
+    assert [s["verdict"] for s in read["steps"]] == [s["verdict"] for s in found["steps"]]
+    assert [s["step"] for s in read["steps"]] == [s["step"] for s in found["steps"]]
 
 
 def test_what_is_taken_out_is_this_machine_s(
@@ -288,6 +301,10 @@ def test_the_page_holds_its_document(tmp_path: Path) -> None:
         json.dumps(trial(schema=2)).encode(),
         json.dumps(trial(steps=[{}])).encode(),
         json.dumps(trial(steps=None)).encode(),
+        json.dumps(trial(programs="x")).encode(),
+        json.dumps(trial(seconds="x")).encode(),
+        json.dumps(trial(steps=[{**trial()["steps"][0], "tests": [1]}])).encode(),
+        json.dumps(trial(steps=[{**trial()["steps"][0], "evidence": [1]}])).encode(),
     ],
 )
 def test_what_is_no_report_is_one_sentence(tmp_path: Path, content: bytes) -> None:

@@ -6,7 +6,10 @@ import json
 import platform
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
 
 from portkit import __version__
 from portkit.errors import DocumentError
@@ -23,12 +26,41 @@ SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 KIND: Final = "trial"
 
-_KEYS: Final = ("kind", "title", "device", "day", "verdict", "seconds", "programs", "steps")
-_STEP: Final = ("step", "shows", "verdict", "seconds", "limit", "evidence", "figures", "tests")
 _DATA: Final = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _RATE: Final = re.compile(r"(.+): ([\d.]+) us, ([\d.e+-]+) (\w+/s)")
 _LARGEST: Final = 1 << 26
 """Bytes of a file that is read again."""
+
+
+class _Test(Struct):
+    test: str
+    on: str
+    result: str
+
+
+class _Step(Struct):
+    step: str
+    shows: str
+    verdict: str
+    seconds: float
+    limit: float
+    evidence: list[str]
+    figures: dict[str, float]
+    tests: list[_Test]
+
+
+class _Trial(Struct):
+    """What is read of a document; there may be more."""
+
+    schema: Literal[1]
+    kind: Literal["trial"]
+    title: str
+    device: str
+    day: str
+    verdict: str
+    seconds: float
+    programs: dict[str, str]
+    steps: list[_Step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +148,10 @@ def read_trial(file: Path) -> dict[str, Any]:
     match = _DATA.search(text)
     try:
         found = json.loads(match[1] if match else text)
-    except (ValueError, RecursionError):
-        found = None
-    if not _whole(found):
+        msgspec.convert(found, _Trial)
+    except (ValueError, RecursionError):  # msgspec's is a ValueError
         raise DocumentError(
             f"{file} is no report of a trial of schema {SCHEMA}: name a file that `portkit trial`"
             " has written, of this version of portkit"
-        )
+        ) from None
     return dict(found)
-
-
-def _whole(found: Any) -> bool:
-    return (
-        isinstance(found, dict)
-        and found.get("schema") == SCHEMA
-        and found.get("kind") == KIND
-        and all(key in found for key in _KEYS)
-        and isinstance(found["steps"], list)
-        and all(isinstance(step, dict) and all(k in step for k in _STEP) for step in found["steps"])
-    )
