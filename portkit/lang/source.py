@@ -143,7 +143,7 @@ class Source:
 
     def line_tail(self, offset: int) -> int:
         """Return the end of a comment that follows ``offset`` on its line, or ``offset``."""
-        match = re.compile(rb"[ \t]*//[^\r\n]*").match(self.data, offset)
+        match = re.compile(rb"[ \t]*//(?:[^\r\n]|\r(?!\n))*").match(self.data, offset)
         return match.end() if match else offset
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inputs import FIXTURES, LANGUAGES
 from long_run import run
 from positions import CONDITIONS, positions
-from properties import Port, faults, faults_of_kernel
+from properties import Port, faults, faults_of_kernel, no_rust
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +32,21 @@ _PIECES = [
 def test_what_once_failed(stored: Path, gating: str) -> None:
     data = stored.read_bytes()
     for each in (data, data.replace(b"\n", b"\r\n")):
-        found, _ = faults(Port.of_candle(gating), f"candle-core/src/{stored.name}", each)
+        if stored.suffix == ".cu":
+            found, _ = faults_of_kernel(stored.name, each)
+        else:
+            found, _ = faults(Port.of_candle(gating), f"candle-core/src/{stored.name}", each)
         assert found == []
+
+
+@pytest.mark.parametrize("gating", ["dummy", "cfg"])
+def test_what_was_rust_once_is_rust(gating: str) -> None:
+    stored = [path for path in STORED if path.suffix == ".rs"]
+    refused = no_rust([path.read_bytes() for path in stored])
+    rust = [path for i, path in enumerate(stored) if i not in refused]
+    port = Port.of_candle(gating)
+    ported = [faults(port, f"candle-core/src/{path.name}", path.read_bytes())[1] for path in rust]
+    assert [rust[i].name for i in no_rust(ported)] == []
 
 
 @pytest.mark.parametrize("gating", ["dummy", "cfg"])
