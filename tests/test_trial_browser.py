@@ -41,4 +41,6 @@ def test_the_page_is_read_on_any_screen(tmp_path: Path) -> None:
         browser.resize(360, 800)
         browser.open(place)
         browser.screenshot(PICTURES / "trial-telephone.png", whole=True)
+        cells = "[...document.querySelectorAll('#throughput tbody td')].map(c => c.offsetWidth)"
+        assert all(width > 20 for width in browser.run(cells))
         assert browser.run("document.documentElement.scrollWidth") <= 360
