@@ -85,6 +85,37 @@ def test_a_stage_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) ->
         wait_until(lambda name=name: gone((tmp_path / name).read_text()))  # type: ignore[misc]
 
 
+NESTED = """
+import os, signal, sys
+from pathlib import Path
+from portkit.verify.process import interruptible, run
+if sys.argv[1] == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+body = "echo $$ >pid; (trap '' TERM; sleep 300)"
+where = {"folder": Path.cwd(), "environment": os.environ, "show": print}
+if sys.argv[1] == "stubborn":
+    run(["sh", "-c", body], **where)
+with interruptible():
+    run(["sh", "-c", body], **where)
+"""
+
+
+@pytest.mark.parametrize("middle", ["stubborn", "yielding"])
+def test_what_a_stage_starts_in_groups_of_their_own_is_ended_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, middle: str
+) -> None:
+    """As cargo is, which a step of the ladder starts in a group of its own."""
+    from dataclasses import replace
+
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    command = (sys.executable, "-c", NESTED, middle)
+    hanging = replace(stage("build", "", limit=3.0), command=command)
+    (entry,), _ = conducted(tmp_path, hanging)
+    assert entry["evidence"][0] == "ended after 3 s, its limit"
+    number = (tmp_path / "pid").read_text()
+    wait_until(lambda: gone(number))
+
+
 def test_a_stage_that_floods_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portkit.trial.conduct.MOST", 1 << 20)
     found, _ = conducted(tmp_path, stage("tests", "yes"), stage("next", "echo on"))
