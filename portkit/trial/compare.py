@@ -44,16 +44,21 @@ def _lines(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal)
     yield from rest
     yield from _part("Programs", one["programs"], other["programs"], terminal)
     yield from _part("The machine", _facts(steps[0]), _facts(steps[1]), terminal)
-    yield from _part("Tests", _tests(one), _tests(other), terminal)
+    yield from _part("Tests", _tests(one), _tests(other), terminal, name_last=True)
     yield from _rates(one, other, terminal)
 
 
 def _part(
-    title: str, one: Mapping[str, str], other: Mapping[str, str], terminal: Terminal
+    title: str,
+    one: Mapping[str, str],
+    other: Mapping[str, str],
+    terminal: Terminal,
+    *,
+    name_last: bool = False,
 ) -> Iterator[str]:
-    """Yield the entries that differ."""
+    """Yield the entries that differ; what comes last is cut where the terminal is narrow."""
     rows = [
-        (name, one.get(name, "not there"), other.get(name, "not there"))
+        (*(() if name_last else (name,)), *_both(one, other, name), *((name,) if name_last else ()))
         for name in dict.fromkeys((*one, *other))
         if one.get(name) != other.get(name)
     ]
@@ -67,6 +72,10 @@ def _part(
     yield from columns(rows[:_SHOWN], width=terminal.width, indent="  ")
     if len(rows) > _SHOWN:
         yield f"  and {len(rows) - _SHOWN} more"
+
+
+def _both(one: Mapping[str, str], other: Mapping[str, str], name: str) -> tuple[str, str]:
+    return one.get(name, "not there"), other.get(name, "not there")
 
 
 def _rates(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
