@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from portkit.report.terminal import Terminal
 
+_NONE: Final = "not there"
 _SHOWN: Final = 50
 """Lines of one kind that are shown."""
 
@@ -58,9 +59,9 @@ def _part(
 ) -> Iterator[str]:
     """Yield the entries that differ; what comes last is cut where the terminal is narrow."""
     rows = [
-        (*(() if name_last else (name,)), *_both(one, other, name), *((name,) if name_last else ()))
+        (*both, name) if name_last else (name, *both)
         for name in dict.fromkeys((*one, *other))
-        if one.get(name) != other.get(name)
+        if len(set(both := (one.get(name, _NONE), other.get(name, _NONE)))) > 1
     ]
     if not (one or other):
         return
@@ -72,10 +73,6 @@ def _part(
     yield from columns(rows[:_SHOWN], width=terminal.width, indent="  ")
     if len(rows) > _SHOWN:
         yield f"  and {len(rows) - _SHOWN} more"
-
-
-def _both(one: Mapping[str, str], other: Mapping[str, str], name: str) -> tuple[str, str]:
-    return one.get(name, "not there"), other.get(name, "not there")
 
 
 def _rates(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
@@ -101,7 +98,7 @@ def _rates(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal)
 
 
 def _told(step: Mapping[str, Any] | None) -> str:
-    return f"{step['verdict']} in {duration(step['seconds'])}" if step else "not there"
+    return f"{step['verdict']} in {duration(step['seconds'])}" if step else _NONE
 
 
 def _facts(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
