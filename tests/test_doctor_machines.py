@@ -177,7 +177,9 @@ def several(m: Simulated) -> None:
 
 
 CASES = {
-    "no GPU": Case(no_gpu, "no-gpu", "there is no AMD GPU on the PCI bus", "`--device cpu`"),
+    "no GPU": Case(
+        no_gpu, "no-gpu", "there is no AMD GPU on the PCI bus", "`portkit trial --device cpu`"
+    ),
     "another vendor's GPU": Case(
         another_s_gpu, "no-gpu", "there is no AMD GPU on the PCI bus", "take a machine with one"
     ),

@@ -44,7 +44,7 @@ def gone(number: str) -> bool:
 def test_a_stage_that_fails_ends_no_other(tmp_path: Path) -> None:
     found, kept = conducted(
         tmp_path,
-        stage("one", "echo first; echo second"),
+        stage("one", "echo first; echo part; echo; echo second"),
         stage("two", "echo why >&2; exit 3"),
         stage("three", "kill -SEGV $$"),
         stage("four", "echo last"),
@@ -54,7 +54,7 @@ def test_a_stage_that_fails_ends_no_other(tmp_path: Path) -> None:
         *("passed", "failed", "failed", "passed", "skipped"),
     ]
     assert [entry["evidence"] for entry in found] == [
-        *(["first"], ["why"], [], ["last"], ["it is not wanted"]),
+        *(["first part"], ["why"], [], ["last"], ["it is not wanted"]),
     ]
     assert kept[0] == "interrupted not-taken not-taken not-taken not-taken"
     assert kept[1] == "passed not-taken not-taken not-taken not-taken"

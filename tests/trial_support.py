@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from portkit.trial.conduct import conduct
@@ -9,9 +10,9 @@ from portkit.trial.document import document
 from portkit.trial.stages import Stage, Wanted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from portkit.trial.conduct import Entry
+
+_NOWHERE = Path("/nowhere")
 
 
 def stage(name: str, body: str, **options: Any) -> Stage:
@@ -65,8 +66,3 @@ def trial(**changes: Any) -> dict[str, Any]:
     ]
     made = document(Wanted(_NOWHERE), steps, 321.0, "2026-11-22", {"rustc": "1.95.0"})
     return {**made, **changes}
-
-
-if not TYPE_CHECKING:
-    from pathlib import Path
-_NOWHERE = Path("/nowhere")

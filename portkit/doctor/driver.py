@@ -59,7 +59,7 @@ def driver(machine: Machine) -> Iterator[Complaint]:
         yield problem(
             "no-gpu",
             "there is no AMD GPU on the PCI bus",
-            "take a machine with one, or `--device cpu`",
+            "take a machine with one; `portkit trial --device cpu` does without",
             REQUIREMENTS,
         )
         return

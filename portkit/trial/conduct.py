@@ -102,9 +102,10 @@ def _taken(stage: Stage, wanted: Wanted, say: Callable[[str], None]) -> Entry:
     if told is not None:
         return _entry(stage, **told)
     verdict = "failed" if done.status else "passed"
-    said = [line for line in done.output if line.strip()][:1]
+    # The first paragraph, which a report for a person begins with.
+    said = [" ".join("\n".join(done.output).strip().split("\n\n")[0].split())]
     tail = [line for line in deque(done.lines, _TAIL) if line.strip()]
-    return _entry(stage, verdict, *(tail[::-1] if done.status else said))
+    return _entry(stage, verdict, *(tail[::-1] if done.status else filter(None, said)))
 
 
 def _document(stage: Stage) -> Mapping[str, Any] | None:
