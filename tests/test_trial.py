@@ -22,7 +22,7 @@ from portkit.trial.compare import comparison
 from portkit.trial.document import rates, read_trial, verdict
 from portkit.trial.page import page, write_whole
 from portkit.trial.private import Scrub
-from portkit.trial.stages import LIMITS, Wanted, stages
+from portkit.trial.stages import LIMITS, Wanted, newest, stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,7 +232,7 @@ def test_a_run_that_is_ended_leaves_what_it_knew(tmp_path: Path, number: signal.
     found = read_trial(report)
     assert [step["verdict"] for step in found["steps"]] == ["passed", "interrupted", "not taken"]
     assert found["verdict"] == "interrupted"
-    assert list(tmp_path.glob(".trial-*")) == []
+    assert list(tmp_path.glob("*.part")) == list(tmp_path.glob(".*.part")) == []
     wait_until(lambda: gone(pid.read_text()))
 
 
@@ -494,6 +494,13 @@ def test_the_page_has_the_stages_with_their_limits() -> None:
     assert [(name, float(minutes) * 60) for name, _, minutes in rows] == list(LIMITS.items())
     shown = {each.name: each.shows for each in stages(Wanted(Path(), spec="the codebase"))}
     assert {name: shows for name, shows, _ in rows} == shown
+
+
+def test_without_a_word_the_newest_version_is_fetched() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    version = re.search(r"^VERSION := (.*)$", makefile, re.MULTILINE)
+    assert version is not None
+    assert newest() == f"candle@{version[1]}"
 
 
 def test_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,5 +64,7 @@ def trial(**changes: Any) -> dict[str, Any]:
         step("throughput", "passed", "2 of 2 operations", *rows),
         step("crosscheck", "not taken", "the run was interrupted"),
     ]
-    made = document(Wanted(_NOWHERE), steps, 321.0, "2026-11-22", {"rustc": "1.95.0"})
+    made = document(
+        Wanted(_NOWHERE, spec="candle@0.11.1"), steps, 321.0, "2026-11-22", {"rustc": "1.95.0"}
+    )
     return {**made, **changes}

@@ -44,7 +44,7 @@ def trial(
         str,
         typer.Option(
             metavar="NAME@VERSION",
-            help="What is fetched; by default candle's newest.",
+            help="What is fetched; by default the last version that a port is proven on.",
             show_default=False,
         ),
     ] = "",
@@ -94,12 +94,12 @@ def trial(
     if len(given) > 1:
         raise typer.BadParameter("one tree at most; two reports are for --compare")
     from portkit.trial.place import placed
-    from portkit.trial.stages import NEWEST, Wanted
+    from portkit.trial.stages import Wanted, newest
 
     wanted = Wanted(
         Path(),
         given=bool(given),
-        spec=codebase or NEWEST,
+        spec=codebase or newest(),
         device=device.value,
         packages=words(package),
         profile=str(Path(profile).resolve()) if Path(profile).is_dir() and profile else profile,

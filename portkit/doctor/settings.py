@@ -74,15 +74,16 @@ def variables(machine: Machine) -> Iterator[Complaint]:
         told = overridden(machine).get(gpu.node, gpu.arch)
         if told == gpu.arch:
             continue
-        # Build scripts read the driver's own word, unless a variable such as CANDLE_ROCM_ARCHS
-        # names others.
+        # Build scripts read the driver's own word, unless a variable of the codebase names others
+        # (portkit/templates/kernels/build.rs.j2).
         asked = [v for name, v in machine.environment.items() if name.endswith("_ROCM_ARCHS")]
         complaint = doubt if any(told in value.split(",") for value in asked) else problem
         yield complaint(
             "override",
             f"{OVERRIDE} has the runtime take the {gpu.arch} for a {told}, for which a build on"
             " this machine compiles no kernels",
-            f"unset it; or build with CANDLE_ROCM_ARCHS={told}, and trust no result",
+            f"unset it; or name {told} to the build, in the codebase's variable that ends in"
+            " _ROCM_ARCHS, and trust no result",
             _THUNK,
         )
     for name in HIDING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import DiskError
 from portkit.report.html.page import embedded, environment, style
+from portkit.tree.regular import replace_file
 from portkit.trial.document import rates
 
 if TYPE_CHECKING:
@@ -45,17 +44,7 @@ def write_whole(place: Path, text: str) -> None:
         DiskError: it cannot be written.
     """
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=place.parent, prefix=".trial-", delete=False
-        ) as scratch:
-            try:
-                scratch.write(text)
-                scratch.close()
-                os.chmod(scratch.name, 0o644)  # noqa: PTH101
-                Path(scratch.name).replace(place)
-            except BaseException:
-                Path(scratch.name).unlink(missing_ok=True)
-                raise
+        replace_file(place, text.encode())
     except OSError as error:
         raise DiskError(
             f"the report could not be written to {place} ({error.strerror}): name another file with"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NOBODY: Final = frozenset(
     {"root", "user", "admin", "dev", "build", "test", "tests", "runner", "localhost", "rocm", "amd"}
-    | {"gpu", "cpu", "ubuntu", "debian", "fedora", "candle", "portkit", "device", "kernel", "linux"}
+    | {"gpu", "cpu", "ubuntu", "debian", "fedora", "portkit", "device", "kernel", "linux"}
 )
 """Names that tell nothing of a person, and are words of their own."""
 _OURS: Final = frozenset(

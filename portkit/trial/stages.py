@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from portkit.codebases.known import brought
+from portkit.profile.proven import load_proven
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-NEWEST: Final = "candle@0.11.1"
-"""What is fetched where no tree is given."""
 
 MINUTE: Final = 60.0
 LIMITS: Final = {
@@ -72,7 +72,7 @@ class Wanted:
     Attributes:
         folder: where all is done that needs a place.
         given: whether the tree is there already, so that nothing is fetched.
-        spec: what is fetched else, such as ``candle@0.11.1``.
+        spec: what is fetched else, such as ``tool@1.2.3``.
         device: ``gpu`` or ``cpu``.
         packages: the crates whose tests are run; none for those of the codebase's profile.
         profile: the name or directory of the codebase; empty for the one that is found.
@@ -85,7 +85,7 @@ class Wanted:
 
     folder: Path
     given: bool = False
-    spec: str = NEWEST
+    spec: str = ""
     device: str = "gpu"
     packages: tuple[str, ...] = ()
     profile: str = ""
@@ -99,6 +99,17 @@ class Wanted:
     def tree(self) -> Path:
         """The tree that is worked on: a copy of the given one, or what is fetched."""
         return self.folder / "tree"
+
+
+def newest() -> str:
+    """Return what is fetched where nothing is named: the last version that a port is proven on.
+
+    It is that of the first codebase that portkit brings.
+    """
+    for name, directory in brought().items():
+        if proven := load_proven(directory):
+            return f"{name}@{proven.versions[-1]}"
+    return ""
 
 
 def stages(wanted: Wanted) -> tuple[Stage, ...]:
