@@ -31,9 +31,9 @@ _LINGER: Final = 1.0
 _TICK: Final = 0.2
 """Seconds between two looks at whether a program has ended."""
 
-# Ends the group of processes $1 when standard input is closed without a word: the writing end is
-# ours, and the system closes it however we end, SIGKILL included.
-_GUARD: Final = 'read -r word || kill -s KILL -- "-$1"'
+# Ends the group of processes that it is told, when standard input is closed without a further word:
+# the writing end is ours, and the system closes it however we end, SIGKILL included.
+_GUARD: Final = 'read -r group && { read -r word || kill -s KILL -- "-$group"; }'
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +96,24 @@ def run(
         # RLIMIT_DATA counts private writable memory since Linux 4.7 (getrlimit(2)); sh counts KiB.
         limited = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
         whole = ["/bin/sh", "-c", limited, str(memory // 1024), *whole]
-    try:
-        process = subprocess.Popen(
-            whole,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ToolError(
-            f"{program} cannot be run in {folder} ({error.strerror}): mend that first"
-        ) from None
-    with _guarded(process):
+    with _guarded() as guard:
         try:
+            process = subprocess.Popen(
+                whole,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ToolError(
+                f"{program} cannot be run in {folder} ({error.strerror}): mend that first"
+            ) from None
+        try:
+            guard(process.pid)
             return _followed(process, show, _Limits(patience, limit, most))
         finally:
             _end(process)
@@ -221,23 +222,30 @@ class _Reader:
 
 
 @contextlib.contextmanager
-def _guarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Have the group of a process ended, should we be killed meanwhile."""
+def _guarded() -> Iterator[Callable[[int], object]]:
+    """Give what is told the number of a process, whose group then ends should we be killed.
+
+    The guard is there before the process, so that there is no moment between.
+    """
     if os.name != "posix":
-        yield
+        yield lambda number: None
         return
     guard = subprocess.Popen(
-        ["/bin/sh", "-c", _GUARD, "sh", str(process.pid)],
+        ["/bin/sh", "-c", _GUARD],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        bufsize=0,
         start_new_session=True,
     )
+    assert guard.stdin is not None
+    word = b""
     try:
-        yield
-    finally:
+        yield lambda number: guard.stdin and guard.stdin.write(f"{number}\n".encode())
+        word = b"done\n"
+    finally:  # without the word it ends what an interruption has left
         with contextlib.suppress(OSError):
-            guard.communicate(b"done\n")
+            guard.communicate(word)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
