@@ -9,12 +9,13 @@ import pytest
 from cli_support import add_file, invoke, make_candle
 
 from portkit.errors import VerificationError
+from portkit.hipify.archs import ARCHS, GENERIC_ARCHS
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import Compiled
 from portkit.scan.session import scan_tree
 from portkit.verify import kernels_step
-from portkit.verify.kernels import ARCHS, GENERIC_ARCHS, Cell, KernelsVerification, Worse
+from portkit.verify.kernels import Cell, KernelsVerification, Worse
 from portkit.verify.kernels_step import EVERY, KERNELS, ONE_OF_EACH
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options, Shard

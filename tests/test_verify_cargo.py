@@ -414,6 +414,7 @@ LEAVES = "exit 3"
     ("what", "said"),
     [
         (HANG, "timed out after 1 s"),
+        ("while :; do echo on; sleep 0.2; done", "timed out after 1 s"),
         (CRASH, "crashed (Aborted)"),
         (MEMORY, "out of memory"),
         (KILLED, "killed (SIGKILL), as the system does when memory runs out"),

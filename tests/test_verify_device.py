@@ -307,14 +307,6 @@ def test_why_there_is_no_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) 
     assert said.startswith("the HIP runtime (libamdhip64.so) cannot be loaded")
 
 
-def test_architectures_of_the_driver(tmp_path: Path) -> None:
-    for number, version in enumerate((0, 90010, 110000, 90402)):
-        text = f"cpu_cores_count 8\ngfx_target_version {version}\n"
-        add_file(tmp_path, f"{number}/properties", text.encode())
-    add_file(tmp_path, "5/properties", b"gfx_target_version 120001\n")
-    assert device_choice._architectures(tmp_path) == "gfx90a, gfx1100, gfx942, gfx1201"
-
-
 # --- its parts ---------------------------------------------------------------------------------
 
 

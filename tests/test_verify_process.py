@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from cli_support import PROGRAM, environment
@@ -21,10 +21,8 @@ from verify_support import (
 )
 
 from portkit.errors import ToolError
+from portkit.verify import process as process_module
 from portkit.verify.process import Finished, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def sh(folder: Path, body: str, **options: float | int | None) -> Finished:
@@ -54,6 +52,34 @@ def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
 def test_a_silent_program_is_ended(tmp_path: Path, body: str) -> None:
     done = sh(tmp_path, body, patience=0.5)
     assert (done.silent, done.status) == (True, -signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    "body", ["while :; do echo one; sleep 0.1; done", "exec >&- 2>&-; while :; do sleep 0.1; done"]
+)
+def test_a_program_that_writes_for_ever_has_a_limit(tmp_path: Path, body: str) -> None:
+    done = sh(tmp_path, f"sleep 60 & echo $! >child; {body}", patience=60, limit=0.7)
+    assert (done.late, done.silent, done.status) == (True, False, -signal.SIGTERM)
+    status = Path("/proc", (tmp_path / "child").read_text().strip(), "stat")
+    wait_until(lambda: not status.exists() or ") Z " in status.read_text())
+
+
+@pytest.mark.parametrize("body", ["yes", "while :; do printf xxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"])
+def test_a_program_that_floods_is_ended(tmp_path: Path, body: str) -> None:
+    done = sh(tmp_path, body, most=100_000)
+    assert done.flooding
+    assert done.status != 0
+    assert sum(map(len, done.lines)) < 400_000
+
+
+def test_what_does_not_obey_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a process that waits in the kernel for a GPU: no signal ends it."""
+    monkeypatch.setattr(process_module, "_signal", lambda group, number: None)
+    monkeypatch.setattr(process_module, "_GRACE", 0.1)
+    monkeypatch.setattr(process_module, "_REAPED", 0.1)
+    done = sh(tmp_path, "echo $$; exec sleep 5", limit=0.5)
+    assert (done.late, done.status) == (True, -signal.SIGKILL)
+    assert process(done.lines[0]).alive
 
 
 def test_a_program_that_writes_is_not_silent(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from portkit import __version__
-from portkit.cli import compare, device, explain, kernels, port, verify
+from portkit.cli import compare, device, doctor, explain, kernels, port, trial, verify
 from portkit.cli.output import show
 
 COMMANDS: Final = (
@@ -20,6 +20,8 @@ COMMANDS: Final = (
     port.apply,
     verify.verify,
     device.device,
+    doctor.doctor,
+    trial.trial,
     compare.diff,
     kernels.hipify,
     kernels.map_names,

@@ -21,7 +21,8 @@ _OTHERS = {
     0: "All went well.",
     FOUND: (
         "Something was found: by `--check` a place that is not ported or a file that would change,"
-        " by `hipify` a place that a person must write, by `map` a name that it does not know."
+        " by `hipify` a place that a person must write, by `map` a name that it does not know, by"
+        " `doctor` what keeps a port from running, by `trial` a stage that failed."
     ),
     2: "Wrong usage: an unknown command, option, code or step.",
     LEFT_OUT: "`portkit verify --no-skip`: something cannot be looked at here; the rest passes.",

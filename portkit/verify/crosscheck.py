@@ -68,8 +68,8 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
         tree: the ported tree.
         cases: how many of each operation and type.
     """
-    own = tree.scan.job.codebase.directory
-    if own is None or not own.has(FILE) or _program(own) is None:
+    own = known(tree)
+    if own is None:
         return skipped("the cross-check does not know the operations of this codebase")
     device = chosen(tree)
     if isinstance(device, Outcome):
@@ -77,6 +77,12 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
     # A few cases do not launch every kernel.
     whole = cases >= CASES
     return outcome(device, compare(tree, device, load_table(own), cases=cases), whole=whole)
+
+
+def known(tree: Tree) -> Directory | None:
+    """Return the directory of a codebase whose operations are known; none of another."""
+    own = tree.scan.job.codebase.directory
+    return own if own and own.has(FILE) and _program(own) else None
 
 
 def compare(
@@ -108,8 +114,13 @@ def compare(
     return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
 
 
-def build(tree: Tree, device: Chosen) -> Path:
+def build(tree: Tree, device: Chosen, *, release: bool = False) -> Path:
     """Return the program, built against a tree.
+
+    Args:
+        tree: the ported tree; it is not written to.
+        device: what it is built for.
+        release: whether it is built as users build, for who measures.
 
     Raises:
         VerificationError: it cannot be built.
@@ -119,11 +130,16 @@ def build(tree: Tree, device: Chosen) -> Path:
     codebase = tree.scan.job.codebase
     program = _program(codebase.directory) if codebase.directory else None
     crate = placed(tree.root, codebase.name, crate=program)
-    done = tree.cargo("build", folder=crate, environment=device.environment)
+    profile = ("--release",) if release else ()
+    done = tree.cargo("build", *profile, folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")
         raise VerificationError(f"the cross-check cannot be built in {crate}: {said}")
-    return Path(tree.environment["CARGO_TARGET_DIR"]) / "debug" / "crosscheck"
+    return (
+        Path(tree.environment["CARGO_TARGET_DIR"])
+        / ("release" if release else "debug")
+        / "crosscheck"
+    )
 
 
 def _program(own: Directory) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
 from portkit.device.toolkit import build_toolkit, toolkit_key
+from portkit.doctor.gpus import DRIVER, gpus
+from portkit.doctor.machine import Machine
 from portkit.errors import ToolError, VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
@@ -32,9 +33,6 @@ allows both, so each of the two runs takes another one."""
 MEMORY: Final = 4096
 """MiB of memory that the CPU device has for tests: one that asks for more fails."""
 
-_DRIVER: Final = Path("/dev/kfd")
-_TOPOLOGY: Final = Path("/sys/class/kfd/kfd/topology/nodes")
-_VERSION: Final = re.compile(r"^gfx_target_version (\d+)$", re.MULTILINE)
 
 # In a process of its own: a driver that hangs or crashes does so there.
 _COUNT: Final = """\
@@ -110,7 +108,7 @@ def wanted_gpus(tree: Tree) -> tuple[str, str]:
     return ("", reason) if reason else (_architectures() or "unknown", "")
 
 
-def missing_gpu(tree: Tree, driver: Path = _DRIVER) -> str:
+def missing_gpu(tree: Tree, driver: Path = Path(DRIVER)) -> str:
     """Return why no AMD GPU can be used; empty if one can.
 
     Args:
@@ -201,18 +199,6 @@ def decides(tree: Tree) -> tuple[str, ...]:
     return (toolkit_key(), str(options.checked), *runs, *own)
 
 
-def _architectures(topology: Path = _TOPOLOGY) -> str:
-    """Return the architectures of the GPUs that the kernel's driver knows, with commas between.
-
-    The decimal digits of ``gfx_target_version`` are major, minor (two) and stepping (two)
-    (Linux, ``drivers/gpu/drm/amd/amdkfd/kfd_topology.c``).
-    """
-    found = []
-    for place in sorted(topology.glob("*/properties")):
-        try:
-            match = _VERSION.search(place.read_text(encoding="utf-8"))
-        except OSError:
-            continue
-        if match and (version := int(match[1])):
-            found.append(f"gfx{version // 10000}{version // 100 % 100}{version % 100:x}")
-    return ", ".join(found)
+def _architectures() -> str:
+    """Return the architectures of the GPUs that the kernel's driver knows, with commas between."""
+    return ", ".join(gpu.arch for gpu in gpus(Machine.here()))

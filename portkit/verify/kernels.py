@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from portkit.errors import VerificationError
+from portkit.hipify.archs import ARCHS
 from portkit.hipify.code_object import KernelUse, kernels
 from portkit.hipify.hipcc import Compiled, compile_matrix
 
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.codebases.directory import Directory
-
-ARCHS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
-"""Architectures that the port promises."""
-
-GENERIC_ARCHS = ("gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic")
-"""LLVM's targets for families (LLVM, "User Guide for AMDGPU Backend", "Generic processors")."""
 
 BUDGETS: Final = "budgets"
 """In the directory of a codebase: a folder for each version, a file for each architecture."""

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
+from portkit.hipify.archs import ARCHS, GENERIC_ARCHS
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import compiler_version, find_hipcc
 from portkit.profile.settings import read
 from portkit.verify.authors import attributed
 from portkit.verify.diagnostics import from_clang
 from portkit.verify.kernels import (
-    ARCHS,
-    GENERIC_ARCHS,
     KernelsVerification,
     hip_sources,
     load_budgets,

@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 
 _GRACE: Final = 5.0
 """Seconds between asking a group of processes to end and ending it."""
+_REAPED: Final = 10.0
+"""Seconds that a process which cannot be ended is waited for: one that waits in the kernel for a
+GPU that hangs does not even obey SIGKILL (signal(7), uninterruptible sleep)."""
+MOST: Final = 1 << 28
+"""Bytes that a program may write before it counts as one that never stops."""
 _LINGER: Final = 1.0
 """Seconds that what a program has left running may still write after its end."""
 _TICK: Final = 0.2
 """Seconds between two looks at whether a program has ended."""
 
-# Ends the group of processes $1 when standard input is closed without a word: the writing end is
-# ours, and the system closes it however we end, SIGKILL included.
-_GUARD: Final = 'read -r word || kill -s KILL -- "-$1"'
+# Ends the group of processes that it is told, when standard input is closed without a further word:
+# the writing end is ours, and the system closes it however we end, SIGKILL included.
+_GUARD: Final = 'read -r group && { read -r word || kill -s KILL -- "-$group"; }'
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +45,16 @@ class Finished:
         lines: what it wrote to its standard output and standard error, in the order it came.
         output: those of its standard output alone.
         silent: whether it was ended since it wrote nothing for too long.
+        late: whether it was ended since it took too long, whatever it wrote.
+        flooding: whether it was ended since it wrote too much.
     """
 
     status: int
     lines: tuple[str, ...]
     output: tuple[str, ...] = ()
     silent: bool = False
+    late: bool = False
+    flooding: bool = False
 
 
 def run(
@@ -55,6 +64,8 @@ def run(
     environment: Mapping[str, str],
     show: Callable[[str], None],
     patience: float | None = None,
+    limit: float | None = None,
+    most: int = MOST,
     memory: int | None = None,
     within: Callable[[Sequence[str]], Sequence[str]] = tuple,
 ) -> Finished:
@@ -69,6 +80,8 @@ def run(
         environment: all of its environment variables.
         show: is given each line, without its end.
         patience: seconds without a line after which it is ended; for ever by default.
+        limit: seconds after which it is ended, whatever it writes; for ever by default.
+        most: bytes of output after which it is ended.
         memory: bytes of private memory that each of its processes may have; any by default.
         within: makes of the command, whose program is a path then, one that runs it in a sandbox.
 
@@ -83,24 +96,25 @@ def run(
         # RLIMIT_DATA counts private writable memory since Linux 4.7 (getrlimit(2)); sh counts KiB.
         limited = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
         whole = ["/bin/sh", "-c", limited, str(memory // 1024), *whole]
-    try:
-        process = subprocess.Popen(
-            whole,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ToolError(
-            f"{program} cannot be run in {folder} ({error.strerror}): mend that first"
-        ) from None
-    with _guarded(process):
+    with _guarded() as guard:
         try:
-            return _followed(process, show, patience)
+            process = subprocess.Popen(
+                whole,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ToolError(
+                f"{program} cannot be run in {folder} ({error.strerror}): mend that first"
+            ) from None
+        try:
+            guard(process.pid)
+            return _followed(process, show, _Limits(patience, limit, most))
         finally:
             _end(process)
 
@@ -127,19 +141,36 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """When a process is ended: seconds of silence, seconds in all, bytes of output."""
+
+    patience: float | None
+    limit: float | None
+    most: int
+
+    def passed(self, silence: float, seconds: float, written: int) -> str:
+        """Return the name of the limit that is passed, as ``Finished`` has it; empty if none is."""
+        if self.patience is not None and silence > self.patience:
+            return "silent"
+        if self.limit is not None and seconds > self.limit:
+            return "late"
+        return "flooding" if written > self.most else ""
+
+
 def _followed(
-    process: subprocess.Popen[bytes], show: Callable[[str], None], patience: float | None
+    process: subprocess.Popen[bytes], show: Callable[[str], None], limits: _Limits
 ) -> Finished:
-    """Read what a process writes until it ends, or until it is silent for too long."""
+    """Read what a process writes until it ends, or until it passes a limit."""
     lines: list[str] = []
     output: list[str] = []
+    passed = ""
+    begun = heard = time.monotonic()
     with selectors.DefaultSelector() as selector:
         readers = [_Reader(stream) for stream in (process.stdout, process.stderr) if stream]
         for reader in readers:
             selector.register(reader.stream, selectors.EVENT_READ, reader)
-        heard = time.monotonic()
         ended: float | None = None
-        silent = False
         while selector.get_map():
             for key, _ in selector.select(_TICK):
                 found, more = key.data.read()
@@ -156,17 +187,19 @@ def _followed(
             now = time.monotonic()
             if ended is not None and now - ended > _LINGER:
                 break  # something in the background keeps the pipe open
-            if ended is None and patience is not None and now - heard > patience:
-                silent = True
+            written = sum(reader.written for reader in readers)
+            if ended is None and (passed := limits.passed(now - heard, now - begun, written)):
                 break
-    if not silent:
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            silent = True
-    if silent:
+    while not passed:  # it has closed its output, and may go on
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_TICK)
+            break
+        now = time.monotonic()
+        passed = limits.passed(now - heard, now - begun, 0)
+    if passed:
         _end(process)
-    return Finished(process.returncode, tuple(lines), tuple(output), silent)
+    status = process.returncode if process.returncode is not None else -signal.SIGKILL
+    return Finished(status, tuple(lines), tuple(output), **({passed: True} if passed else {}))
 
 
 class _Reader:
@@ -174,11 +207,13 @@ class _Reader:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
+        self.written = 0
         self._rest = b""
 
     def read(self) -> tuple[list[str], bool]:
         """Return the lines that are complete, and whether there may be more."""
         data = self.stream.read(1 << 16)
+        self.written += len(data)
         if not data:
             rest, self._rest = self._rest, b""
             return ([rest.decode(errors="replace")] if rest else []), False
@@ -187,23 +222,30 @@ class _Reader:
 
 
 @contextlib.contextmanager
-def _guarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Have the group of a process ended, should we be killed meanwhile."""
+def _guarded() -> Iterator[Callable[[int], object]]:
+    """Give what is told the number of a process, whose group then ends should we be killed.
+
+    The guard is there before the process, so that there is no moment between.
+    """
     if os.name != "posix":
-        yield
+        yield lambda number: None
         return
     guard = subprocess.Popen(
-        ["/bin/sh", "-c", _GUARD, "sh", str(process.pid)],
+        ["/bin/sh", "-c", _GUARD],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        bufsize=0,
         start_new_session=True,
     )
+    assert guard.stdin is not None
+    word = b""
     try:
-        yield
-    finally:
+        yield lambda number: guard.stdin and guard.stdin.write(f"{number}\n".encode())
+        word = b"done\n"
+    finally:  # without the word it ends what an interruption has left
         with contextlib.suppress(OSError):
-            guard.communicate(b"done\n")
+            guard.communicate(word)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -217,7 +259,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(_GRACE)
     finally:  # a second Ctrl-C cuts the wait short, not this
         _signal(process.pid, signal.SIGKILL)
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_REAPED)
 
 
 def _signal(group: int, number: int) -> None:

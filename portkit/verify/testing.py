@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import VerificationError
+from portkit.verify import process
 from portkit.verify.authors import attributed
 from portkit.verify.check import cargo_errors, complaints
 from portkit.verify.content import digest
@@ -28,7 +29,6 @@ from portkit.verify.failures import essences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from portkit.verify import process
     from portkit.verify.tree import Tree
 
 Results = Counter[tuple[str, str]]
@@ -50,6 +50,8 @@ _LINE: Final = re.compile(r" \(line \d+\)")
 _NO_MEMORY: Final = re.compile(r"memory allocation of \d+ bytes failed")
 # Documentation tests are compiled before the first of them ends.
 _DOCUMENTATION_PATIENCE: Final = 4
+_TOGETHER: Final = 10
+"""How many tests of one process may take as long as one alone, before the process is ended."""
 _AT_ONCE: Final = 200
 """How many names one command line holds."""
 
@@ -180,7 +182,9 @@ def tested_documentation(tree: Tree, *arguments: str, folder: Path | None = None
             crate = line.split()[-1]
         elif match := _TEST.match(line):
             found[f"{crate} documentation {_LINE.sub('', match[1])}", match[2]] += 1
-    if done.silent:
+    if done.flooding:
+        found[f"{crate} documentation", _end(done)] += 1
+    elif done.silent:
         found[f"{crate} documentation", f"timed out after {patience:g} s of silence"] += 1
     elif done.status != 0 and not bad(found):
         said = "; ".join(cargo_errors(done.lines)[:1]) or f"status {done.status}"
@@ -253,7 +257,9 @@ class _Runner:
 
         A process that goes wrong after the last of them, such as in a destructor, is a result too.
         """
-        done = self._start("--exact", *names)
+        # A test that writes for ever is never silent; those without a result are run alone then.
+        limit = self.tree.options.test_seconds * (1 + len(names) / _TOGETHER)
+        done = self._start("--exact", *names, limit=limit)
         wanted = set(names)
         results: dict[str, str] = {}
         for line in done.lines:
@@ -273,8 +279,9 @@ class _Runner:
 
     def _alone(self, name: str) -> str:
         """Return the result of one test in a process of its own."""
-        done = self._start(*(("--exact", name) if self.binary.harness else ()))
-        if done.silent:
+        alone = ("--exact", name) if self.binary.harness else ()
+        done = self._start(*alone, limit=self.tree.options.test_seconds)
+        if done.silent or done.late:
             return f"timed out after {self.tree.options.test_seconds:g} s"
         for line in done.lines:
             match = _TEST.match(line)
@@ -282,7 +289,9 @@ class _Runner:
                 return _said(match[2], name, done)
         return "ok" if done.status == 0 else _end(done)
 
-    def _start(self, *arguments: str, quiet: bool = False) -> process.Finished:
+    def _start(
+        self, *arguments: str, quiet: bool = False, limit: float | None = None
+    ) -> process.Finished:
         memory = memory_limit()
         return self.tree.run(
             (str(self.binary.path), *arguments),
@@ -290,6 +299,7 @@ class _Runner:
             environment=self._environment(),
             show=(lambda line: None) if quiet else self.tree.say,
             patience=self.tree.options.test_seconds,
+            limit=limit,
             memory=memory and memory + self.reserved,
         )
 
@@ -329,6 +339,8 @@ def _said(result: str, name: str, done: process.Finished) -> str:
 
 def _end(done: process.Finished) -> str:
     """Return how a process ended, in words."""
+    if done.flooding:
+        return f"wrote more than {process.MOST >> 20} MiB"
     if any(_NO_MEMORY.search(line) for line in done.lines):
         return "out of memory"
     if done.status == -signal.SIGKILL:

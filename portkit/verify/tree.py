@@ -272,6 +272,7 @@ class Tree:
         environment: Mapping[str, str] | None = None,
         show: Callable[[str], None],
         patience: float | None = None,
+        limit: float | None = None,
         memory: int | None = None,
     ) -> Finished:
         """Run a program, in the sandbox where there is one; ``process.run`` has the rest.
@@ -282,6 +283,7 @@ class Tree:
             environment: variables beside ``Tree.environment``, which they replace.
             show: is given each line, without its end.
             patience: seconds without a line after which it is ended; for ever by default.
+            limit: seconds after which it is ended, whatever it writes; for ever by default.
             memory: bytes of private memory that each of its processes may have; any by default.
 
         Raises:
@@ -296,6 +298,7 @@ class Tree:
             environment=variables,
             show=show,
             patience=patience,
+            limit=limit,
             memory=memory,
             within=(lambda words: box.around(words, folder, variables)) if box else tuple,
         )

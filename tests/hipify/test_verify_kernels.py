@@ -11,13 +11,12 @@ from codebase_support import CANDLE
 from test_code_object import elf, kernel, pack
 
 from portkit.errors import VerificationError
+from portkit.hipify.archs import ARCHS, GENERIC_ARCHS
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc, how_to_get_it, is_compiled
 from portkit.hipify.prelude import prelude_headers
 from portkit.verify.kernels import (
-    ARCHS,
-    GENERIC_ARCHS,
     kernel_names,
     load_budgets,
     matrix_table,

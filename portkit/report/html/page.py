@@ -25,6 +25,8 @@ from portkit.tree.finding import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import jinja2
+
     from portkit.report.model import Report
     from portkit.report.snippets import Hunk
 
@@ -49,22 +51,7 @@ def html(
         verified: the document of ``portkit verify``, to be shown beside it.
         written: what ``portkit apply`` has just written, as a sentence without its full stop.
     """
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["hours"] = hours
-    environment.filters["prose"] = _prose
-    environment.filters["duration"] = duration
-    environment.filters["matrix"] = matrix
-    environment.filters["plain_figures"] = plain_figures
-    template = environment.get_template("page.html.j2")
+    template = environment().get_template("page.html.j2")
     by_crate = report.by_crate()
     return template.render(
         report=report,
@@ -87,10 +74,34 @@ def html(
         verified=_with_known_sites(report, verified),
         written=written,
         version=__version__,
-        data=_embedded(_data(report, snippets or {}, source=source)),
-        style=_read("page.css"),
+        data=embedded(_data(report, snippets or {}, source=source)),
+        style=style(),
         script=_read(*_SCRIPTS),
     )
+
+
+def environment(*folders: Path) -> jinja2.Environment:
+    """Return what makes pages of templates, with the filters that they share.
+
+    Args:
+        folders: where templates are looked for before the report's own.
+    """
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, _FOLDER]),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["hours"] = hours
+    made.filters["prose"] = _prose
+    made.filters["duration"] = duration
+    made.filters["matrix"] = matrix
+    made.filters["plain_figures"] = plain_figures
+    return made
 
 
 def _data(
@@ -140,7 +151,7 @@ def _with_known_sites(
     return {**verified, "steps": steps}
 
 
-def _embedded(data: Mapping[str, Any]) -> Any:
+def embedded(data: Mapping[str, Any]) -> Any:
     """Return JSON that may stand in a ``script`` element: nothing in it can end the element."""
     from markupsafe import Markup
 
@@ -153,6 +164,11 @@ def _prose(text: str) -> Any:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`+([^`]+)`+", r"<code>\1</code>", str(escape(text))))
+
+
+def style() -> Any:
+    """Return the style sheet of every page."""
+    return _read("page.css")
 
 
 def _read(*names: str) -> Any:

@@ -1,0 +1,182 @@
+"""``portkit trial``: the first run on a machine, into one file that can be sent."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from portkit.cli.command import FOUND, INTERRUPTED, command
+from portkit.cli.options import Profile, words
+from portkit.cli.output import progress, screen, show
+
+if TYPE_CHECKING:
+    from portkit.trial.conduct import Entry
+    from portkit.trial.stages import Wanted
+
+REPORT = Path("portkit-trial.html")
+
+
+class Device(StrEnum):
+    """What the ported tests run on."""
+
+    GPU = "gpu"
+    CPU = "cpu"
+
+
+@command(
+    "portkit trial",
+    "portkit trial --device cpu --package candle-core",
+    "portkit trial candle --report candle.html",
+    "portkit trial --limit tests=7200 --limit crosscheck=600",
+    "portkit trial --compare old.html new.html",
+)
+def trial(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIR]", help="A tree, ported or not; without it one is fetched."),
+    ] = None,
+    device: Annotated[Device, typer.Option(help="An AMD GPU, or the CPU device.")] = Device.GPU,
+    codebase: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME@VERSION",
+            help="What is fetched; by default the last version that a port is proven on.",
+            show_default=False,
+        ),
+    ] = "",
+    report: Annotated[
+        Path, typer.Option("--report", metavar="FILE", help="The file that is written.")
+    ] = REPORT,
+    package: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Test these crates alone.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="STAGES", help="Take these stages alone.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STAGE=SECONDS", help="How long a stage may take; repeatable."),
+    ] = None,
+    test_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, help="After how long a test counts as hung.")
+    ] = 120,
+    profile: Profile = "",
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Take everything from cargo's cache.")
+    ] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on where doctor finds a problem.")
+    ] = False,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
+        ),
+    ] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Say what differs between two reports, A and B.")
+    ] = False,
+) -> int:
+    """Try a port on this machine, and write one file about it that can be sent.
+
+    It looks at the machine as `portkit doctor` does, fetches a codebase, ports it, builds and runs
+    its tests, compares every operation with arithmetic of its own and measures some. Each stage has
+    a time limit, and one that hangs or crashes ends no other. The file holds no name of a person or
+    machine and no source. The exit code is 1 where a stage failed.
+    """
+    given = places or []
+    if compare:
+        return _compare(given)
+    if len(given) > 1:
+        raise typer.BadParameter("one tree at most; two reports are for --compare")
+    from portkit.trial.place import placed
+    from portkit.trial.stages import Wanted, newest
+
+    wanted = Wanted(
+        Path(),
+        given=bool(given),
+        spec=codebase or newest(),
+        device=device.value,
+        packages=words(package),
+        profile=str(Path(profile).resolve()) if Path(profile).is_dir() and profile else profile,
+        only=_stages(words(only)),
+        limits=_limits(words(limit)),
+        test_seconds=test_timeout,
+        offline=offline,
+        keep_going=keep_going,
+    )
+    if given:
+        from portkit.cli.consent import may_run
+
+        may_run(given[0].resolve(), given=trust)
+    with placed(wanted, given[0] if given else None) as ready:
+        return _tried(ready, report)
+
+
+def _tried(wanted: Wanted, report: Path) -> int:
+    """Take the stages, and write the report after each."""
+    from datetime import UTC, datetime
+
+    from portkit.trial.conduct import conduct
+    from portkit.trial.document import document, programs
+    from portkit.trial.page import page, write_whole
+    from portkit.trial.private import Scrub
+    from portkit.trial.stages import stages
+    from portkit.verify.process import interruptible
+
+    start, day, built_with = time.monotonic(), datetime.now(UTC).date().isoformat(), programs()
+    scrub = Scrub.here({wanted.folder: "WORK"})
+
+    def keep(entries: list[Entry]) -> dict[str, Any]:
+        found = document(wanted, entries, time.monotonic() - start, day, built_with)
+        clean: dict[str, Any] = scrub.document(found)
+        write_whole(report, page(clean))
+        return clean
+
+    with interruptible():
+        entries = conduct(stages(wanted), wanted, keep, lambda line: progress(f"  {line}"))
+        found = keep(entries)
+    for step in found["steps"]:
+        show(f"{step['step']:<10} {step['verdict']:<11} {(step['evidence'] or [''])[0]}")
+    show(f"\nThe report is {report}: read it, and attach it to an issue.")
+    if found["verdict"] == "interrupted":
+        return INTERRUPTED
+    return FOUND if found["verdict"] == "failed" else 0
+
+
+def _compare(given: list[Path]) -> int:
+    from portkit.trial.compare import comparison
+    from portkit.trial.document import read_trial
+
+    if len(given) != 2:
+        raise typer.BadParameter("--compare takes two reports: portkit trial --compare A B")
+    one, other = map(read_trial, given)
+    show(comparison(one, other, screen()), end="")
+    return 0
+
+
+def _stages(names: tuple[str, ...]) -> tuple[str, ...]:
+    from portkit.trial.stages import LIMITS
+
+    for name in names:
+        if name not in LIMITS:
+            raise typer.BadParameter(f"there is no stage {name!r}; they are {', '.join(LIMITS)}")
+    return names
+
+
+def _limits(texts: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, _, seconds = text.partition("=")
+        _stages((name,))
+        try:
+            found[name] = float(seconds)
+        except ValueError:
+            found[name] = 0.0
+        if not 0 < found[name] < float("inf"):
+            raise typer.BadParameter(f"{text!r} is no limit: write one such as tests=7200")
+    return found

@@ -1,0 +1,1 @@
+"""What a machine lacks to run a port on its AMD GPU, and how to mend it."""

@@ -1,0 +1,91 @@
+"""Whether this user may use the GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.doctor.complaint import CONTAINERS, PREREQUISITES, Complaint, problem
+from portkit.doctor.driver import in_container
+from portkit.doctor.gpus import DRIVER, gpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.doctor.machine import Machine
+
+
+def access(machine: Machine) -> Iterator[Complaint]:
+    """Yield why the device files cannot be opened, once for all of them.
+
+    They belong to the groups ``render`` and ``video`` (ROCm's documentation, "Configuring
+    permissions for GPU access").
+    """
+    places = [DRIVER, *(gpu.render for gpu in gpus(machine))]
+    refused = {
+        place: why
+        for place in places
+        if place and machine.has(place) and (why := machine.refusal(place))
+    }
+    if not refused:
+        return
+    what = "; ".join(f"{place} cannot be opened ({why})" for place, why in refused.items())
+    owning = {machine.group_of(place) for place in refused}
+    groups = sorted(number for number in owning if number is not None)
+    names = _names(machine)
+    if machine.user == 0 or set(groups) <= machine.groups:
+        yield problem(
+            "device-refused",
+            what,
+            "these files are this user's by their groups, so something else keeps them: a control"
+            " group, as in a container that was not started with --device, or a security module",
+            CONTAINERS,
+        )
+    elif in_container(machine):
+        options = " ".join(f"--group-add {number}" for number in groups)
+        mend = f"start the container with `{options}`, the numbers of the groups outside it"
+        yield problem("container-without-groups", what, mend, CONTAINERS)
+    elif joined := sorted(_listed(machine, groups)):
+        yield problem(
+            "groups-not-taken-up",
+            f"{what}; you are in {_list(joined)} since you logged in",
+            "log out and in again, or start the machine again",
+            PREREQUISITES,
+        )
+    else:
+        wanted = [names.get(number, "") for number in groups]
+        if all(wanted) and "root" not in wanted:
+            mend = (
+                f"run `sudo usermod -a -G {','.join(wanted)} $LOGNAME`, then log out and in again"
+            )
+        else:
+            mend = (
+                "give them to the groups render and video by a rule of udev, as ROCm's page says,"
+                " and yourself these groups"
+            )
+        yield problem("no-group", what, mend, PREREQUISITES)
+
+
+def _names(machine: Machine) -> dict[int, str]:
+    """Return the names of groups (group(5))."""
+    return {number: name for name, number, _ in _groups(machine)}
+
+
+def _listed(machine: Machine, wanted: list[int]) -> set[str]:
+    """Return which of some groups list this user, as whom the environment names it."""
+    me = machine.variable("LOGNAME") or machine.variable("USER")
+    owning = [(name, members) for name, number, members in _groups(machine) if number in wanted]
+    whole = all(me in members for _, members in owning)
+    return {name for name, _ in owning} if me and whole else set()
+
+
+def _groups(machine: Machine) -> list[tuple[str, int, list[str]]]:
+    found = []
+    for line in machine.text("/etc/group").splitlines():
+        parts = line.split(":")
+        if len(parts) == 4 and parts[2].isdecimal():
+            found.append((parts[0], int(parts[2]), parts[3].split(",")))
+    return found
+
+
+def _list(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,87 @@
+"""What a look at a machine gives: facts and complaints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.doctor.access import access
+from portkit.doctor.complaint import Level
+from portkit.doctor.driver import driver, in_container
+from portkit.doctor.gpus import cards, gpus
+from portkit.doctor.libraries import libraries, products, versions
+from portkit.doctor.rocm import NAMES, compiler, library
+from portkit.doctor.settings import (
+    HIDING,
+    OVERRIDE,
+    addresses,
+    architectures,
+    overridden,
+    variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.doctor.complaint import Complaint
+    from portkit.doctor.machine import Machine
+
+CHECKS: Final = (
+    driver,
+    access,
+    architectures,
+    variables,
+    libraries,
+    versions,
+    products,
+    addresses,
+)
+"""What is looked at, in the order in which it is mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What a look at a machine gives.
+
+    Attributes:
+        facts: what was found, by its name; nothing in it names a person.
+        complaints: what is missing, problems first.
+    """
+
+    facts: Mapping[str, str]
+    complaints: tuple[Complaint, ...]
+
+    @property
+    def problems(self) -> int:
+        """How many complaints keep a port from running."""
+        return sum(complaint.level is Level.PROBLEM for complaint in self.complaints)
+
+
+def diagnose(machine: Machine) -> Diagnosis:
+    """Return what a machine is and what it lacks."""
+    said = [complaint for check in CHECKS for complaint in check(machine)]
+    said.sort(key=lambda complaint: complaint.level is not Level.PROBLEM)
+    return Diagnosis(dict(_facts(machine)), tuple(said))
+
+
+def _facts(machine: Machine) -> Iterator[tuple[str, str]]:
+    release = re.search(r'(?m)^PRETTY_NAME="?([^"\n]*)', machine.text("/etc/os-release"))
+    yield "system", release[1] if release else "unknown"
+    yield "kernel", machine.text("/proc/sys/kernel/osrelease") or "unknown"
+    if in_container(machine):
+        yield "container", "yes"
+    own = machine.text("/sys/module/amdgpu/version")
+    found = "in the kernel" if machine.has("/sys/module/amdgpu") else "not loaded"
+    yield "driver amdgpu", own or found
+    yield "GPUs on the bus", str(len(cards(machine)))
+    told = overridden(machine)
+    offered = [f"{g.arch} as {told[g.node]}" if g.node in told else g.arch for g in gpus(machine)]
+    yield "GPUs for computing", ", ".join(offered) or "none"
+    for name in (*sorted(NAMES), "hipcc"):
+        place = compiler(machine) if name == "hipcc" else library(machine, name)
+        version = f", ROCm {place.version[0]}.{place.version[1]}" if place and place.version else ""
+        yield name, f"{place.path}{version}" if place else "not found"
+    for name in sorted(machine.environment):
+        if name in HIDING or name.startswith(OVERRIDE):
+            yield name, machine.environment[name]

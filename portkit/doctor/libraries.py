@@ -1,0 +1,162 @@
+"""Whether ROCm's libraries and its compiler are there, new enough, and of one version."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.doctor.complaint import INSTALL, Complaint, doubt, problem
+from portkit.doctor.gpus import gpus
+from portkit.doctor.packages import how_to_install
+from portkit.doctor.rocm import (
+    DEFAULT,
+    NAMES,
+    Found,
+    compiler,
+    installations,
+    library,
+)
+from portkit.doctor.settings import overridden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.doctor.machine import Machine
+    from portkit.doctor.rocm import Version
+
+OLDEST: Final = (6, 0)
+"""The first release of ROCm that a port runs on (``crates/hip/README.md``)."""
+TRIED: Final = ((6, 2), (7, 2))
+"""The releases whose declarations the bindings were compared with (``docs/bindings.md``)."""
+
+_PACKAGES: Final = f"{INSTALL}install/install-methods/package-manager-index.html"
+_SIDE_BY_SIDE: Final = (
+    f"{INSTALL}install/install-methods/multi-version-install/multi-version-install-index.html"
+)
+_OF_ARCH: Final = re.compile(r"TensileLibrary_(?:\w+_)?(gfx\w+)\.")
+_KERNELS: Final = "https://github.com/ROCm/rocBLAS/issues/1267"
+
+
+def libraries(machine: Machine) -> Iterator[Complaint]:
+    """Yield the libraries that are missing, and the compiler."""
+    found = {name: library(machine, name) for name in sorted(NAMES)}
+    hipcc = compiler(machine)
+    if not any(found.values()) and hipcc is None:
+        wanted = (*found, "hipcc")
+        yield problem(
+            "no-rocm",
+            "ROCm is not installed: neither its libraries nor hipcc are found on the loader's"
+            f" path, on PATH, in ROCM_PATH or in {DEFAULT}",
+            how_to_install(machine, *wanted),
+            _PACKAGES,
+        )
+        return
+    for name, place in found.items():
+        if place is None:
+            files = ", ".join((f"lib{name}.so", *(f"lib{name}.so.{v}" for v in NAMES[name])))
+            yield problem(
+                "no-library",
+                f"the library {name} is not found: no {files} on the loader's path, in ROCM_PATH"
+                f" or in {DEFAULT}",
+                f"{how_to_install(machine, name)}, or set ROCM_PATH to where ROCm is",
+                _PACKAGES,
+            )
+    if hipcc is None:
+        yield problem(
+            "no-compiler",
+            "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH or on PATH",
+            f"{how_to_install(machine, 'hipcc')}, or add {DEFAULT}/bin to PATH",
+            _PACKAGES,
+        )
+
+
+def versions(machine: Machine) -> Iterator[Complaint]:
+    """Yield that ROCm is too old or untried, or that parts of two versions are mixed."""
+    runtime, hipcc = library(machine, "amdhip64"), compiler(machine)
+    if runtime and runtime.version:
+        if runtime.version < OLDEST:
+            yield problem(
+                "old-rocm",
+                f"ROCm {_said(runtime.version)} in {runtime.root} is older than {_said(OLDEST)}",
+                "install a newer one",
+                _PACKAGES,
+            )
+        elif runtime.version > TRIED[1]:
+            yield doubt(
+                "untried-rocm",
+                f"ROCm {_said(runtime.version)} in {runtime.root} is newer than"
+                f" {_said(TRIED[1])}, the last whose declarations were compared",
+                "go on, and say how it went",
+                _PACKAGES,
+            )
+    parts = [part for name in sorted(NAMES) if (part := library(machine, name))]
+    if hipcc:
+        parts.append(hipcc)
+    # One for each installation: a distribution knows which of its own packages go together.
+    mixed = {part.root: part for part in reversed(parts) if part.version}
+    if len({part.version for part in mixed.values()}) > 1:
+        told = ", ".join(f"{p.name} {_said(p.version)} in {p.root}" for p in mixed.values())
+        yield problem(
+            "mixed-versions",
+            f"parts of two versions of ROCm are mixed: {told}",
+            "set ROCM_PATH to one of them, put its bin first on PATH and its lib first on"
+            " LD_LIBRARY_PATH, or remove the other",
+            _SIDE_BY_SIDE,
+        )
+        return
+    several = {root: version for root, version in installations(machine).items() if version}
+    if len(set(several.values())) > 1 and not machine.variable("ROCM_PATH"):
+        used = f" ({runtime.root} is used)" if runtime else ""
+        yield doubt(
+            "two-versions",
+            "there are several versions of ROCm: "
+            + ", ".join(f"{_said(version)} in {root}" for root, version in several.items())
+            + used,
+            "set ROCM_PATH to the one that you mean",
+            _SIDE_BY_SIDE,
+        )
+
+
+def products(machine: Machine) -> Iterator[Complaint]:
+    """Yield the GPUs for whose architecture rocBLAS has no kernels.
+
+    It looks for ``TensileLibrary_lazy_gfx90a.dat``, or without ``lazy``, in the folder
+    ``rocblas/library`` beside the library, unless ``ROCBLAS_TENSILE_LIBPATH`` names another
+    (ROCm/rocBLAS, issues 1267 and 1339). Without it the process is ended.
+    """
+    rocblas = library(machine, "rocblas")
+    if rocblas is None:
+        return
+    folder = _kernels(machine, rocblas)
+    files = machine.names(folder)
+    known = sorted({match[1] for match in map(_OF_ARCH.match, files) if match})
+    told = overridden(machine)
+    for arch in sorted({told.get(gpu.node, gpu.arch) for gpu in gpus(machine)}):
+        if arch in known or "TensileLibrary.dat" in files or "TensileLibrary.yaml" in files:
+            continue
+        has = f"it has those of {', '.join(known)}" if known else "the folder has none"
+        yield problem(
+            "no-rocblas-kernels",
+            f"rocBLAS has no kernels for {arch} in {folder}: {has}",
+            f"install a release of rocBLAS that has them; {how_to_install(machine, 'rocblas')}",
+            _KERNELS,
+        )
+
+
+def _kernels(machine: Machine, rocblas: Found) -> str:
+    """Return where rocBLAS looks for its kernels."""
+    if own := machine.variable("ROCBLAS_TENSILE_LIBPATH"):
+        return own
+    beside = rocblas.path.rpartition("/")[0]
+    plain = f"{beside}/rocblas/library"
+    if machine.has(plain):
+        return plain
+    # Debian has a folder for each version between.
+    for version in reversed(machine.names(f"{beside}/rocblas")):
+        if machine.has(f"{beside}/rocblas/{version}/library"):
+            return f"{beside}/rocblas/{version}/library"
+    return plain
+
+
+def _said(version: Version | None) -> str:
+    return ".".join(map(str, version or ()))

@@ -1,0 +1,68 @@
+"""How what is missing is called as a package, by distribution."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from portkit.doctor.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """The packages that hold one thing.
+
+    Attributes:
+        amd: AMD's, the same for apt and dnf.
+        debian: Debian's and Ubuntu's own.
+        fedora: Fedora's own.
+    """
+
+    amd: str
+    debian: str
+    fedora: str
+
+
+PACKAGES: Final = {
+    "amdhip64": Packages("hip-runtime-amd", "libamdhip64-dev", "rocm-hip"),
+    "hiprtc": Packages("hip-runtime-amd", "libhiprtc6", "rocm-hip"),
+    "rocblas": Packages("rocblas", "librocblas-dev", "rocblas"),
+    "hiprand": Packages("hiprand", "libhiprand-dev", "hiprand"),
+    "hipcc": Packages("hipcc", "hipcc", "hipcc"),
+}
+"""AMD's from repo.radeon.com (``crates/hip/src/loader.rs`` names them too), Debian's from
+packages.debian.org, Fedora's from packages.fedoraproject.org."""
+
+
+def how_to_install(machine: Machine, *wanted: str) -> str:
+    """Return how to install things, as a part of a sentence.
+
+    Args:
+        machine: whose ``/etc/os-release`` says what distribution it is (os-release(5)).
+        wanted: keys of ``PACKAGES``.
+    """
+    said = dict(re.findall(r'(?m)^(\w+)="?([^"\n]*)"?$', machine.text("/etc/os-release")))
+    kin = {said.get("ID", ""), *said.get("ID_LIKE", "").split()}
+    amd = _names(PACKAGES[name].amd for name in wanted)
+    sudo = "" if machine.user == 0 else "sudo "
+    if kin & {"debian", "ubuntu"}:
+        own = _names(PACKAGES[name].debian for name in wanted)
+        return _either(f"{sudo}apt install", amd, own, "the distribution's")
+    if "fedora" in kin:
+        own = _names(PACKAGES[name].fedora for name in wanted)
+        return _either(f"{sudo}dnf install", amd, own, "Fedora's")
+    return f"install AMD's packages {amd}"
+
+
+def _either(command: str, amd: str, own: str, whose: str) -> str:
+    if amd == own:
+        return f"run `{command} {amd}`"
+    return f"run `{command} {amd}` (AMD's packages) or `{command} {own}` ({whose} own)"
+
+
+def _names(names: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(names))

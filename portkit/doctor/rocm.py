@@ -1,0 +1,128 @@
+"""Where ROCm is on a machine, and in which version: its libraries, its compiler."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from portkit.device.toolkit import LIBRARIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.doctor.machine import Machine
+
+Version = tuple[int, int]
+"""The first two numbers of a release of ROCm."""
+
+DEFAULT: Final = "/opt/rocm"
+DISTRIBUTION: Final = "/usr"
+"""Where a distribution's own packages install it."""
+NAMES: Final = {library.name: library.versions for library in LIBRARIES}
+"""The libraries that a port looks for, with the versions that follow ``.so``."""
+
+_LOADER: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
+"""Where the dynamic loader looks without being told (ld.so(8))."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A library or the compiler.
+
+    Attributes:
+        name: such as ``amdhip64``.
+        path: where it is, links followed.
+        root: the installation that it belongs to, such as ``/opt/rocm-7.2.0``.
+        version: of that installation; none where nothing says it.
+    """
+
+    name: str
+    path: str
+    root: str
+    version: Version | None
+
+
+def library(machine: Machine, name: str) -> Found | None:
+    """Return the library that a port would open, found as it is by ``crates/hip/src/loader.rs``.
+
+    The plain name and those of the releases on the loader's path, then in ``lib`` of
+    ``ROCM_PATH``, ``HIP_PATH`` and ``/opt/rocm``.
+    """
+    plain = f"lib{name}.so"
+    files = (plain, *(f"{plain}.{version}" for version in NAMES[name]))
+    told = [machine.variable(variable) for variable in ("ROCM_PATH", "HIP_PATH")]
+    placed = [f"{root}/lib" for root in (*filter(None, told), DEFAULT)]
+    loader = tuple(_loader(machine))
+    candidates = [
+        *(f"{folder}/{file}" for file in files for folder in loader),
+        *(f"{folder}/{file}" for folder in placed for file in files),
+    ]
+    for candidate in candidates:
+        if machine.has(candidate):
+            return _found(machine, name, machine.resolved(candidate))
+    return None
+
+
+def compiler(machine: Machine) -> Found | None:
+    """Return hipcc, found as builds find it: ``HIPCC``, ``ROCM_PATH``, ``PATH``."""
+    rocm = machine.variable("ROCM_PATH")
+    folders = [folder for folder in machine.variable("PATH").split(":") if folder.startswith("/")]
+    candidates = [
+        machine.variable("HIPCC"),
+        f"{rocm}/bin/hipcc" if rocm else "",
+        *(f"{folder}/hipcc" for folder in folders),
+    ]
+    for candidate in candidates:
+        if candidate.startswith("/") and machine.has(candidate):
+            return _found(machine, "hipcc", machine.resolved(candidate))
+    return None
+
+
+def installations(machine: Machine) -> dict[str, Version | None]:
+    """Return the installations of ROCm below ``/opt`` and where the environment says, by path."""
+    told = [machine.variable(name) for name in ("ROCM_PATH", "HIP_PATH")]
+    below = [f"/opt/{name}" for name in machine.names("/opt") if name.startswith("rocm")]
+    found = {}
+    for place in (*filter(None, told), *below):
+        root = machine.resolved(place)
+        version = release(machine, root)
+        if version or machine.has(f"{root}/lib/libamdhip64.so"):
+            found[root] = version
+    return dict(sorted(found.items()))
+
+
+def release(machine: Machine, root: str) -> Version | None:
+    """Return the version of an installation.
+
+    ``.info/version`` is AMD's; ``share/hip/version`` is what hipcc reads (``hipvars.pm``).
+    """
+    for place in (f"{root}/.info/version", f"{root}/core/.info/version"):
+        if match := re.match(r"(\d+)\.(\d+)", machine.text(place)):
+            return int(match[1]), int(match[2])
+    said = dict(re.findall(r"HIP_VERSION_(\w+)=(\d+)", machine.text(f"{root}/share/hip/version")))
+    return (int(said["MAJOR"]), int(said["MINOR"])) if {"MAJOR", "MINOR"} <= said.keys() else None
+
+
+def _found(machine: Machine, name: str, path: str) -> Found:
+    match = re.match(r"(.*?)/(?:lib|lib64|bin|llvm|hip)(?:/.*)?/[^/]+$", path)
+    root = (match[1] if match else "") or DISTRIBUTION
+    version = release(machine, root)
+    # The runtime's file is named after its release: libamdhip64.so.6.2.60204.
+    if name == "amdhip64" and version is None and (own := re.search(r"\.so\.(\d+)\.(\d+)", path)):
+        version = int(own[1]), int(own[2])
+    return Found(name, path, root, version)
+
+
+def _loader(machine: Machine) -> Iterator[str]:
+    """Yield the folders in which the dynamic loader looks, in its order (ld.so(8))."""
+    for folder in machine.variable("LD_LIBRARY_PATH").split(":"):
+        if folder.startswith("/"):
+            yield folder
+    for name in machine.names("/etc/ld.so.conf.d"):
+        for line in machine.text(f"/etc/ld.so.conf.d/{name}").splitlines():
+            if line.strip().startswith("/"):
+                yield line.strip()
+    for folder in _LOADER:
+        yield folder
+        yield f"{folder}/x86_64-linux-gnu"

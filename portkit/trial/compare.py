@@ -1,0 +1,121 @@
+"""What differs between two trials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.report.terminal import columns
+from portkit.report.verified import duration
+from portkit.trial.document import rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.report.terminal import Terminal
+
+_NONE: Final = "not there"
+_SHOWN: Final = 50
+"""Lines of one kind that are shown."""
+
+
+def comparison(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> str:
+    """Return what differs, for a person: stages, facts, tests, throughput.
+
+    Args:
+        one: the document of a trial.
+        other: of another, to be read beside it.
+        terminal: where it is read.
+    """
+    return "\n".join(_lines(one, other, terminal)) + "\n"
+
+
+def _lines(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
+    for name, each in (("A", one), ("B", other)):
+        on = each["device"].upper()
+        yield f"{name}  {each['title']} on the {on}, {each['day']}, {each['verdict']}"
+    steps = [{step["step"]: step for step in each["steps"]} for each in (one, other)]
+    names = list(dict.fromkeys((*steps[0], *steps[1])))
+    yield ""
+    rows = [
+        ("stage", "A", "B"),
+        *((name, _told(steps[0].get(name)), _told(steps[1].get(name))) for name in names),
+    ]
+    head, *rest = columns(rows, width=terminal.width)
+    yield terminal.bold(head)
+    yield from rest
+    yield from _part("Programs", one["programs"], other["programs"], terminal)
+    yield from _part("The machine", _facts(steps[0]), _facts(steps[1]), terminal)
+    yield from _part("Tests", _tests(one), _tests(other), terminal, name_last=True)
+    yield from _rates(one, other, terminal)
+
+
+def _part(
+    title: str,
+    one: Mapping[str, str],
+    other: Mapping[str, str],
+    terminal: Terminal,
+    *,
+    name_last: bool = False,
+) -> Iterator[str]:
+    """Yield the entries that differ; what comes last is cut where the terminal is narrow."""
+    rows = [
+        (*both, name) if name_last else (name, *both)
+        for name in dict.fromkeys((*one, *other))
+        if len(set(both := (one.get(name, _NONE), other.get(name, _NONE)))) > 1
+    ]
+    if not (one or other):
+        return
+    yield ""
+    if not rows:
+        yield f"{title}: the same"
+        return
+    yield terminal.bold(f"{title}: {len(rows)} differ")
+    yield from columns(rows[:_SHOWN], width=terminal.width, indent="  ")
+    if len(rows) > _SHOWN:
+        yield f"  and {len(rows) - _SHOWN} more"
+
+
+def _rates(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
+    first, second = ({rate.item: rate for rate in rates(dict(each))} for each in (one, other))
+    both = [name for name in first if name in second and second[name].us and first[name].us]
+    if not both:
+        return
+    yield ""
+    rows = [
+        (
+            name,
+            f"{first[name].us:.1f} us",
+            f"{second[name].us:.1f} us",
+            f"{first[name].us / second[name].us:.2f}",
+        )
+        for name in both
+    ]
+    head, *rest = columns(
+        [("throughput", "A", "B", "B's in A's"), *rows], width=terminal.width, numbers=3
+    )
+    yield terminal.bold(head)
+    yield from rest
+
+
+def _told(step: Mapping[str, Any] | None) -> str:
+    return f"{step['verdict']} in {duration(step['seconds'])}" if step else _NONE
+
+
+def _facts(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return what the doctor found: facts by their names, complaints with their level."""
+    found = {}
+    for line in steps.get("doctor", {}).get("evidence", ()):
+        name, _, fact = line.partition(": ")
+        if name in ("problem", "doubt"):
+            found[fact] = name
+        elif fact:
+            found[name] = fact
+    return found
+
+
+def _tests(found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        f"{test['test']} ({test['on']})": test["result"]
+        for step in found["steps"]
+        for test in step["tests"]
+    }

@@ -1,0 +1,170 @@
+"""Taking the stages one after the other, whatever becomes of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.errors import PortkitError
+from portkit.verify.process import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from portkit.trial.stages import Stage, Wanted
+    from portkit.verify.process import Finished
+
+Entry = dict[str, Any]
+"""What is told of a stage: an entry of the document of ``portkit verify``, and ``limit``."""
+
+MOST: Final = 1 << 26
+"""Bytes that a stage may write before it is ended."""
+_TAIL: Final = 5
+"""Lines of the output of a stage that failed without a document."""
+# What libtest writes (library/test/src/formatters/pretty.rs of Rust).
+_TEST: Final = re.compile(r"test (\S.*?) \.\.\. (ok|FAILED|ignored)\b")
+
+
+def conduct(
+    stages: Iterable[Stage],
+    wanted: Wanted,
+    keep: Callable[[list[Entry]], object],
+    say: Callable[[str], None],
+) -> list[Entry]:
+    """Return what became of each stage.
+
+    A stage that hangs, crashes or floods is ended with all that it has started, and the next one
+    begins; where nothing can come after it, the others are not taken. An interruption ends the run.
+
+    Args:
+        stages: in their order.
+        wanted: what the user asks for.
+        keep: is given what is known whenever that changes, so that it outlasts us.
+        say: is given each line that a stage writes.
+    """
+    entries = [_entry(stage, "not taken", "the run did not come to it") for stage in stages]
+    halted = ""
+    for number, stage in enumerate(stages):
+        if halted:
+            entries[number] = _entry(stage, "not taken", halted)
+            continue
+        if stage.left_out:
+            entries[number] = _entry(stage, "skipped", stage.left_out)
+            continue
+        entries[number] = _entry(stage, "interrupted", "portkit was ended while it ran")
+        keep(entries)
+        start = time.monotonic()
+        try:
+            entries[number] = _taken(stage, wanted, say)
+        except KeyboardInterrupt:
+            entries[number] = _entry(stage, "interrupted", "interrupted")
+            halted = "the run was interrupted"
+        except SystemExit:
+            entries[number] = _entry(stage, "interrupted", "ended by a signal")
+            halted = "the run was interrupted"
+        except PortkitError as error:
+            entries[number] = _entry(stage, "failed", str(error))
+        entries[number]["seconds"] = round(time.monotonic() - start, 1)
+        if stage.needed and entries[number]["verdict"] == "failed":
+            halted = f"{stage.name} failed"
+        keep(entries)
+    keep(entries)
+    return entries
+
+
+def _taken(stage: Stage, wanted: Wanted, say: Callable[[str], None]) -> Entry:
+    """Run a stage and return what it says of itself, or what can be said of it."""
+    if stage.document is not None:
+        stage.document.unlink(missing_ok=True)
+    offline = {"CARGO_NET_OFFLINE": "true"} if wanted.offline else {}
+    done = run(
+        stage.command,
+        folder=wanted.folder,
+        environment={**os.environ, **offline},
+        show=say,
+        limit=stage.limit,
+        most=MOST,
+    )
+    if done.late or done.flooding:
+        why = (
+            f"ended after {stage.limit:g} s, its limit"
+            if done.late
+            else f"ended after {MOST >> 20} MiB of output"
+        )
+        return _cut(stage, done, why)
+    if stage.name == "doctor":
+        return _doctor(stage, done, wanted.device)
+    told = _document(stage)
+    if told is not None:
+        return _entry(stage, **told)
+    verdict = "failed" if done.status else "passed"
+    # The first paragraph, which a report for a person begins with.
+    said = [" ".join("\n".join(done.output).strip().split("\n\n")[0].split())]
+    tail = [line for line in deque(done.lines, _TAIL) if line.strip()]
+    return _entry(stage, verdict, *(tail[::-1] if done.status else filter(None, said)))
+
+
+def _document(stage: Stage) -> Mapping[str, Any] | None:
+    """Return what a step of the ladder has written about itself, if it came so far."""
+    try:
+        text = stage.document.read_text(encoding="utf-8") if stage.document else ""
+        document = json.loads(text)
+        step = document["steps"][0]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    if step["verdict"] in ("not taken", "interrupted"):
+        return {"verdict": "failed", "evidence": [document.get("sentence") or "it did not end"]}
+    names = ("verdict", "evidence", "left_out", "figures", "tests")
+    # A diagnostic may quote the tree: its first line is in the evidence.
+    return {name: step[name] for name in names} | {"title": document["title"]}
+
+
+def _doctor(stage: Stage, done: Finished, device: str) -> Entry:
+    try:
+        found = json.loads("\n".join(done.output))
+        said = [f"{c['level']}: {c['what']}; {c['mend']}" for c in found["complaints"]]
+        facts = [f"{name}: {fact}" for name, fact in found["facts"].items()]
+    except (ValueError, LookupError, TypeError):
+        return _entry(stage, "failed", *deque(done.lines, _TAIL))
+    if found["problems"] and device == "cpu":
+        verdict = "skipped"
+        said.insert(0, "the CPU device needs nothing of what is missing")
+    else:
+        verdict = "failed" if found["problems"] else "passed"
+    figures = {"problems": found["problems"], "complaints": len(said)}
+    return _entry(stage, verdict, *said, *facts, figures=figures)
+
+
+def _cut(stage: Stage, done: Finished, why: str) -> Entry:
+    """Return what is known of a stage that was ended: the tests that had a result until then."""
+    tests = [match for match in map(_TEST.match, done.lines) if match]
+    found = Counter(match[2] for match in tests)
+    evidence = [why]
+    if found:
+        told = ", ".join(f"{count} {result}" for result, count in sorted(found.items()))
+        evidence.append(f"tests until then: {told}; the last was {tests[-1][1]}")
+        evidence += [f"{m[1]} {m[2]}" for m in tests if m[2] == "FAILED"]
+    evidence += [f"it said: {line}" for line in deque(done.lines, 2) if line.strip()]
+    figures = {"passed": found["ok"], "failed": found["FAILED"]} if found else {}
+    return _entry(stage, "failed", *evidence, figures=figures)
+
+
+def _entry(stage: Stage, verdict: str, *said: str, **told: Any) -> Entry:
+    return {
+        "step": stage.name,
+        "shows": stage.shows,
+        "verdict": verdict,
+        "seconds": 0.0,
+        "limit": stage.limit,
+        "remembered": "",
+        "evidence": list(said),
+        "left_out": [],
+        "figures": {},
+        "tests": [],
+        "diagnostics": [],
+        **told,
+    }

@@ -1,0 +1,73 @@
+"""Where a trial works: a folder of the user's cache, one for each tree, for one trial at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from portkit.cache import cache_folder, path_key
+from portkit.errors import BusyTreeError, DiskError, NotAWorkspaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from portkit.trial.stages import Wanted
+
+_LEFT_OUT: Final = ("target", "node_modules")
+"""Folders of products, which a copy does without."""
+
+
+@contextlib.contextmanager
+def placed(wanted: Wanted, given: Path | None) -> Iterator[Wanted]:
+    """Give what is wanted with its folder, and with a copy of a given tree in it.
+
+    The folder stays the same from trial to trial, so that what is built is found again; the tree in
+    it is made anew. What the user has given is never written to.
+
+    Args:
+        wanted: what the user asks for.
+        given: the user's tree; none where one is fetched.
+
+    Raises:
+        BusyTreeError: another trial works there.
+        NotAWorkspaceError: the given tree is none.
+        DiskError: the folder cannot be written.
+    """
+    if given is not None and not (given / "Cargo.toml").is_file():
+        raise NotAWorkspaceError(f"{given} has no Cargo.toml: name a workspace's root")
+    name = path_key(given.resolve()) if given else wanted.spec.replace("/", "-")
+    folder = cache_folder() / "trial" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BusyTreeError(
+                f"another trial works in {folder}: wait for its end, or end it"
+            ) from None
+        ready = replace(wanted, folder=folder)
+        try:
+            if ready.tree.exists():
+                shutil.rmtree(ready.tree)
+            if given is not None:
+                ignore = shutil.ignore_patterns(*_LEFT_OUT)
+                shutil.copytree(given, ready.tree, symlinks=True, ignore=ignore)
+        except OSError as error:  # shutil.Error is one
+            raise _unwritable(folder, error) from error
+        yield ready
+
+
+def _unwritable(folder: Path, error: OSError) -> DiskError:
+    said = error.strerror or "a file could not be copied"
+    return DiskError(
+        f"{folder} could not be written ({said}): make room, or set XDG_CACHE_HOME to a folder that"
+        " can be written"
+    )
