@@ -1,4 +1,6 @@
+use super::pinned::HostUses;
 use super::region::Region;
+use super::uses::{self, Uses};
 use super::{sys, HipEvent, HipSlice, HipStream, HipView, HipViewMut};
 use std::sync::Arc;
 
@@ -88,36 +90,59 @@ writable!(HipSlice<T>, HipViewMut<'_, T>);
 /// What has to be done once work on memory has been put into a stream; dropping this does it.
 #[derive(Debug)]
 #[must_use]
-pub enum SyncOnDrop<'a> {
-    /// Record the event on the stream.
-    Record(Option<(&'a HipEvent, &'a HipStream)>),
-    /// Wait for the stream.
-    Sync(Option<&'a HipStream>),
+pub struct SyncOnDrop<'a>(Then<'a>);
+
+#[derive(Debug)]
+enum Then<'a> {
+    Nothing,
+    Record(&'a HipEvent, &'a HipStream),
+    Used(&'a Uses, &'a HipStream),
+    UsedHost(&'a HostUses, &'a HipStream),
+    Wait(&'a HipStream),
 }
 
 impl<'a> SyncOnDrop<'a> {
+    /// Does nothing.
+    pub fn nothing() -> Self {
+        Self(Then::Nothing)
+    }
+
     /// Records the event, if there is one.
     pub fn record_event(event: &'a Option<HipEvent>, stream: &'a HipStream) -> Self {
-        Self::Record(event.as_ref().map(|event| (event, stream)))
+        Self(match event {
+            Some(event) => Then::Record(event, stream),
+            None => Then::Nothing,
+        })
     }
 
     /// Waits for the stream.
     pub fn sync_stream(stream: &'a HipStream) -> Self {
-        Self::Sync(Some(stream))
+        Self(Then::Wait(stream))
+    }
+
+    /// Lets the stream wait for uses of memory by others, and records its own.
+    pub(super) fn use_of(uses: &'a Uses, stream: &'a HipStream) -> Self {
+        stream.context().record_err(uses::begin(&[uses], stream));
+        Self(Then::Used(uses, stream))
+    }
+
+    /// The same for memory of the host.
+    pub(super) fn use_of_host(uses: &'a HostUses, stream: &'a HipStream) -> Self {
+        stream.context().record_err(uses.begin(stream));
+        Self(Then::UsedHost(uses, stream))
     }
 }
 
 impl Drop for SyncOnDrop<'_> {
     fn drop(&mut self) {
-        match self {
-            Self::Record(Some((event, stream))) => {
-                if stream.context().is_managing_stream_synchronization() {
-                    stream.context().record_err(event.record(stream));
-                }
-            }
-            Self::Sync(Some(stream)) => stream.context().record_err(stream.synchronize()),
-            Self::Record(None) | Self::Sync(None) => {}
-        }
+        let (stream, done) = match &self.0 {
+            Then::Nothing => return,
+            Then::Record(event, stream) => (stream, event.record(stream)),
+            Then::Used(uses, stream) => (stream, uses::end(&[uses], stream)),
+            Then::UsedHost(uses, stream) => (stream, uses.end(stream)),
+            Then::Wait(stream) => (stream, stream.synchronize()),
+        };
+        stream.context().record_err(done);
     }
 }
 
@@ -163,14 +188,14 @@ macro_rules! pageable {
                     &'a self,
                     _stream: &'a HipStream,
                 ) -> (&'a [T], SyncOnDrop<'a>) {
-                    (self, SyncOnDrop::Sync(None))
+                    (self, SyncOnDrop::nothing())
                 }
 
                 unsafe fn stream_synced_mut_slice<'a>(
                     &'a mut self,
                     _stream: &'a HipStream,
                 ) -> (&'a mut [T], SyncOnDrop<'a>) {
-                    (self, SyncOnDrop::Sync(None))
+                    (self, SyncOnDrop::nothing())
                 }
             }
         )*

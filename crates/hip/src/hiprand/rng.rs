@@ -15,7 +15,7 @@ pub struct HipRng {
 impl Drop for HipRng {
     fn drop(&mut self) {
         let context = self.stream.context();
-        context.record_err(context.bind_to_thread());
+        let _bound = context.bound();
         // SAFETY: the generator is alive and not used again. There is nobody to tell an error to.
         let _ = unsafe { result::destroy_generator(self.generator) };
     }
@@ -25,7 +25,7 @@ impl HipRng {
     /// Creates a generator for a stream.
     pub fn new(seed: u64, stream: Arc<HipStream>) -> Result<Self, HiprandError> {
         let context = stream.context();
-        context.record_err(context.bind_to_thread());
+        let _bound = context.bound();
         let mut rng = Self {
             generator: result::create_generator()?,
             stream,

@@ -18,7 +18,7 @@ unsafe impl Sync for RocBlas {}
 impl Drop for RocBlas {
     fn drop(&mut self) {
         let context = self.stream.context();
-        context.record_err(context.bind_to_thread());
+        let _bound = context.bound();
         // SAFETY: the handle is alive and not used again. There is nobody to tell an error to.
         let _ = unsafe { result::destroy_handle(self.handle) };
     }
@@ -28,7 +28,7 @@ impl RocBlas {
     /// Creates a handle for a stream.
     pub fn new(stream: Arc<HipStream>) -> Result<Self, RocblasError> {
         let context = stream.context();
-        context.record_err(context.bind_to_thread());
+        let _bound = context.bound();
         let blas = Self {
             handle: result::create_handle()?,
             stream,
