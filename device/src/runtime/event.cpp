@@ -100,6 +100,8 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
       stream->capture = event->capture;  // it joins
       return;
     }
+    // Only the order of a stream's own work crosses the border of a capture.
+    require(stream->capture == nullptr || event->stream == nullptr, hipErrorStreamCaptureIsolation);
     stream->comes_after(event->clock);
     if (event->reached()) return;
     submit(stream_handle, [source = event->stream, position = event->position] {
@@ -112,6 +114,7 @@ HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Event> event = event_of(handle);
     require(event->capture == nullptr, hipErrorCapturedEvent);
+    require_no_capture();
     if (event->reached()) {
       check::host_waited(event->clock);
       return;

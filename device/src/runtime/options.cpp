@@ -31,6 +31,7 @@ Options read() {
   o.threads = static_cast<unsigned>(number("PORTKIT_DEVICE_THREADS", processors));
   o.report = text("PORTKIT_DEVICE_REPORT", "");
   o.check = text("PORTKIT_DEVICE_CHECK", "") == "1";
+  o.peers = text("PORTKIT_DEVICE_PEERS", "") != "no";
   o.lazy = text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
   return o;
 }

@@ -168,6 +168,12 @@ uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
   });
 }
 
+// A stream that had joined a capture leaves it when that ends.
+std::shared_ptr<Stream> after_capture(std::shared_ptr<Stream> stream) {
+  if (stream->capture != nullptr && stream->capture->ended) stream->capture = nullptr;
+  return stream;
+}
+
 hipStream_t create(unsigned flags, int priority) {
   require((flags & ~unsigned{hipStreamNonBlocking}) == 0, hipErrorInvalidValue);
   auto stream = std::make_shared<Stream>(current_device(), flags, priority);
@@ -181,11 +187,11 @@ hipStream_t create(unsigned flags, int priority) {
 
 std::shared_ptr<Stream> stream_of(hipStream_t handle) {
   if (handle == nullptr || handle == hipStreamLegacy) return default_stream(current_device());
-  if (handle == hipStreamPerThread) return thread_stream(current_device());
+  if (handle == hipStreamPerThread) return after_capture(thread_stream(current_device()));
   std::lock_guard<std::mutex> lock(streams().mutex);
   const auto found = streams().by_handle.find(handle);
   require(found != streams().by_handle.end(), hipErrorInvalidHandle);
-  return found->second;
+  return after_capture(found->second);
 }
 
 void submit(hipStream_t handle, Work work) {

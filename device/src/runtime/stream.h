@@ -25,6 +25,8 @@ using Work = std::function<void()>;
 struct Capture {
   std::vector<Work> work;
   hipStream_t origin;
+  hipStreamCaptureMode mode;
+  std::thread::id thread;  // in which it began
   bool broken = false;
   bool ended = false;
 };
@@ -82,6 +84,10 @@ void submit(hipStream_t handle, Work work);
 
 // The same, and waits for it; not allowed while the stream is captured.
 void submit_and_wait(hipStream_t handle, Work work);
+
+// Throws hipErrorStreamCaptureUnsupported where a capture that is underway forbids the calling
+// thread what it does not see, such as to allocate memory (HIP, hipThreadExchangeStreamCaptureMode).
+void require_no_capture();
 
 // Waits for all work of a device.
 void wait_for_device(int device);

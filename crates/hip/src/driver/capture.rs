@@ -189,6 +189,10 @@ impl Capture {
 
     fn users(&mut self, uses: &Uses) -> &mut Vec<StreamKey> {
         let key = uses.number();
-        &mut self.uses.entry(key).or_insert_with(|| (uses.clone(), Vec::new())).1
+        &mut self
+            .uses
+            .entry(key)
+            .or_insert_with(|| (uses.clone(), Vec::new()))
+            .1
     }
 }

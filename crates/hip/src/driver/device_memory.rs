@@ -245,7 +245,10 @@ mod tests {
         assert_eq!(limit(Some("3")), Ok(3 << 20));
         for wrong in ["-1", "3M", "99999999999999999"] {
             let error = limit(Some(wrong)).unwrap_err().to_string();
-            assert_eq!(error, format!("HIPRC_MEMORY_LIMIT is {wrong}: it is a number of MiB"));
+            assert_eq!(
+                error,
+                format!("HIPRC_MEMORY_LIMIT is {wrong}: it is a number of MiB")
+            );
         }
     }
 }

@@ -67,7 +67,9 @@ enum Streams {
     One(StreamKey),
     /// More than one. Events are recorded from here on; what was put in before is done, or has to
     /// be waited for yet.
-    Many { settled: bool },
+    Many {
+        settled: bool,
+    },
 }
 
 impl Gpu {

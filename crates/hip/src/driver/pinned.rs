@@ -26,8 +26,8 @@ impl HostUses {
             return Ok(());
         }
         let uses = lock(&self.0);
-        let others = uses.iter().filter(|(by, _)| *by != key);
-        others.map(|(_, event)| stream.wait(event)).collect()
+        let mut others = uses.iter().filter(|(by, _)| *by != key);
+        others.try_for_each(|(_, event)| stream.wait(event))
     }
 
     /// Records a use, after the work was put in.
@@ -52,8 +52,7 @@ impl HostUses {
     fn wait(&self) -> Result<(), HipError> {
         lock(&self.0)
             .iter()
-            .map(|(_, event)| event.synchronize())
-            .collect()
+            .try_for_each(|(_, event)| event.synchronize())
     }
 }
 

@@ -176,6 +176,11 @@ impl HipStream {
         self.0.gpu()
     }
 
+    /// Whether each thread means another stream.
+    pub(crate) fn is_of_thread(&self) -> bool {
+        self.key().is_of_thread()
+    }
+
     pub(super) fn is_captured(&self) -> bool {
         self.gpu().captures.pool(self.key()) != SHARED
     }

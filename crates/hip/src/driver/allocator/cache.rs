@@ -51,11 +51,7 @@ impl<B: Backend> Cache<B> {
             return Err(self.backend.out_of_memory());
         };
         let class = Class::of(bytes);
-        let own = [
-            Owner::Stream(stream),
-            Owner::Fenced(stream),
-            Owner::Anyone,
-        ];
+        let own = [Owner::Stream(stream), Owner::Fenced(stream), Owner::Anyone];
         let mut found = None;
         for owner in own {
             found = found.or_else(|| self.take((pool, class, owner), bytes));
@@ -131,12 +127,7 @@ impl<B: Backend> Cache<B> {
     }
 
     /// A block of a new segment, or of what can be had where there is no memory for one.
-    fn grow(
-        &mut self,
-        stream: B::Stream,
-        pool: Pool,
-        bytes: usize,
-    ) -> Result<Address, B::Error> {
+    fn grow(&mut self, stream: B::Stream, pool: Pool, bytes: usize) -> Result<Address, B::Error> {
         let class = Class::of(bytes);
         let [size, least] = sizes::segments(bytes);
         let mut grown = self.segment(size, class, pool)?;
@@ -225,10 +216,5 @@ impl<B: Backend> Cache<B> {
         self.blocks.check();
         let totals = (self.stats.in_use, self.stats.held);
         assert_eq!(self.blocks.totals(), totals);
-    }
-
-    #[cfg(test)]
-    pub(super) fn backend(&self) -> &B {
-        &self.backend
     }
 }

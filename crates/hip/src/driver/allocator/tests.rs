@@ -128,8 +128,7 @@ impl Backend for &Device {
     fn free(&self, address: Address) -> Result<(), Failed> {
         assert!(!self.capturing.load(Ordering::Relaxed));
         let bytes = lock(&self.given).remove(&address).unwrap();
-        lock(&self.users)
-            .retain(|&at, _| at < address || at >= address + bytes as Address);
+        lock(&self.users).retain(|&at, _| at < address || at >= address + bytes as Address);
         Ok(())
     }
 
@@ -143,14 +142,20 @@ impl Backend for &Device {
     }
 
     fn order(&self, first: Stream, then: Stream) -> Result<bool, Failed> {
-        assert!(first >= OF_THREADS, "no event can be recorded on stream {first}");
+        assert!(
+            first >= OF_THREADS,
+            "no event can be recorded on stream {first}"
+        );
         self.join(first, then);
         Ok(true)
     }
 
     fn is_done(&self, event: &Clock) -> bool {
         assert!(!self.capturing.load(Ordering::Relaxed));
-        event.iter().zip(lock(&self.done).iter()).all(|(e, d)| e <= d)
+        event
+            .iter()
+            .zip(lock(&self.done).iter())
+            .all(|(e, d)| e <= d)
     }
 
     fn is_capturing(&self) -> bool {
@@ -202,7 +207,10 @@ fn under_pressure_another_stream_takes_over_behind_an_event() {
     assert_eq!(cache.allocate(3, SHARED, 20 * MIB), Ok(first));
     device.work(3, first, 20 * MIB);
     assert_eq!(cache.stats().taken_over, 1);
-    assert_eq!(cache.allocate(3, SHARED, 20 * MIB), Err(Failed::OutOfMemory));
+    assert_eq!(
+        cache.allocate(3, SHARED, 20 * MIB),
+        Err(Failed::OutOfMemory)
+    );
 }
 
 #[test]
@@ -222,7 +230,10 @@ fn what_a_thread_s_stream_freed_waits_for_its_event() {
     device.work(0, third, 40 * MIB);
     cache.free(third, 0, Some(device.event(0)));
     assert_eq!(cache.allocate(0, SHARED, 20 * MIB), Ok(third));
-    assert_ne!(cache.allocate(5, SHARED, 20 * MIB), Ok(third + 20 * MIB as Address));
+    assert_ne!(
+        cache.allocate(5, SHARED, 20 * MIB),
+        Ok(third + 20 * MIB as Address)
+    );
     cache.check();
 }
 
@@ -230,8 +241,14 @@ fn what_a_thread_s_stream_freed_waits_for_its_event() {
 fn what_was_split_grows_together() {
     let device = Device::new(1 << 30);
     let mut cache = cache(&device);
-    let parts: Vec<_> = (0..4).map(|_| cache.allocate(2, SHARED, 5 * MIB).unwrap()).collect();
-    assert_eq!(device.allocations.load(Ordering::Relaxed), 1, "all four of one segment");
+    let parts: Vec<_> = (0..4)
+        .map(|_| cache.allocate(2, SHARED, 5 * MIB).unwrap())
+        .collect();
+    assert_eq!(
+        device.allocations.load(Ordering::Relaxed),
+        1,
+        "all four of one segment"
+    );
     for &part in [1, 3, 0, 2].map(|i| &parts[i]) {
         cache.free(part, 2, None);
         cache.check();
@@ -245,7 +262,9 @@ fn what_was_split_grows_together() {
 fn there_is_room_again_once_what_is_unused_was_given_back() {
     let device = Device::new(64 * MIB);
     let mut cache = cache(&device);
-    let blocks: Vec<_> = (0..3).map(|_| cache.allocate(2, SHARED, 20 * MIB).unwrap()).collect();
+    let blocks: Vec<_> = (0..3)
+        .map(|_| cache.allocate(2, SHARED, 20 * MIB).unwrap())
+        .collect();
     for block in blocks {
         cache.free(block, 2, None);
     }
@@ -253,7 +272,10 @@ fn there_is_room_again_once_what_is_unused_was_given_back() {
     let stats = cache.stats();
     assert_eq!((stats.held, stats.segments_given_back), (60 * MIB, 3));
     assert_eq!(stats.out_of_memory, 1);
-    assert_eq!(cache.allocate(3, SHARED, 10 * MIB), Err(Failed::OutOfMemory));
+    assert_eq!(
+        cache.allocate(3, SHARED, 10 * MIB),
+        Err(Failed::OutOfMemory)
+    );
     // Less than a segment of medium size is there, which is enough for the block.
     assert!(cache.allocate(3, SHARED, 3 * MIB).is_ok());
 }
@@ -263,11 +285,17 @@ fn a_limit_is_as_a_smaller_device() {
     let device = Device::new(1 << 30);
     let mut cache = Cache::new(&device, 40 * MIB);
     let first = cache.allocate(2, SHARED, 30 * MIB).unwrap();
-    assert_eq!(cache.allocate(2, SHARED, 30 * MIB), Err(Failed::OutOfMemory));
+    assert_eq!(
+        cache.allocate(2, SHARED, 30 * MIB),
+        Err(Failed::OutOfMemory)
+    );
     cache.free(first, 2, None);
     cache.allocate(2, SHARED, 40 * MIB).unwrap();
     assert_eq!(device.held(), 40 * MIB);
-    assert_eq!(cache.allocate(2, SHARED, usize::MAX), Err(Failed::OutOfMemory));
+    assert_eq!(
+        cache.allocate(2, SHARED, usize::MAX),
+        Err(Failed::OutOfMemory)
+    );
 }
 
 #[test]
@@ -284,7 +312,10 @@ fn trimming_leaves_what_is_in_use() {
     cache.trim(52 * MIB).unwrap();
     assert_eq!(device.held(), 52 * MIB);
     cache.trim(0).unwrap();
-    assert_eq!((device.held(), cache.stats().cached()), (2 * MIB, 2 * MIB - 512));
+    assert_eq!(
+        (device.held(), cache.stats().cached()),
+        (2 * MIB, 2 * MIB - 512)
+    );
     assert!(cache.free(kept, 2, None));
     cache.trim(0).unwrap();
     assert_eq!(device.held(), 0);
@@ -302,7 +333,11 @@ fn the_memory_of_a_graph_is_apart() {
     assert_ne!(first, before);
     assert_eq!(cache.pool(first), Some(graph));
     cache.free(first, 2, None);
-    assert_eq!(cache.allocate(2, graph, 5 * MIB), Ok(first), "within the graph");
+    assert_eq!(
+        cache.allocate(2, graph, 5 * MIB),
+        Ok(first),
+        "within the graph"
+    );
     device.capturing.store(false, Ordering::Relaxed);
     cache.free(first, 2, None);
     assert_eq!(cache.allocate(2, SHARED, 5 * MIB), Ok(before));
