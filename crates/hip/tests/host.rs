@@ -13,7 +13,8 @@ fn the_host_waits_for_a_copy_of_its_memory() -> Result<(), Box<dyn std::error::E
     host.as_mut_slice()?.fill(1);
     let there = stream.clone_htod(&host)?;
     host.as_mut_slice()?.fill(2);
-    assert_eq!(stream.clone_dtoh(&there)?, [1; 4096]);
+    let read = stream.clone_dtoh(&there)?;
+    assert_eq!(read.iter().filter(|&&value| value == 1).count(), 4096);
     assert!(!context.is_in_multi_stream_mode());
     Ok(context.check_err()?)
 }

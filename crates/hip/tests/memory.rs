@@ -99,9 +99,11 @@ fn one_test_of_all() -> Outcome {
         .map(|_| stream.clone_htod(&[4u32; 5000]))
         .collect::<Result<_, _>>()?;
     graph.launch()?;
-    assert_eq!(stream.clone_dtoh(&target)?, [9; 5000]);
+    let read = stream.clone_dtoh(&target)?;
+    assert!(read.iter().all(|&value| value == 9));
     for other in &others {
-        assert_eq!(stream.clone_dtoh(other)?, [4; 5000]);
+        let read = stream.clone_dtoh(other)?;
+        assert!(read.iter().all(|&value| value == 4));
     }
     let in_use = context.memory_stats().in_use;
     drop(graph);

@@ -22,6 +22,11 @@ fn being_written(stream: &Arc<HipStream>) -> Result<HipSlice<u32>, Box<dyn Error
     Ok(there)
 }
 
+/// How many values are the one that is expected.
+fn right(values: &[u32], expected: u32) -> usize {
+    values.iter().filter(|&&value| value == expected).count()
+}
+
 #[test]
 #[ignore = "needs a HIP device"]
 fn another_context_reads_what_was_written() -> Outcome {
@@ -32,7 +37,10 @@ fn another_context_reads_what_was_written() -> Outcome {
         (one.per_thread_stream(), other.new_stream()?),
     ] {
         let there = being_written(&writer)?;
-        assert_eq!(reader.clone_dtoh(&reader.clone_dtod(&there)?)?, [1; N]);
+        assert_eq!(
+            right(&reader.clone_dtoh(&reader.clone_dtod(&there)?)?, 1),
+            N
+        );
     }
     one.check_err()?;
     Ok(other.check_err()?)
@@ -48,7 +56,7 @@ fn another_thread_reads_what_was_written_on_its_stream() -> Outcome {
         let reader = scope.spawn(|| stream.clone_dtoh(&there));
         reader.join().unwrap()
     });
-    assert_eq!(read?, [1; N]);
+    assert_eq!(right(&read?, 1), N);
     // The memory goes back on the stream of a thread that has ended since.
     let threads = (0..8).map(|_| {
         let stream = stream.clone();
@@ -56,7 +64,7 @@ fn another_thread_reads_what_was_written_on_its_stream() -> Outcome {
     });
     for thread in threads.collect::<Vec<_>>() {
         let there = thread.join().unwrap()?;
-        assert_eq!(stream.clone_dtoh(&there)?, [1; N]);
+        assert_eq!(right(&stream.clone_dtoh(&there)?, 1), N);
     }
     Ok(context.check_err()?)
 }
@@ -91,7 +99,7 @@ fn a_writer_waits_for_every_reader() -> Outcome {
     writer.memcpy_htod(&vec![2u32; N], &mut there)?;
     writer.synchronize()?;
     for (copy, stream) in copies.iter().zip([&one, &two]) {
-        assert_eq!(stream.clone_dtoh(copy)?, [1; N]);
+        assert_eq!(right(&stream.clone_dtoh(copy)?, 1), N);
     }
     Ok(context.check_err()?)
 }
@@ -109,7 +117,7 @@ fn work_counts_that_is_put_in_after_its_guard() -> Outcome {
     let to = there.device_ptr_mut(&writer).0;
     // SAFETY: the memory holds N values.
     unsafe { result::memcpy_dtod_async(to, from, 4 * N, writer.hip_stream()) }?;
-    assert_eq!(reader.clone_dtoh(&there)?, [1; N]);
+    assert_eq!(right(&reader.clone_dtoh(&there)?, 1), N);
     Ok(context.check_err()?)
 }
 
@@ -127,7 +135,7 @@ fn fresh_memory_is_used_behind_what_its_stream_did_with_it() -> Outcome {
     two.memcpy_dtod(&ones, &mut fresh)?;
     two.synchronize()?;
     one.synchronize()?;
-    assert_eq!(two.clone_dtoh(&fresh)?, [7; N]);
+    assert_eq!(right(&two.clone_dtoh(&fresh)?, 7), N);
     Ok(context.check_err()?)
 }
 
@@ -178,9 +186,13 @@ fn a_capture_of_two_streams_keeps_their_order() -> Outcome {
     stream.join(&other)?;
     let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
     let graph = stream.end_capture(flags)?.unwrap();
-    assert_eq!(other.clone_dtoh(&target)?, [0; N], "nothing was done yet");
+    assert_eq!(
+        right(&other.clone_dtoh(&target)?, 0),
+        N,
+        "nothing was done yet"
+    );
     graph.launch()?;
-    assert_eq!(other.clone_dtoh(&target)?, [5; N]);
+    assert_eq!(right(&other.clone_dtoh(&target)?, 5), N);
     Ok(context.check_err()?)
 }
 
