@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,16 +51,46 @@ def test_it_is_fit_to_be_published(crate: Path, target: Path, command: list[str]
     assert done.returncode == 0, done.stdout
 
 
-def test_its_tests_pass_on_the_cpu_device(crate: Path, target: Path) -> None:
-    command = [*("cargo", "test", "--all-features", "--target-dir", str(target))]
+# What each file of tests has: how many of them.
+TESTS = {"device": 13, "dialect": 4, "host": 1, "memory": 1, "peers": 3, "streams": 8}
+
+# As late as HIP allows, work shows what does not wait; with the pool, and where no device reaches
+# another, memory takes other ways.
+DEVICES: dict[str, dict[str, str]] = {
+    "at once": {},
+    "late": {"PORTKIT_DEVICE_STREAMS": "lazy"},
+    "pool": {
+        "PORTKIT_DEVICE_STREAMS": "lazy",
+        "PORTKIT_DEVICE_PEERS": "no",
+        "HIPRC_ALLOCATOR": "pool",
+    },
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_its_tests_pass_on_the_cpu_device(crate: Path, target: Path, device: str) -> None:
+    # There is nothing to count where the pool has the memory; what asks no device is asked once.
+    names = sorted(TESTS.keys() - ({"memory"} if device == "pool" else set()))
+    chosen = [] if device == "at once" else [w for name in names for w in ("--test", name)]
+    command = ["cargo", "test", "--all-features", "--target-dir", str(target), *chosen]
     portkit = Path(sys.executable).with_name("portkit")
     done = subprocess.run(
         [portkit, "device", "--", *command, "--", "--include-ignored"],
         cwd=crate,
+        env=os.environ | {"PORTKIT_DEVICE_COUNT": "2"} | DEVICES[device],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "running 13 tests" in done.stdout
-    assert "0 ignored" in done.stdout
+    counts = [int(count) for count in re.findall(r"^running (\d+) tests?$", done.stdout, re.M)]
+    if not chosen:
+        # The units come first, the documentation last.
+        counts = counts[1:-1]
+    assert dict(zip(names, counts, strict=True)) == {name: TESTS[name] for name in names}
+    assert done.stdout.count(" 0 ignored;") == done.stdout.count("test result: ok.")
+
+
+def test_every_file_of_its_tests_is_run() -> None:
+    files = {path.stem for path in (shipped(HOME) / "tests").glob("*.rs")}
+    assert files == TESTS.keys()

@@ -25,12 +25,15 @@ fn what_is_dropped_leaves_the_device_of_the_thread() -> Outcome {
     let first = HipContext::new(0)?;
     let stream = first.new_stream()?;
     let slice = stream.clone_htod(&[1u8; 4])?;
+    let kept = stream.clone_htod(&[1u8; 4])?;
     let event = stream.record_event(None)?;
     // SAFETY: nothing reads it.
     let host = unsafe { first.alloc_pinned::<u8>(4) }?;
     let second = HipContext::new(1)?;
+    drop((slice, event));
+    assert_eq!(result::device::get_current(), Ok(1));
     first.record_err::<()>(Err(INVALID));
-    drop((slice, event, host, stream));
+    drop((kept, host, stream));
     assert_eq!(result::device::get_current(), Ok(1));
     assert_eq!(first.check_err(), Err(INVALID), "nothing else went wrong");
     Ok(second.check_err()?)

@@ -102,7 +102,9 @@ impl RocBlas {
         // SAFETY: the memory is there; handle and stream are alive and of one device.
         unsafe {
             result::set_stream(*at, self.stream.hip_stream())?;
-            sys::rocblas_set_pointer_mode(*at, mode).result()?;
+            if mode != sys::rocblas_pointer_mode::rocblas_pointer_mode_host {
+                sys::rocblas_set_pointer_mode(*at, mode).result()?;
+            }
         }
         Ok(at)
     }
