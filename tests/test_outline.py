@@ -72,16 +72,34 @@ def test_words_are_places_in_any_case() -> None:
     [
         b'const S: &str = "\n\nfn no_function() {}\n\n";\n',
         b'const S: &str = r#"\n\nfn no_function() { "cuda" }\n\n"#;\n',
-        b"/*\n\nfn no_function() {}\n\n*/\n",
+        b'const C: &str = "*/";\n/*\n\nfn no_function() {}\n\n*/\n',
+        b"/*\n\nfn no_function() {}\n",
         b"mod a {\n\nfn inside() {}\n\n}\n",
         b"make! {\n\nfn inside() {}\n\n}\n",
         b"const Q: char = '\"';\n",
         b"const B: char = '{';\n",
     ],
-    ids=["string", "raw string", "comment", "module", "macro", "quote", "brace"],
+    ids=[
+        "string",
+        "raw string",
+        "end of a comment",
+        "open comment",
+        "module",
+        "macro",
+        "quote",
+        "brace",
+    ],
 )
 def test_what_does_not_show_where_its_items_begin_is_parsed_whole(between: bytes) -> None:
     assert kept(FILE + b"\n" + between + b"\nfn last() {}\n", b"first") is None
+
+
+def test_a_comment_with_blank_lines_is_whole() -> None:
+    comment = b"/* Written {\n\nfn no_function() {}\n\n} from this. */\nfn tested() {}\n"
+    text = kept(FILE + b"\n" + comment + b"\nfn last() {}\n", b"no_function")
+    assert text is not None
+    assert text.endswith(comment.decode() + "\n")
+    assert "fn second" not in text
 
 
 def test_positions_and_texts_are_those_of_the_whole_file() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from portkit.lang.source import Source, grouped, node_text
+from portkit.lang.words import finder
 
 
 def source(text: str, path: str = "src/lib.rs") -> Source:
@@ -98,3 +99,18 @@ def test_an_attribute_at_the_end_belongs_to_nothing() -> None:
 def test_manifests_are_parsed_as_toml() -> None:
     assert source("[a]\nb = 1\n", "Cargo.toml").tree.root_node.type == "document"
     assert source("fn f() {}\n").tree.root_node.type == "source_file"
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("CuBLAS and metal", ["cublas", "metal"]),
+        ("nvrtcuda", ["nvrtc", "cuda"]),
+        ("CUBLA\u017f", []),
+        ("", []),
+    ],
+    ids=["any case", "one within another", "a long s", "empty"],
+)
+def test_the_words_of_a_text(text: str, held: list[str]) -> None:
+    found = finder(["cuda", "nvrtc", "cublas", "metal"])(text.encode())
+    assert sorted(found) == sorted(held)

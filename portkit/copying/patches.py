@@ -79,32 +79,23 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(normal(text).encode()).hexdigest()[:16]
 
 
-def looked_into(source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
-    """Yield the items of a file that patches are about, with the places in them.
+def looked_into(job: Job, source: Source) -> tuple[Looked, ...]:
+    """Return the items of a file that patches are about, with the places in them.
 
     Of those that a patch is about the ones with places count; without any, the first.
     """
-    read: dict[Span, list[Token]] = {}
-    # A file of which nothing is wanted is not parsed.
-    every = [(item.symbol, item.span) for item in items(source)] if patches else []
-    for patch in patches:
-        if patch.symbol == "*":
-            concerned = [("", Span(0, len(source.data)))]
-        else:
-            concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
-        found = [
-            Looked(patch, *each, tuple(_hits(source, patch, each[1], read))) for each in concerned
-        ]
-        # An item may stand twice, under conditions that exclude each other.
-        yield from [looked for looked in found if looked.hits] or found[:1]
+    known = job.looked_into.get(source)
+    if known is None:
+        patches = job.patches(Within, source.path)
+        known = job.looked_into[source] = tuple(_looked_into(source, patches))
+    return known
 
 
 def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
     """Return the places in a part of a file for which its copy has something else."""
-    patches = job.patches(Within, source.path)
     return tuple(
         hit
-        for looked in looked_into(source, patches)
+        for looked in looked_into(job, source)
         if looked.fits
         for hit in looked.hits
         if start <= hit.span.start and hit.span.end <= end
@@ -113,26 +104,31 @@ def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
 
 def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:
     """Yield a finding for each item of a file that the profile holds a patch of a kind for."""
-    if job.codebase.kept(source.path):
+    wanted = job.patches(kind, source.path)
+    idle = job.patches(kind, source.path, idle=True)
+    # Most files are in no patch's path.
+    if not (wanted or idle) or job.codebase.kept(source.path):
         return
-    for looked in looked_into(source, job.patches(kind, source.path)):
-        yield _within(job, source, looked)
-    for looked in looked_into(source, job.patches(kind, source.path, idle=True)):
+    for looked in looked_into(job, source) if wanted else ():
+        if isinstance(looked.patch, kind):
+            yield _within(job, source, looked)
+    whole = Span(0, len(source.data))
+    # Of one that says that there is nothing only places count, and most files lack its words.
+    stands = tuple(patch for patch in idle if patch.pattern.may_stand(source.data, whole))
+    for looked in _looked_into(source, stands):
         if looked.hits:
             yield _not_idle(job, source, looked.symbol, looked.span)
 
 
 def wholes(job: Job, source: Source) -> Iterator[Finding]:
     """Yield a finding for each item of a file whose copy is a template."""
-    if job.codebase.kept(source.path):
-        return
-    for idle in job.patches(Whole, source.path, idle=True):
-        for item in items(source):
-            if item.symbol == idle.symbol:
-                yield _not_idle(job, source, item.symbol, item.span)
+    idle = {patch.symbol for patch in job.patches(Whole, source.path, idle=True)}
     wanted = {patch.symbol: patch for patch in job.patches(Whole, source.path)}
-    # A file of which nothing is wanted is not parsed.
-    for item in items(source) if wanted else ():
+    if not (wanted or idle) or job.codebase.kept(source.path):
+        return
+    for item in items(source):
+        if item.symbol in idle:
+            yield _not_idle(job, source, item.symbol, item.span)
         patch = wanted.get(item.symbol)
         if patch is None:
             continue
@@ -200,6 +196,22 @@ def _not_idle(job: Job, source: Source, symbol: str, span: Span) -> Finding:
 def _status(job: Job, source: Source) -> Status:
     standing = job.learnt.analogs.get(source.path) in job.workspace.sources
     return Status.PORTED if standing else Status.NONE
+
+
+def _looked_into(source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
+    read: dict[Span, list[Token]] = {}
+    # A file of which nothing is wanted is not parsed.
+    every = [(item.symbol, item.span) for item in items(source)] if patches else []
+    for patch in patches:
+        if patch.symbol == "*":
+            concerned = [("", Span(0, len(source.data)))]
+        else:
+            concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
+        found = [
+            Looked(patch, *each, tuple(_hits(source, patch, each[1], read))) for each in concerned
+        ]
+        # An item may stand twice, under conditions that exclude each other.
+        yield from [looked for looked in found if looked.hits] or found[:1]
 
 
 def _hits(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from portkit.site.context import Job
 
+_DECLARATION = re.compile(rb"\bmod\b")
 _MODULE = re.compile(rb"mod \w+;")
 # An attribute ends before the declaration of a module.
 _CONDITIONAL_MODULE = re.compile(rb"\]\s*+(?://[^\n]*\s*+)*+(?:pub(?:\([^)]*\))?\s+)?mod \w+;")
@@ -41,7 +42,8 @@ def declared(job: Job, path: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     if not may_declare(source.data):
         return found
-    for node, attributes in grouped(source.tree.root_node):
+    declarations = [match.start() for match in _DECLARATION.finditer(source.data)]
+    for node, attributes in grouped(source.tree_around(declarations).root_node):
         if node.type != "mod_item" or node.child_by_field_name("body") is not None:
             continue
         target = _module_file(job, path, field_text(node, "name"))
@@ -92,8 +94,9 @@ def unported_file(job: Job, path: str) -> str:
     for feature in sorted(job.vendor.unported):
         if feature.replace("-", "_") == stem:
             return feature
-    attributes = source.tree.root_node.children if b"#![cfg" in source.data else ()
-    for node in attributes:
+    # They stand at the beginning, which is part of every tree.
+    beginning = source.tree_around(()).root_node.children if b"#![cfg" in source.data else ()
+    for node in beginning:
         if node.type == "inner_attribute_item":
             cfg = parse_cfg(node_text(node))
             for feature in sorted(job.vendor.unported):

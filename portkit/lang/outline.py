@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BEGINNING = re.compile(rb"\n\n(?=[A-Za-z#/])")
 # What names other files and crates, and what speaks of the file as a whole.
 _KEPT = (b"\nuse ", b"\nmod ", b"\npub use ", b"\npub mod ", b"\npub(", b"\n#!")
-_PAIRS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"), (b"/*", b"*/"))
+_BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
 
 
 def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Span] | None:
@@ -41,12 +41,18 @@ def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Sp
     lines = (at + 1 for at in _all(data, _KEPT))
     wanted = sorted({0, *places, *lines, *_all(lowered, words)})
     kept: list[Span] = []
-    start = 0
+    start = last = quotes = comments = 0
+    brackets = [0] * len(_BRACKETS)
     for end in [*(m.end() for m in _BEGINNING.finditer(data)), len(data)]:
-        text = data[start:end]
-        if any(text.count(one) != text.count(other) for one, other in _PAIRS):
-            return None
-        if text.count(b'"') % 2:
+        text = data[last:end]
+        last = end
+        quotes += text.count(b'"')
+        comments += text.count(b"/*") - text.count(b"*/")
+        for number, (one, other) in enumerate(_BRACKETS):
+            brackets[number] += text.count(one) - text.count(other)
+        if comments > 0 and end < len(data):
+            continue  # a comment goes on beyond the blank line
+        if any(brackets) or comments or quotes % 2:
             return None
         if not _ends_with_an_item(text) and end < len(data):
             continue

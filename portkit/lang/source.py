@@ -13,7 +13,7 @@ from portkit.lang.span import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tree_sitter import Node, Range, Tree
+    from tree_sitter import Language, Node, Range, Tree
 
 # The Rust reference, chapter "Comments": "beginning with exactly three slashes", or `/**`.
 _DOC = re.compile(r"///(?!/)|/\*\*(?![*/])")
@@ -21,7 +21,7 @@ COMMENTS = frozenset({"line_comment", "block_comment"})
 """The kinds of comment, doc comments included."""
 ATTACHED = COMMENTS | {"attribute_item"}
 """Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
-_BLOCK = 1 << 14
+_BLOCK = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Source:
         """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
         return _parse(self.path, self.data)
 
-    def tree_around(self, places: Sequence[int], words: Iterable[str]) -> Tree:
+    def tree_around(self, places: Sequence[int], words: Iterable[str] = ()) -> Tree:
         """Return a syntax tree that has at least the items of the file that hold some places.
 
         Args:
@@ -116,12 +116,19 @@ class Source:
 
 
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
-    from tree_sitter import Language, Parser
+    from tree_sitter import Parser
 
-    parser = Parser(Language(_grammar(path)))
+    parser = Parser(language(path))
     if parts:
         parser.included_ranges = _ranges(data, parts)
     return parser.parse(data)
+
+
+def language(path: str) -> Language:
+    """Return the grammar of a file, told by its name."""
+    from tree_sitter import Language
+
+    return Language(_grammar(path))
 
 
 def _grammar(path: str) -> object:

@@ -67,7 +67,12 @@ def _example(case: Path) -> list[str]:
         return ["Nothing is written here:", *(_fenced(p, t) for p, t in before.items())]
     parts = [_diff(before, _tree(case / "after"))]
     if (case / "after_cfg").is_dir():
-        parts += ["With `--gating cfg`:", _diff(before, _tree(case / "after_cfg"))]
+        after = _tree(case / "after_cfg")
+        parts += (
+            ["With `--gating cfg` nothing is written here."]
+            if after == before
+            else ["With `--gating cfg`:", _diff(before, after)]
+        )
     return parts
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -212,7 +213,14 @@ class CodebaseProfile:
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
-        return next((k for k in self.keep if fnmatchcase(path, k.path)), None)
+        if path not in self._kept:
+            self._kept[path] = next((k for k in self.keep if fnmatchcase(path, k.path)), None)
+        return self._kept[path]
+
+    @cached_property
+    def _kept(self) -> dict[str, Keep | None]:
+        """The files that were asked about before: several rules ask about each."""
+        return {}
 
 
 def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorProfile:

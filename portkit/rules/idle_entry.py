@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import MAIN, brought
@@ -24,7 +25,7 @@ from portkit.rules import ProfileRule
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from portkit.lang.source import Source
     from portkit.lang.typed import Key
@@ -75,10 +76,9 @@ def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> 
         yield from _said(job, ("patch", number), patch, _named(patch), met)
     for number, exclusive in enumerate(codebase.exclusives):
         met = any(
-            exclusive.applies(path, item.symbol)
-            for path in job.learnt.mentions
-            if fnmatchcase(path, exclusive.path)
-            for item in items(job.workspace.sources[path])
+            _has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
+            for source in _files(job, exclusive.path)
+            if source.path in job.learnt.mentions
         )
         yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
     for number, folder in enumerate(codebase.hip_sources):
@@ -141,8 +141,8 @@ def _stands(job: Job, patch: Patch) -> bool:
     """Whether the tree has what a patch is about that says that there is nothing."""
     return any(
         _stands_in(source, patch)
-        for path, source in job.workspace.sources.items()
-        if fnmatchcase(path, patch.path) and not job.codebase.kept(path)
+        for source in _files(job, patch.path)
+        if not job.codebase.kept(source.path)
     )
 
 
@@ -155,9 +155,22 @@ def _stands_in(source: Source, patch: Patch) -> bool:
         )
     if not isinstance(patch, Guard | Arms):  # the others are looked for where the files are
         return False
-    words = re.findall(r"\w+", patch.symbol)
+    return _has_item(source, patch.symbol, patch.symbol.__eq__)
+
+
+def _files(job: Job, pattern: str) -> list[Source]:
+    """Return the files whose path fits a pattern."""
+    sources = job.workspace.sources
+    if not set("*?[") & set(pattern):
+        return [sources[pattern]] if pattern in sources else []
+    return [source for path, source in sources.items() if fnmatchcase(path, pattern)]
+
+
+def _has_item(source: Source, symbol: str, fits: Callable[[str], bool]) -> bool:
+    """Whether a file has an item whose name fits; one that lacks its words is not parsed."""
+    words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
     return all(word.encode() in source.data for word in words) and any(
-        item.symbol == patch.symbol for item in items(source)
+        fits(item.symbol) for item in items(source)
     )
 
 

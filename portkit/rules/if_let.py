@@ -7,8 +7,9 @@ binding has one type: a copy of the statement after it, or, where an ``else`` fo
 branch of the chain.
 
 With ``--gating cfg`` a pattern and a branch of a chain cannot stand under the feature; the
-statement is copied under it, and a chain with an ``else`` is left to a person. Not handled: ``while
-let`` and chains of ``let`` conditions; they are listed as unaccounted.
+statement is copied under it, and a chain with an ``else`` is left to a person. Not handled:
+chains of ``let`` conditions, which are listed as unaccounted; a ``while let`` is another rule's
+(PK408).
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ written instead.
 An or-pattern inside a tuple is treated the same, unless the rest of the pattern names CUDA too:
 then the whole arm is copied (PK301).
 
-Not handled: an or-pattern of a ``while let``, which is listed as unaccounted.
+Not handled: an or-pattern of an ``if let``, a ``let .. else`` or a ``while let``, which rules of
+their own find (PK403, PK407, PK408).
 """
 
 from __future__ import annotations

@@ -47,10 +47,17 @@ _NAMES = frozenset(
 
 def check(site: Site) -> Iterator[Intent]:
     """Find an item of a peer's, a single name of one, or a condition on one."""
-    job = site.job
-    if site.scope.vendor == job.vendor.source or _is_others(site):
+    if site.scope.vendor == site.job.vendor.source:
         return
-    if site.kind in _WHOLE and not job.names_source(site.text) and _about_peer(site):
+    # The texts of large items come last: most sites are told by a name.
+    found = list(_of_peer(site))
+    if found and not _is_others(site):
+        yield from found
+
+
+def _of_peer(site: Site) -> Iterator[Intent]:
+    job = site.job
+    if site.kind in _WHOLE and _about_peer(site) and not job.names_source(site.text):
         yield _kept(site, site.kind.removesuffix("_item").replace("_", " "), site.span)
     elif site.kind in _NAMES and _is_peers_name(site):
         yield _kept(site, site.kind.replace("_", " "), site.span)
@@ -98,8 +105,8 @@ def _about_peer(site: Site) -> bool:
     if site.kind == "match_arm":
         pattern = site.node.child_by_field_name("pattern")
         return pattern is not None and job.names_peer(node_text(pattern))
-    if site.kind == "expression_statement" and site.node.named_children[0].type == (
-        "macro_invocation"
+    if site.kind == "expression_statement" and any(
+        child.type == "macro_invocation" for child in site.node.named_children[:1]
     ):
         # The macro may take an argument for each backend.
         return False

@@ -18,8 +18,9 @@ from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
 from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
-from portkit.lang.source import ATTACHED, field_text, grouped, node_text
+from portkit.lang.source import ATTACHED, field_text, grouped, language, node_text
 from portkit.lang.span import Span
+from portkit.lang.words import finder
 from portkit.rules import FileRule, SiteRule, TreeRule, When, rules
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt, Scope, Site
@@ -129,6 +130,7 @@ def scan(
     """
     asked = _Asked.of(rules() if chosen is None else chosen)
     job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
+    language("lib.rs")  # what both processes need is loaded before they part
     return together(
         lambda team: _scanned(team, job, asked),
         sum(len(source.data) for source in workspace.sources.values()),
@@ -175,8 +177,7 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str]]:
 
     With it come the files that said something, and those of them that this process has read.
     """
-    mentions = _mentions(team, job)
-    teaching = [path for path in mentions if _may_teach(job, path)]
+    mentions, teaching = _mentions(team, job)
     mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
     read = [(path, _device_macros(job, path), files.declared(job, path)) for path in mine]
     gathered = sorted(
@@ -213,12 +214,20 @@ def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
     return path in copies or any(a.holds(path) for a in added)
 
 
-def _mentions(team: Team, job: Job) -> Mapping[str, list[int]]:
-    words = (*job.vendor.vocabulary, *job.vendor.peer_vocabulary)
+def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]:
+    """Return the offsets of the mentions in each file with any, and the files that may teach."""
+    words_in = finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
     sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
-    found = [(source.path, source.offsets(words)) for source in sources]
+    found = [
+        (source.path, source.offsets(words), _may_teach(job, source))
+        for source in sources
+        if (words := words_in(source.data))
+    ]
     gathered = sorted(each for share in team.gather(found) for each in share)
-    return {path: offsets for path, offsets in gathered if offsets}
+    return (
+        {path: offsets for path, offsets, _ in gathered},
+        [path for path, _, teaches in gathered if teaches],
+    )
 
 
 def _weight(job: Job, path: str) -> int:
@@ -226,11 +235,11 @@ def _weight(job: Job, path: str) -> int:
     return len(job.workspace.sources[path].data) if path in job.learnt.mentions else 0
 
 
-def _may_teach(job: Job, path: str) -> bool:
+def _may_teach(job: Job, source: Source) -> bool:
     """Whether what a file says must be known before the others are looked at."""
-    data = job.workspace.sources[path].data
-    teaches = _macro_parameter(job).search(data) or files.may_declare(data)
-    return bool(teaches) and path.endswith(".rs") and not job.codebase.kept(path)
+    if not source.path.endswith(".rs") or job.codebase.kept(source.path):
+        return False
+    return bool(_macro_parameter(job).search(source.data)) or files.may_declare(source.data)
 
 
 def _macro_parameter(job: Job) -> re.Pattern[bytes]:
@@ -244,7 +253,7 @@ def _device_macros(job: Job, path: str) -> list[DeviceMacro]:
         return []
     definition = b"macro_rules!"
     found = []
-    pending = [source.tree.root_node]
+    pending = [source.tree_around([*_occurrences(source.data, definition)]).root_node]
     while pending:
         node = pending.pop()
         if node.type == "macro_definition":

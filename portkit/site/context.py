@@ -115,14 +115,21 @@ class Job:
                     exact.setdefault(each[1].path, []).append(each)
             known = self._patches[kind, idle] = exact, patterns
         exact, patterns = known
+        if not patterns and path not in exact:
+            return ()  # nothing is about most files
         found = [each for each in patterns if fnmatchcase(path, each[1].path)]
         if path in exact:
             found = sorted((*found, *exact[path]), key=lambda each: each[0])
-        return tuple(patch for _, patch in found)
+        return tuple([patch for _, patch in found])
 
     @cached_property
     def _patches(self) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any]]]:
         """The patches of each kind: by file, and those with a pattern over files."""
+        return {}
+
+    @cached_property
+    def looked_into(self) -> dict[Source, Any]:
+        """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
         return {}
 
     @cached_property

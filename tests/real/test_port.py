@@ -6,6 +6,7 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,13 +28,13 @@ from portkit.write.transaction import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from portkit.scan.scan import Scan
 
 pytestmark = pytest.mark.real
 
 BOTH = pytest.mark.parametrize("gating", ["dummy", "cfg"])
+RULES = Path(__file__).parents[1] / "fixtures" / "rules"
 EACH = pytest.mark.parametrize("version", VERSIONS)
 
 
@@ -127,8 +128,8 @@ def test_leaving_one_rule_out_is_noticed(
     complete = scanned("0.11.1")
     found = [f for f in complete.findings if f.code == rule.code]
     if not found:
-        # The rule's own fixture shows its loss: tests/rules.
-        assert rule.code in ("PK404", "PK407", "PK506", "PK508")
+        # candle has no such construct: the rule's own cases show its loss (tests/rules).
+        assert any(each.is_dir() for each in (RULES / rule.name).iterdir())
         return
     codebase = load_codebase(CANDLE)
     rest = [r for r in rules() if r is not rule]

@@ -43,6 +43,9 @@ _ENVIRONMENT: Final = {
     "LC_ALL": "C.UTF-8",
 }
 
+# As `portkit.verify.diagnostics.Diagnostic` writes itself.
+_PLACE: Final = re.compile(r"error(\[\w+\])?.* \(([^()]+):\d+:\d+\)")
+
 # What cargo says where it cannot clone or fetch a repository (cargo 1.82 to 1.95).
 _UNREACHABLE: Final = re.compile(r"^\s*unable to update \w+://", re.IGNORECASE)
 
@@ -182,6 +185,30 @@ def typed(
             )
             found = _typed(done, tree, found.warnings)
     return found
+
+
+def fails_as_before(ported: Typed, before: Typed, rename: Callable[[str], str]) -> bool:
+    """Whether a port fails only where the tree fails before the port.
+
+    Each error has the code of one of the tree's own, and stands in the same file or in the
+    counterpart of that.
+
+    Args:
+        ported: what type-checking the port has found.
+        before: the same of the tree, with the source's feature where the port's was on.
+        rename: gives a counterpart's name.
+    """
+    own = {(code, name) for code, place in _places(before) for name in (place, rename(place))}
+    return _places(ported) <= own
+
+
+def _places(found: Typed) -> set[tuple[str, str]]:
+    """Return the code and the file of each error; the whole error where it has none."""
+    places = (_PLACE.fullmatch(error) for error in found.errors)
+    return {
+        (place[1], place[2]) if place else (error, "")
+        for error, place in zip(found.errors, places, strict=True)
+    }
 
 
 def _typed(done: Finished, tree: Path, warnings: int) -> Typed:

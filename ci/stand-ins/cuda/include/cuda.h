@@ -1,0 +1,1 @@
+// Stands in for the header of CUDA: cudarc looks whether there is one.
