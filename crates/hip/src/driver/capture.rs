@@ -29,6 +29,8 @@ struct Capture {
     /// By address: memory that is used, and the streams whose uses no other has waited for.
     uses: HashMap<usize, (Uses, Vec<StreamKey>)>,
     held: Vec<(Address, Uses)>,
+    /// Those of graphs that were dropped meanwhile.
+    pools: Vec<Pool>,
 }
 
 /// A captured stream.
@@ -43,7 +45,7 @@ struct Member {
 #[derive(Debug)]
 pub(super) struct Captured {
     /// Where memory comes from that was allocated for it.
-    pub(super) pool: Pool,
+    pub(super) pools: Vec<Pool>,
     /// The memory that it uses.
     pub(super) uses: Vec<Uses>,
     /// Memory that was given up while it was captured.
@@ -76,6 +78,7 @@ impl Captures {
             members: vec![Member { stream, before }],
             uses: HashMap::new(),
             held: Vec::new(),
+            pools: Vec::new(),
         });
         self.count.store(underway.len(), Ordering::SeqCst);
         Ok(())
@@ -98,10 +101,11 @@ impl Captures {
     pub(super) fn end(&self, stream: StreamKey) -> Option<Captured> {
         let mut underway = lock(&self.underway);
         let of = |capture: &Capture| capture.members[0].stream == stream;
-        let capture = underway.iter().position(of).map(|at| underway.remove(at))?;
+        let mut capture = underway.iter().position(of).map(|at| underway.remove(at))?;
         self.count.store(underway.len(), Ordering::SeqCst);
+        capture.pools.push(capture.pool);
         Some(Captured {
-            pool: capture.pool,
+            pools: capture.pools,
             uses: capture.uses.into_values().map(|(uses, _)| uses).collect(),
             held: capture.held,
         })
@@ -143,15 +147,32 @@ impl Captures {
     /// Keeps memory that a captured stream gives up, unless it was allocated for the capture, until
     /// the graph is gone; false for another stream.
     pub(super) fn hold(&self, gpu: &Gpu, stream: StreamKey, address: Address, uses: &Uses) -> bool {
+        if !self.are_underway() {
+            return false;
+        }
+        // Asked for before the captures are locked: the allocator may be waiting for them.
+        let from = gpu.memory.pool(address);
         self.of(stream, |capture| {
-            let from = gpu.memory.pool(address);
-            let kept = from != Some(capture.pool) && address != 0;
+            let kept = from != Some(capture.pool);
             if kept {
                 capture.held.push((address, uses.clone()));
             }
             kept
         })
         .unwrap_or(false)
+    }
+
+    /// Keeps the memory of a graph of a stream that is captured, and so cannot be waited for, until
+    /// the new graph is gone; gives it back for another stream.
+    pub(super) fn adopt(&self, stream: StreamKey, captured: Captured) -> Option<Captured> {
+        let mut captured = Some(captured);
+        self.of(stream, |capture| {
+            if let Some(captured) = captured.take() {
+                capture.pools.extend(captured.pools);
+                capture.held.extend(captured.held);
+            }
+        });
+        captured
     }
 
     /// Lets a stream wait for another, which is not a thread's. Of one that is captured it is what

@@ -26,13 +26,14 @@ pub(super) struct Gpu {
 /// A stream, as work and memory know it: the handle, and for the stream of a thread which thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StreamKey {
+    device: sys::hipDevice_t,
     handle: usize,
     thread: u64,
 }
 
 impl StreamKey {
-    /// The stream that a handle means in the calling thread.
-    pub(super) fn new(handle: sys::hipStream_t) -> Self {
+    /// The stream of a device that a handle means in the calling thread.
+    pub(super) fn new(device: sys::hipDevice_t, handle: sys::hipStream_t) -> Self {
         static THREADS: AtomicU64 = AtomicU64::new(1);
         let next = || THREADS.fetch_add(1, Ordering::Relaxed);
         thread_local! {
@@ -40,6 +41,7 @@ impl StreamKey {
         }
         let own = handle == sys::hipStreamPerThread;
         Self {
+            device,
             handle: handle as usize,
             // A thread that is ending has no number any more, and gets one for each thing it does.
             thread: if own {

@@ -35,11 +35,12 @@ impl HipStream {
         self: &Arc<Self>,
         flags: sys::hipGraphInstantiateFlags,
     ) -> Result<Option<HipGraph>, HipError> {
-        let pending = self.context().bind_to_thread();
+        // An error that waits to be told goes on to do so: the capture has to end.
+        self.gpu().bind()?;
         // SAFETY: the stream is alive.
         let graph = unsafe { result::stream::end_capture(self.hip_stream()) };
         let captured = self.gpu().captures.end(self.key());
-        let made = pending.and(graph).and_then(|graph| {
+        let made = graph.and_then(|graph| {
             if graph.is_null() {
                 return Ok(None);
             }
@@ -70,13 +71,19 @@ impl HipStream {
 
     /// Gives back the memory of a graph, whose work this stream has.
     fn give_back(&self, captured: Option<Captured>) {
-        let Some(captured) = captured else { return };
         let (context, gpu) = (self.context(), self.gpu());
+        let captured = captured.and_then(|captured| gpu.captures.adopt(self.key(), captured));
+        let Some(captured) = captured else { return };
         let held: Vec<&Uses> = captured.held.iter().map(|(_, uses)| uses).collect();
         context.record_err(uses::begin(&held, self));
         // SAFETY: the stream is alive.
-        context.record_err(unsafe { result::stream::synchronize(self.hip_stream()) });
-        gpu.memory.dissolve(captured.pool);
+        if let Err(error) = unsafe { result::stream::synchronize(self.hip_stream()) } {
+            // What may still be written is nobody else's.
+            return context.record_err::<()>(Err(error));
+        }
+        for pool in captured.pools {
+            gpu.memory.dissolve(pool);
+        }
         for (address, _) in &captured.held {
             // SAFETY: the memory was given up, and what used it is done.
             context.record_err(unsafe { gpu.memory.free(gpu, *address, self.key()) });

@@ -27,8 +27,7 @@ unsafe impl<T> Sync for HipSlice<T> {}
 impl<T> Drop for HipSlice<T> {
     fn drop(&mut self) {
         let (context, gpu, stream) = (self.context(), self.stream.gpu(), self.stream.key());
-        let captures = &gpu.captures;
-        if self.pointer == 0 || captures.hold(gpu, stream, self.pointer, &self.uses) {
+        if self.pointer == 0 || gpu.captures.hold(gpu, stream, self.pointer, &self.uses) {
             return;
         }
         let _bound = context.bound();

@@ -50,7 +50,7 @@ impl Drop for Queue {
         // SAFETY: the stream is alive.
         let done = unsafe { result::stream::synchronize(self.stream) };
         if done.is_ok() {
-            self.gpu().memory.retire(StreamKey::new(self.stream));
+            self.gpu().memory.retire(self.key());
         }
         context.record_err(done);
         if self.kind == Kind::Owned {
@@ -64,12 +64,17 @@ impl Queue {
     pub(super) fn gpu(&self) -> &'static Gpu {
         self.context.gpu()
     }
+
+    /// The stream that this is in the calling thread.
+    fn key(&self) -> StreamKey {
+        StreamKey::new(self.gpu().device, self.stream)
+    }
 }
 
 impl HipContext {
     /// The default stream of the device.
     pub fn default_stream(self: &Arc<Self>) -> Arc<HipStream> {
-        self.lasting(result::stream::null())
+        self.told(result::stream::null(), Kind::Lasting)
     }
 
     /// The stream that everyone in the process who asks for it shares: it is made once for each
@@ -89,7 +94,7 @@ impl HipContext {
     /// Nothing but the memory that work uses puts the streams of two threads in order, and an event
     /// is recorded with each use: [`shared_stream`](Self::shared_stream) costs less.
     pub fn per_thread_stream(self: &Arc<Self>) -> Arc<HipStream> {
-        self.lasting(sys::hipStreamPerThread)
+        self.told(sys::hipStreamPerThread, Kind::Lasting)
     }
 
     /// A stream that something else owns. When the value is dropped it waits for the stream.
@@ -104,10 +109,10 @@ impl HipContext {
     ) -> Arc<HipStream> {
         let lasting = [result::stream::null(), sys::hipStreamPerThread];
         if lasting.contains(&stream) {
-            return self.lasting(stream);
+            self.told(stream, Kind::Lasting)
+        } else {
+            self.told(stream, Kind::Borrowed)
         }
-        self.told(stream);
-        self.stream(stream, Kind::Borrowed)
     }
 
     /// Creates a stream that does not wait for the default stream.
@@ -123,14 +128,11 @@ impl HipContext {
         self.owned(|| result::stream::create_with_priority(StreamKind::NonBlocking, priority))
     }
 
-    fn lasting(self: &Arc<Self>, stream: sys::hipStream_t) -> Arc<HipStream> {
-        self.told(stream);
-        self.stream(stream, Kind::Lasting)
-    }
-
-    /// Tells the device of a stream, where an error can only be told later.
-    fn told(&self, stream: sys::hipStream_t) {
-        self.record_err(self.gpu().hand_out(StreamKey::new(stream)));
+    /// A stream that the device is told of, where an error can only be told later.
+    fn told(self: &Arc<Self>, stream: sys::hipStream_t, kind: Kind) -> Arc<HipStream> {
+        let made = self.stream(stream, kind);
+        self.record_err(self.gpu().hand_out(made.key()));
+        made
     }
 
     fn owned(
@@ -187,7 +189,7 @@ impl HipStream {
 
     /// The stream that this is in the calling thread.
     pub(super) fn key(&self) -> StreamKey {
-        StreamKey::new(self.0.stream)
+        self.0.key()
     }
 
     /// The handle. It must not be destroyed.

@@ -58,6 +58,8 @@ pub(super) fn begin(uses: &[&Uses], stream: &HipStream) -> Result<(), HipError> 
     if !gpu.orders() {
         return Ok(());
     }
+    // A handle may mean a stream of the thread's device.
+    gpu.bind()?;
     let by = stream.key();
     if let Some(done) = gpu.captures.begin_uses(gpu, uses, by) {
         return done;
