@@ -131,11 +131,17 @@ fn fresh_memory_is_used_behind_what_its_stream_did_with_it() -> Outcome {
     two.synchronize()?;
     drop(written);
     // SAFETY: the memory is written before it is read.
-    let mut fresh = unsafe { one.alloc::<u32>(N) }?;
-    two.memcpy_dtod(&ones, &mut fresh)?;
+    let fresh = (0..2).map(|_| unsafe { one.alloc::<u32>(N) });
+    // What was written is among it, and what it was written from.
+    let mut fresh = fresh.collect::<Result<Vec<_>, _>>()?;
+    for fresh in &mut fresh {
+        two.memcpy_dtod(&ones, fresh)?;
+    }
     two.synchronize()?;
     one.synchronize()?;
-    assert_eq!(right(&two.clone_dtoh(&fresh)?, 7), N);
+    for fresh in &fresh {
+        assert_eq!(right(&two.clone_dtoh(fresh)?, 7), N);
+    }
     Ok(context.check_err()?)
 }
 

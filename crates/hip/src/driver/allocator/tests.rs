@@ -234,6 +234,11 @@ fn what_a_thread_s_stream_freed_waits_for_its_event() {
         cache.allocate(5, SHARED, 20 * MIB),
         Ok(third + 20 * MIB as Address)
     );
+    Backend::wait(&&device).unwrap();
+    assert_eq!(
+        cache.allocate(4, SHARED, 20 * MIB),
+        Ok(third + 20 * MIB as Address)
+    );
     cache.check();
 }
 
