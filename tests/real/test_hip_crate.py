@@ -52,7 +52,7 @@ def test_it_is_fit_to_be_published(crate: Path, target: Path, command: list[str]
 
 
 # What each file of tests has: how many of them.
-TESTS = {"device": 13, "dialect": 4, "host": 1, "memory": 1, "peers": 3, "streams": 8}
+TESTS = {"device": 13, "dialect": 4, "memory": 1, "one_stream": 1, "peers": 3, "streams": 8}
 
 # As late as HIP allows, work shows what does not wait; with the pool, and where no device reaches
 # another, memory takes other ways.
