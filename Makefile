@@ -14,6 +14,8 @@
 # make device    run candle's tests on the CPU device, and write reports/device anew: an hour
 # make versions  port every published version of candle, type-check each port, and write
 #                reports/versions anew: an hour; with CLONE=DIR commits of that clone instead
+# make edits     kill writing runs, edit the tree meanwhile, fail each call, and write
+#                reports/proof/edits.md anew: a quarter of an hour
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -35,7 +37,7 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
-.PHONY: help demo test test-fast test-all lint reports kernels device versions docs lock clean
+.PHONY: help demo test test-fast test-all lint reports kernels device versions edits docs lock clean
 
 help:
 	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
@@ -78,6 +80,9 @@ device: $(INSTALLED)
 
 versions: $(INSTALLED)
 	@$(STEP) versions $(BIN)/python ci/versions $(if $(CLONE),--clone $(CLONE))
+
+edits: $(INSTALLED)
+	@$(STEP) edits $(BIN)/python ci/edits
 
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .

@@ -1,11 +1,12 @@
-"""The user's cache folder: what portkit may keep between runs, and anybody may delete.
+"""The user's folders: the cache, which anybody may delete, and the state, which tells of trees.
 
-An entry appears whole or not at all, so two runs can share the folder without a lock: both
-prepare the entry beside its place, and the first rename wins.
+An entry of the cache appears whole or not at all, so two runs can share the folder without a lock:
+both prepare the entry beside its place, and the first rename wins.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -24,6 +25,25 @@ def cache_folder() -> Path:
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "portkit"
+
+
+def state_folder() -> Path | None:
+    """Return ``$XDG_STATE_HOME/portkit``, else ``~/.local/state/portkit``; it may not exist yet.
+
+    None where there is no home folder. A relative ``XDG_STATE_HOME`` is ignored.
+    """
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if base.is_absolute():
+        return base / "portkit"
+    try:
+        return Path.home() / ".local" / "state" / "portkit"
+    except RuntimeError:
+        return None
+
+
+def path_key(path: Path) -> str:
+    """Return 16 hexadecimal digits that stand for an absolute path in the name of a file."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
 def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:

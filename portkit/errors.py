@@ -104,6 +104,12 @@ class InstallationError(PortkitError):
     exit_code = 25
 
 
+class UntrustedTreeError(PortkitError):
+    """What a tree brings would be run, and nobody has said that it may be."""
+
+    exit_code = 26
+
+
 class BusyTreeError(PortkitError):
     """Another portkit is writing to the tree."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from _pytest.terminal import TerminalReporter
 
 # A shell starts what runs in the background, and nohup what it runs, with signals ignored; programs
@@ -20,6 +23,17 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 pytest.register_assert_rewrite("harness")
 
 _NO_HIPCC = "NO HIPCC"
+_MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
+"""What reasons of tests that are left out begin with, where a program is missing."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trees of tests are our own: what they bring may be run, and nothing of them is kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PORTKIT_TRUST", os.sep)
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,7 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Say aloud how many tests there was no compiler for."""
+    """Say aloud how many tests a program was missing for."""
     skipped = terminalreporter.stats.get("skipped", ())
-    if count := sum(_NO_HIPCC in str(report.longrepr) for report in skipped):
-        terminalreporter.write_sep("=", f"{_NO_HIPCC}: {count} tests LEFT OUT", yellow=True)
+    for missing in _MISSING:
+        if count := sum(missing in str(report.longrepr) for report in skipped):
+            terminalreporter.write_sep("=", f"{missing}: {count} tests LEFT OUT", yellow=True)

@@ -66,6 +66,7 @@ KINDS = {
         "on cuda alone",
         "on cuda never",
     ),
+    "source_feature": ('source_feature = "{}"\n', "cuda", "gone"),
     "words": ('[names.words]\n{} = "rocm_own"\n', "cuda_share", "cuda_gone"),
     "dependencies": ('[dependencies]\n{} = ""\n', "serde", "gone"),
     "unported": ('[unported]\n{} = "r"\n', "cuda", "gone"),

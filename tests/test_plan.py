@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -138,6 +139,20 @@ def test_what_would_not_parse_is_not_written() -> None:
     with pytest.raises(PlanError, match=r"src/lib\.rs would be no Rust any more"):
         plan(made)
     assert b"#[cfg(x)]" in plan(made, rustfmt=False).changes[0].after
+
+
+def test_rustfmt_that_takes_too_long_is_no_judge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It says nothing of the new text then, which is written as it is, and named."""
+    monkeypatch.setattr("portkit.scan.rustfmt._PATIENCE", 0.5)
+    slow = tmp_path / "rustfmt"
+    slow.write_text('#!/bin/sh\ncat > "$0.$$"; grep -q Rocm "$0.$$" && sleep 30; cat "$0.$$"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    made = plan(scan_of(crate("enum E {\n    Cuda,\n}\n")))
+    assert made.unformatted == ("src/lib.rs",)
+    assert b"Rocm" in made.changes[0].after
 
 
 def test_rustfmt_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

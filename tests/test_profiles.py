@@ -16,7 +16,7 @@ from portkit.fetch.workspace import FetchFile
 from portkit.hipify.profile import load_profile
 from portkit.lang.source import Source
 from portkit.pages.schemas import FILES, made
-from portkit.profile.profile import load_codebase
+from portkit.profile.profile import load_codebase, load_vendor
 from portkit.profile.settings import settings
 from portkit.profile.vendor_file import VendorFile
 from portkit.report.phases import phases
@@ -33,6 +33,7 @@ KERNEL = '[[patch]]\ncode = "PH301"\nfiles = ["*.cu"]\nreason = "why"\n'
 
 READERS: dict[str, Callable[[Directory], object]] = {
     "codebase.toml": load_codebase,
+    "features": lambda d: load_vendor("rocm", load_codebase(d)),
     "vendor.toml": lambda d: d.typed("vendor.toml", VendorFile),
     "kernels.toml": lambda d: load_profile(d, "toy"),
     "phases.toml": phases,
@@ -40,6 +41,9 @@ READERS: dict[str, Callable[[Directory], object]] = {
     "fetch.toml": lambda d: d.typed("fetch.toml", FetchFile),
     "portkit.toml": lambda d: settings(Source("portkit.toml", d.text("portkit.toml").encode())),
 }
+
+FILE_OF = {"features": CODEBASE}
+"""What is read beside its file alone: with what the vendor says."""
 
 BROKEN = [
     # --- keys and values ---
@@ -90,6 +94,21 @@ BROKEN = [
         HEAD + '[[keep]]\npath = "a"\nreason = "b"\nsince = "1.2.0"\nuntil = "1.1.0"\n',
         8,
         "until 1.1.0 is not after since 1.2.0",
+    ),
+    # --- features ---
+    (CODEBASE, HEAD + 'feature = "amd gpu"\n', 4, "'amd gpu' is no name that Cargo takes for a"),
+    (CODEBASE, HEAD + 'source_feature = "cuda/lake"\n', 4, "'cuda/lake' is no name that Cargo"),
+    (CODEBASE, HEAD + "feature = 1\n", 4, "feature is not a text"),
+    # What Cargo takes, and stands for something else already.
+    ("features", HEAD + 'feature = "metal"\n', 4, "'metal' is the feature of a peer"),
+    ("features", HEAD + 'source_feature = "cudnn"\n', 4, "'cudnn' is the feature of a peer, or of"),
+    ("features", HEAD + 'feature = "cuda"\n', 4, "feature and source_feature are both 'cuda'"),
+    ("features", HEAD + 'feature = "no-cuda"\n', 4, "'no-cuda' holds 'cuda', by which another"),
+    (
+        "features",
+        HEAD + 'source_feature = "gpu"\nfeature = "gpu"\n',
+        5,
+        "feature and source_feature are both 'gpu': name another",
     ),
     # --- patches ---
     (CODEBASE, HEAD + PATCH + 'code = "PK109"\n', 8, "code is 'PK109': write 'PK104', "),
@@ -190,10 +209,10 @@ def directory(root: Path, **files: str) -> Directory:
 def test_a_fault_is_said_with_its_line(
     tmp_path: Path, name: str, text: str, line: int, said: str
 ) -> None:
-    own = directory(tmp_path / "toy", **{name.replace(".", "_"): text})
+    own = directory(tmp_path / "toy", **{FILE_OF.get(name, name).replace(".", "_"): text})
     with pytest.raises(PortkitError) as raised:
         READERS[name](own)
-    where = name if name == "portkit.toml" else str(own.root / name)
+    where = name if name == "portkit.toml" else str(own.root / FILE_OF.get(name, name))
     assert str(raised.value).startswith(f"{where}:{line}: ")
     assert said in str(raised.value)
 

@@ -115,7 +115,8 @@ def test_a_failure_names_copies_of_an_older_version(tmp_path: Path) -> None:
     place = str(candle)
 
     def said(*verdicts: Verdict) -> str:
-        return verify_tree(candle, Options(), Silent(), steps_that(*verdicts)).sentence(place)
+        steps = steps_that(*verdicts)
+        return verify_tree(candle, Options(), Silent(), steps, consent=str).sentence(place)
 
     assert said(Verdict.FAILED).endswith(": mend what the evidence names and verify again")
     add_file(candle, upstream, b"pub fn cuda_one() -> u8 {\n    2\n}\n")

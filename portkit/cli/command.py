@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import sys
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 import typer
 from typer.core import TyperCommand
 
-from portkit.errors import PortkitError
+from portkit.errors import DiskError, PortkitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,12 @@ INTERRUPTED: Final = 130
 """The exit code after Ctrl-C: 128 and SIGINT's number, as shells have it."""
 CLOSED_PIPE: Final = 141
 """The exit code when the reader of the output went away: 128 and SIGPIPE's number."""
+
+_SURROUNDINGS: Final = frozenset(
+    {errno.EACCES, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EPERM}
+    | {errno.EROFS, errno.EDQUOT, errno.ESTALE}
+)
+"""What the system answers where a disk or a machine fails, wherever it is asked (errno(3))."""
 
 P = ParamSpec("P")
 
@@ -86,6 +93,12 @@ def _exit_code(run: Callable[[], int | None]) -> int:
     except BrokenPipeError:
         return CLOSED_PIPE
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _SURROUNDINGS:
+            where = error.filename or "a file"
+            return _failed(
+                f"the system refuses {where} ({error.strerror}): mend that and run portkit again",
+                DiskError.exit_code,
+            )
         if os.environ.get("PORTKIT_TRACEBACK"):
             traceback.print_exc()
         said = " ".join(f"{type(error).__name__}: {error}".split())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
+from portkit.cli.consent import made_by_fetch
 from portkit.cli.options import (
     Directory,
     Gating,
@@ -53,6 +54,7 @@ def fetch(
     show(f"{found.name} {found.version}: {len(found.crates)} crates in {directory}")
     if found.absent:
         show(f"Not published in this version: {', '.join(found.absent)}")
+    made_by_fetch(directory)
     show(f"Next: `portkit scan {directory}`.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from portkit.cli.command import command
+from portkit.cli.consent import may_run
 from portkit.cli.options import Directory, GatingOption, Profile, profile_directory, words
 from portkit.cli.output import errors, screen, show
 
@@ -45,6 +47,7 @@ class _WithSteps(TyperCommand):
     "portkit verify candle --only coverage --only parity --json verify.json",
     "portkit verify candle --only device --device cpu --wave 32,64",
     "portkit verify candle --report proof.html",
+    "portkit verify candle --sandbox",
     kind=_WithSteps,
 )
 def verify(
@@ -124,6 +127,19 @@ def verify(
             " wrote, accesses out of bounds.",
         ),
     ] = False,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
+        ),
+    ] = False,
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox",
+            help="Run it in a sandbox (bubblewrap): no network, the tree read-only.",
+        ),
+    ] = False,
     json: Annotated[
         str,
         typer.Option(
@@ -153,6 +169,9 @@ def verify(
 
     What passed is not looked at again while nothing changes, so a run that was cut goes on where it
     was. What cargo writes goes to standard error.
+
+    To compile a tree is to run what it brings. A tree that portkit has not fetched is asked about
+    once; without a terminal --trust says yes.
     """
     from portkit.errors import VerificationError
     from portkit.report.watching import Reporter
@@ -182,6 +201,7 @@ def verify(
             waves=parse_waves(words(wave)),
             checked=check_memory,
             profile=profile_directory(profile),
+            sandbox=sandbox,
         )
         reporter = Reporter(
             directory.as_posix(),
@@ -194,7 +214,8 @@ def verify(
             document=json,
             junit=junit,
         )
-        summary = verify_tree(directory, options, reporter)
+        consent = partial(may_run, given=trust)
+        summary = verify_tree(directory, options, reporter, consent=consent)
     except BadOptionError as error:
         raise typer.BadParameter(str(error)) from None
     code = reporter.sum_up(summary)

@@ -140,6 +140,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             job.has_unported_condition(text)
             or job.names_peer(text)
             or job.names_vendor(text)
+            or f'"{job.feature}"' in text
             or any(p in text for p in job.vendor.parameters)
             or any(p.symbol.startswith(inner) for p in job.patches(Whole, source.path))
         ):
@@ -163,7 +164,7 @@ def _evaluated(
     off = frozenset(job.vendor.unported)
     for attribute, cfg in conditions_of(own):
         value = cfg.without(off)
-        if cfg.requires(job.vendor.name):
+        if cfg.requires(job.feature):
             value = None if node.type == "match_arm" and _names_vendor(job, node) else False
         if value is None:
             continue

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def of(site: Site) -> Exclusive | None:
     """Return the profile's word that a site cannot stand beside its copy, if there is one."""
-    if not site.requires(site.job.vendor.source):
+    if not site.is_source:
         return None
     return next(
         (e for e in site.job.codebase.exclusives if e.applies(site.source.path, site.scope.symbol)),
@@ -24,18 +24,18 @@ def of(site: Site) -> Exclusive | None:
 
 def giving_way(site: Site) -> tuple[Edit, ...]:
     """Return the edit that takes a site away where its copy stands: with both features on."""
-    source, vendor = site.job.vendor.source, site.job.vendor.name
-    if any(cfg.forbids(vendor) for _, cfg in site.conditions):
+    source, written = site.job.source_feature, site.job.feature
+    if any(cfg.forbids(written) for _, cfg in site.conditions):
         return ()
-    attribute = next(attribute for attribute, cfg in site.conditions if cfg.requires(source))
-    new = node_text(attribute).replace(f'feature = "{source}"', _without(source, vendor), 1)
+    attribute = next(attribute for attribute, cfg in site.conditions if site.job.of_source(cfg))
+    new = node_text(attribute).replace(f'feature = "{source}"', _without(source, written), 1)
     return (Edit(attribute.start_byte, attribute.end_byte, new),)
 
 
 def copy(site: Site, text: str) -> str:
     """Return the copy of a site that may give way to it, under the written vendor's feature."""
-    vendor = site.job.vendor
-    return text.replace(_without(vendor.name, vendor.name), f'feature = "{vendor.name}"')
+    own = site.job.feature
+    return text.replace(_without(own, own), f'feature = "{own}"')
 
 
 def _without(feature: str, other: str) -> str:

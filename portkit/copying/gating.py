@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from portkit.lang.features import variable
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text
 from portkit.site.context import Gating
@@ -39,7 +40,7 @@ def is_cfg(site: Site) -> bool:
 
 def feature_attribute(job: Job) -> str:
     """Return the attribute that stands over code that exists only with the feature on."""
-    return f'#[cfg(feature = "{job.vendor.name}")]'
+    return f'#[cfg(feature = "{job.feature}")]'
 
 
 def gated(site: Site, text: str) -> str:
@@ -47,7 +48,7 @@ def gated(site: Site, text: str) -> str:
 
     A copy that already carries the feature, or stands in something that does, needs no second one.
     """
-    if not is_cfg(site) or site.requires(site.job.vendor.source):
+    if not is_cfg(site) or site.is_source:
         return text
     return under_attribute(site, feature_attribute(site.job), text)
 
@@ -59,7 +60,7 @@ def gated_if_needed(site: Site, copy: str) -> str:
 
 def needs_feature(site: Site, copy: str) -> bool:
     """Whether the copy of a site exists only with the feature on."""
-    if f'"CARGO_FEATURE_{site.job.vendor.name.upper()}"' in copy:
+    if f'"{variable(site.job.feature)}"' in copy:
         return False  # a build script asks for the feature when it runs
     job = site.job
     if site.kind == "enum_variant":
@@ -97,7 +98,7 @@ def no_copy(site: Site) -> str:
     job = site.job
     if job.gating is not Gating.CFG:
         return ""
-    if any(cfg.forbids(job.vendor.source) for _, cfg in site.conditions):
+    if any(job.without_source(cfg) for _, cfg in site.conditions):
         return _NO_VARIANT if site.kind == "match_arm" else _NO_DUMMY
     named = site.kind.endswith("_item") and site.kind not in ("function_item", "impl_item")
     dummy = named and re.search(rf"\bdummy_{job.vendor.source}", code_only(site.code))
@@ -127,6 +128,6 @@ def without_feature(site: Site) -> str:
     signature = re.sub(r"(?<=[(,])(\s*)(\w+)(?=\s*:)", r"\1_\2", signature)
     indent = site.indent
     return (
-        f'\n\n{indent}#[cfg(not(feature = "{job.vendor.name}"))]\n'
+        f'\n\n{indent}#[cfg(not(feature = "{job.feature}"))]\n'
         f"{indent}{signature} {{\n{indent}    {answer}\n{indent}}}"
     )

@@ -68,14 +68,14 @@ def _handover(site: Site, intent: CopyAs) -> Edit:
 
 def _without_source(site: Site, name: str) -> str:
     """Return the function of the plain name for builds without the source vendor."""
-    source, vendor = site.job.vendor.source, site.job.vendor.name
+    job = site.job
     body = site.node.child_by_field_name("body")
     assert body is not None  # such a function calls something
     inner = site.indent + "    "
     signature = site.source.text(site.node.start_byte, body.start_byte).strip()
     lints = [a for a in site.attributes if node_text(a).startswith("#[allow")]
     return (
-        f'#[cfg(all(feature = "{vendor}", not(feature = "{source}")))]\n'
+        f'#[cfg(all(feature = "{job.feature}", not(feature = "{job.source_feature}")))]\n'
         + "".join(f"{site.indent}{node_text(a).strip()}\n" for a in lints)
         + f"{site.indent}{signature} {{\n{inner}{_call(site, name)}\n{site.indent}}}"
     )
@@ -99,7 +99,7 @@ def _is_written_by_hand(site: Site, name: str) -> bool:
     """Whether a person wrote the function under the plain name, with a body of its own."""
     return any(
         field_text(node, "name") == site.name
-        and any(cfg.requires(site.job.vendor.name) for _, cfg in conditions_of(attributes))
+        and any(cfg.requires(site.job.feature) for _, cfg in conditions_of(attributes))
         and f"{name}(" not in node_text(node)
         for node, attributes in site.peers
     )
@@ -107,12 +107,11 @@ def _is_written_by_hand(site: Site, name: str) -> bool:
 
 def _stands_without_source(site: Site) -> bool:
     """Whether the plain name has a function for the written vendor alone."""
-    vendor = site.job.vendor
+    job = site.job
     return any(
         field_text(node, "name") == site.name
         and any(
-            c.requires(vendor.name) and c.forbids(vendor.source)
-            for _, c in conditions_of(attributes)
+            c.requires(job.feature) and job.without_source(c) for _, c in conditions_of(attributes)
         )
         for node, attributes in site.peers
     )
@@ -128,7 +127,7 @@ def is_for_functions(site: Site) -> bool:
         return False
     users = []
     for node, attributes in site.siblings:
-        gated = any(cfg.requires(job.vendor.source) for _, cfg in conditions_of(attributes))
+        gated = any(job.of_source(cfg) for _, cfg in conditions_of(attributes))
         if gated and node.id != site.node.id and _uses(node_text(node), names):
             name = field_text(node, "name")
             users.append(node.type == "function_item" and job.rename(name) == name)
@@ -142,7 +141,7 @@ def imports_for(site: Site) -> tuple[str, ...]:
         job.rename(node_text(node))
         for node, attributes in site.siblings
         if node.type == "use_declaration"
-        and any(cfg.requires(job.vendor.source) for _, cfg in conditions_of(attributes))
+        and any(job.of_source(cfg) for _, cfg in conditions_of(attributes))
         and _uses(site.code, _clashing(site, node))
     )
 

@@ -123,7 +123,7 @@ def _twice(site: Site) -> str:
     imports, E0428 for items and variants, E0124 for fields. Macros and ``_`` may stand twice.
     """
     job, imported = site.job, site.kind == "use_declaration"
-    own = site.kind != "macro_definition" and site.requires(job.vendor.source)
+    own = site.kind != "macro_definition" and site.is_source
     names = brought_in(site.node) if imported else [site.name] if own else []
     name = next((n for n in names if n not in ("", "_") and job.rename(n) == n), "")
     if not name:
@@ -218,14 +218,14 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
 
 def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     job, node = site.job, intent.condition
-    source, vendor = job.vendor.source, job.vendor.name
+    source, vendor = job.source_feature, job.feature
     text, start, end = node_text(node), node.start_byte, node.end_byte
     claims: tuple[Span, ...] = (Span(start, end),)
     if node.type in ("attribute_item", "macro_invocation"):
         edits: tuple[Edit, ...] = (Edit(start, end, widen(text, source, vendor)),)
         stands = f'feature="{vendor}"' in normal(text)
         cfg = parse_cfg(text)
-        if cfg is not None and cfg.requires(source):
+        if cfg is not None and job.of_source(cfg):
             claims = (site.span,)  # what stands under the feature alone goes with it
     elif site.is_python:
         copy = python.renamed(job.vendor.names, node)

@@ -20,7 +20,7 @@ def without_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
     """
     job = site.job
     function = site.kind in ("function_item", "function_signature_item")
-    own = site.requires(job.vendor.source) or (function and job.names_source(site.name))
+    own = site.is_source or (function and job.names_source(site.name))
     if not own or site.kind == "match_arm":
         return claims
     return tuple(rest for claim in claims for rest in _subtract(claim, _arms_in(site)))

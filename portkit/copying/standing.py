@@ -57,13 +57,13 @@ def counterpart(site: Site, text: str, name: str = "") -> Span | None:
     wanted = name or site.job.vendor.names.word(own)
     # A sibling of the same name may be another vendor's.
     same = wanted == own
-    if own and (not same or (site.name and site.requires(site.job.vendor.source))):
+    if own and (not same or (site.name and site.is_source)):
         return named_sibling(site, wanted, gated=same)
     if site.kind == "match_arm":
         return _arm(site)
     if site.kind == "if_expression":
         return _step(site, text)
-    gated = site.requires(site.job.vendor.source)
+    gated = site.is_source
     if site.kind == "impl_item" and not site.conditions:
         return _implementation(site)
     if site.kind == "use_declaration":
@@ -86,19 +86,17 @@ def named_sibling(
             is a counterpart only of what stands in where the source's is; by default as the site.
         gated: whether it must stand under the written vendor's feature.
     """
-    vendor = site.job.vendor
+    job = site.job
     if without is None:
-        without = any(cfg.forbids(vendor.source) for _, cfg in site.conditions)
+        without = any(job.without_source(cfg) for _, cfg in site.conditions)
     kinds = next((group for group in _ALIKE if site.kind in group), {site.kind})
     for node, attributes in site.siblings:
         if node.type in kinds and name_of(node) == name:
             conditions = [cfg for _, cfg in conditions_of(attributes)]
-            if gated and not any(cfg.requires(vendor.name) for cfg in conditions):
+            if gated and not any(cfg.requires(job.feature) for cfg in conditions):
                 continue
             # What gives way to its copy stands in for nothing.
-            stands_in = any(
-                c.forbids(vendor.name) and not c.requires(vendor.source) for c in conditions
-            )
+            stands_in = any(c.forbids(job.feature) and not job.of_source(c) for c in conditions)
             if stands_in is without:
                 return _span(node, attributes)
     return None
@@ -163,13 +161,13 @@ def _pattern_of(branch: Node) -> Node | None:
 
 def _arm(site: Site) -> Span | None:
     pattern = site.node.child_by_field_name("pattern")
-    vendor = site.job.vendor
-    wanted = patterns.key(site.job.rename(node_text(pattern)))
-    forbidden = _forbids(site.node, vendor.source)
+    job = site.job
+    wanted = patterns.key(job.rename(node_text(pattern)))
+    forbidden = _forbids(site.node, job.source_feature)
     guarded = _is_guarded(pattern)
     for arm, _ in site.peers:
         other = arm.child_by_field_name("pattern")
-        if other is None or _forbids(arm, vendor.name) != forbidden:
+        if other is None or _forbids(arm, job.feature) != forbidden:
             continue
         if _is_guarded(other) != guarded:
             continue
@@ -253,8 +251,8 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
             continue
         span = _span(node, attributes)
         conditions = [cfg for _, cfg in conditions_of(attributes)]
-        of_source = any(c.requires(job.vendor.source) for c in conditions) or not gated
-        of_vendor = any(c.requires(job.vendor.name) for c in conditions) or not gated
+        of_source = any(map(job.of_source, conditions)) or not gated
+        of_vendor = any(c.requires(job.feature) for c in conditions) or not gated
         found = normal(key(node))
         if found == own and of_source:
             copy = copy_range(job, source, span.start, span.end, node, site.scope.symbol)

@@ -52,7 +52,7 @@ def declared(job: Job, path: str) -> Mapping[str, str]:
         for _, cfg in conditions_of(attributes):
             if any(cfg.requires(f) for f in job.vendor.unported):
                 found[target] = ""
-            elif cfg.requires(job.vendor.source):
+            elif job.of_source(cfg):
                 found.setdefault(target, renamed_path(job, target, stem=True))
     return found
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from portkit.cache import cache_folder
+from portkit.cache import cache_folder, path_key
 from portkit.errors import DiskError
 from portkit.shipped import shipped
 
@@ -36,8 +34,7 @@ def placed(root: Path, name: str, base: Path | None = None, crate: Path | None =
         DiskError: they cannot be written.
     """
     root, crate = root.resolve(), crate or shipped(CRATE)
-    key = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    place = (base or cache_folder() / "proof") / key
+    place = (base or cache_folder() / "proof") / path_key(root)
     try:
         (place / "crosscheck").mkdir(parents=True, exist_ok=True)
         _link(place / name, root)

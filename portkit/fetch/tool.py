@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +29,11 @@ def run_tool(
         ToolError: the program is not there; a failing one is for the caller to judge.
     """
     try:
+        program = find_program(command[0], environment.get("PATH"))
+        if not program:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return subprocess.run(
-            command,
+            (program, *command[1:]),
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,

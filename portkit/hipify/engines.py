@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 import tomllib
 from collections import Counter
@@ -37,6 +36,7 @@ from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.side_by_side import side_by_side
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,8 +82,8 @@ def find_engine(engine: Engine) -> ExternalEngine:
     Raises:
         HipToolError: it is not on PATH, or hipify-clang has no CUDA headers.
     """
-    program = shutil.which(engine.value)
-    if program is None:
+    program = find_program(engine.value)
+    if not program:
         raise HipToolError(f"{engine} is not on PATH: {how_to_get_it()}")
     if engine is Engine.HIPIFY_PERL:
         return ExternalEngine(engine, Path(program))

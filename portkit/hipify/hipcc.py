@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.side_by_side import Programs, side_by_side
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,9 +63,9 @@ def find_hipcc() -> Path:
     """
     named = os.environ.get("HIPCC")
     rocm = os.environ.get("ROCM_PATH")
-    found = named or (shutil.which("hipcc", path=f"{rocm}/bin") if rocm else None)
-    found = shutil.which(found or "hipcc")
-    if found is None:
+    found = named or (find_program("hipcc", f"{rocm}/bin") if rocm else "")
+    found = find_program(found or "hipcc")
+    if not found:
         raise HipToolError(f"hipcc is not found: {how_to_get_it()}, or set HIPCC or ROCM_PATH")
     return Path(found)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
 from portkit.hipify.kernel_source import KernelSource
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,10 +80,20 @@ def defined(text: str) -> Symbols:
 
 def _preprocessed(folder: Path, source: str) -> str:
     named = shlex.split(os.environ.get("CC", "")) or ["cc"]
-    if shutil.which(named[0]) is None:
+    program = find_program(named[0])
+    if not program:
         raise ToolError(f"the C compiler {named[0]} is not found: install one, or set CC")
     # The rest is no C++ that the compiler knows, but the preprocessor does not ask.
-    command = [*named, "-E", "-P", "-nostdinc", "-x", "c++", *(f"-D{name}" for name in DEFINED)]
+    command = [
+        program,
+        *named[1:],
+        "-E",
+        "-P",
+        "-nostdinc",
+        "-x",
+        "c++",
+        *(f"-D{name}" for name in DEFINED),
+    ]
     done = subprocess.run(
         [*command, source],
         cwd=folder,

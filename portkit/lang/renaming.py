@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from portkit.lang.features import variable
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 # Block comments nest (the Rust reference, chapter "Comments"): two levels are looked into.
 _BLOCK = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/"
@@ -32,6 +34,14 @@ _BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 # The file may be named by `concat!`, and the macros inside of that have ended before its ending.
 _INCLUDED_TEXT = rf"\binclude_str!(?=\s*(?:\({_BALANCED}){{1,2}}\.%s\")"
 _TEXT_OF_BYTES = re.compile(r"&('static\s+)?str(\s*=\s*(?:std::)?include_bytes!)")
+# `--features a,cuda`, `the feature cuda`, `required-features = ["cuda"]`, ``the `cuda` feature``.
+_FEATURE_IN_PROSE = (
+    r"(?P<variable>\b{variable}\b)"
+    r"|(?P<lead>\bfeatures?\b[\s=:(\[\"'`\\]++(?:[\w+-]+\??[\"'`]?[,/]\s*+[\"'`]?)*"
+    r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
+)
+_CONDITIONAL = frozenset({"cfg", "cfg_attr"})
+_OPENS = re.compile(r"\s*!?\s*\(")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
 
 
@@ -47,6 +57,7 @@ class NameTable:
             platform's kernels, not prose, and keeps its name.
         binary: endings of files that are text on one platform and bytes on the other, after
             renaming, such as ``hsaco``.
+        feature: a Cargo feature and what it becomes, where its name as a word does not become that.
     """
 
     words: Mapping[str, str]
@@ -54,6 +65,7 @@ class NameTable:
     prose: Mapping[str, str]
     kept_strings: str
     binary: tuple[str, ...] = ()
+    feature: tuple[str, str] | None = None
 
     @cached_property
     def _known(self) -> dict[str, str]:
@@ -75,12 +87,20 @@ class NameTable:
         return known
 
     def text(self, text: str) -> str:
-        """Rename the words of a comment or a message; web addresses keep theirs."""
-        return _WORD.sub(self._prose_word, text)
+        """Rename the words of a comment, a message or a manifest; web addresses keep theirs."""
+        if self.feature is None:
+            return _WORD.sub(self._prose_word, text)
+        return self._named_feature.sub(self._prose_with_feature, text)
 
     def rust(self, text: str) -> str:
         """Rename a piece of Rust source, token by token."""
-        renamed = TOKEN.sub(self._token, text)
+        if self.feature is None:
+            renamed = TOKEN.sub(self._token, text)
+        else:
+            # Both become what is written: a copy of what names that already leaves it as it is.
+            both, written = {f'"{each}"' for each in self.feature}, f'"{self.feature[1]}"'
+            asked = {name.start() for name in conditions(text) if name.group() in both}
+            renamed = TOKEN.sub(lambda t: written if t.start() in asked else self._token(t), text)
         return self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
 
     def _embedding_bytes(self, text: str) -> str:
@@ -89,6 +109,22 @@ class NameTable:
             named = re.compile(_INCLUDED_TEXT % re.escape(ending))
             text = named.sub("include_bytes!", text)
         return _TEXT_OF_BYTES.sub(r"&\1[u8]\2", text)
+
+    @cached_property
+    def _named_feature(self) -> re.Pattern[str]:
+        """A feature that prose names as such, else a word."""
+        assert self.feature is not None  # else a word is all that is looked for
+        own = re.escape(self.feature[0])
+        pattern = _FEATURE_IN_PROSE.format(own=own, variable=re.escape(variable(self.feature[0])))
+        return re.compile(f"{pattern}|{_WORD.pattern}")
+
+    def _prose_with_feature(self, match: re.Match[str]) -> str:
+        assert self.feature is not None  # see `_named_feature`
+        if match["variable"]:
+            return variable(self.feature[1])
+        if match["own"]:
+            return _WORD.sub(self._prose_word, match["lead"] or "") + self.feature[1]
+        return self._prose_word(match)
 
     def _prose_word(self, match: re.Match[str]) -> str:
         word = match.group()
@@ -113,6 +149,25 @@ class NameTable:
         if parts is None or self._kept.fullmatch(parts.group(2)):
             return token
         return parts.group(1) + self.text(parts.group(2)) + parts.group(3)
+
+
+def conditions(text: str) -> Iterator[re.Match[str]]:
+    """Yield the names of features in the conditions of Rust source, each the token of a string.
+
+    A condition is what stands in the brackets of ``cfg``, ``cfg!`` or ``cfg_attr`` (the Rust
+    reference, chapter "Conditional compilation"); the same words elsewhere are code.
+    """
+    depth, last, gap, at = 0, "", "", 0
+    for token in TOKEN.finditer(text):
+        gap += text[at : token.start()]
+        at = token.end()
+        if token.lastgroup == "comment":
+            continue
+        if depth or (last in _CONDITIONAL and _OPENS.match(gap)):
+            depth = max(0, depth + gap.count("(") - gap.count(")"))
+        if depth and last == "feature" and gap.strip() == "=" and token.group().startswith('"'):
+            yield token
+        last, gap = token["word"] or "", ""
 
 
 def code_only(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
 def key_of(pair: Node) -> str:
     """Return the key of a pair in a manifest."""
     return node_text(pair.named_children[0]) if pair.named_children else ""
+
+
+def bare(key: str) -> str:
+    """Return a key or a string without the quotes that it may stand in."""
+    return key[1:-1] if key[:1] in ('"', "'") else key
+
+
+def written(key: str) -> str:
+    """Return a key as it is written: in quotes where TOML asks for them (TOML 1.0, "Keys")."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{key}"'
 
 
 def value_of(pair: Node) -> Node:
@@ -58,7 +69,9 @@ def name_of(node: Node) -> str:
     the table, or what the element says its ``name`` is.
     """
     if node.type == "pair":
-        return key_of(node).partition(".")[0]
+        key = node.named_children[0] if node.named_children else None
+        dotted = key is not None and key.type == "dotted_key"
+        return key_of(node).partition(".")[0] if dotted else key_of(node)
     if node.type == "table":
         return node_text(node.named_children[0]) if node.named_children else ""
     name = entry(node, "name") if node.type == "table_array_element" else None

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from portkit.hipify.paths import hip_path
+from portkit.lang.features import is_feature_name
 from portkit.lang.regex import compiled
 from portkit.lang.tokens import Pattern
 from portkit.lang.typed import Fault
@@ -413,6 +414,12 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     bindings: Annotated[
         str, Meta(description="The crate of bindings that the port writes; NAME-hip by default.")
     ] = ""
+    feature: Annotated[
+        str, Meta(description="The Cargo feature that the port writes; rocm by default.")
+    ] = ""
+    source_feature: Annotated[
+        str, Meta(description="The Cargo feature of the CUDA backend; cuda by default.")
+    ] = ""
     generator: Annotated[
         str,
         Meta(
@@ -448,3 +455,13 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     templates: Annotated[
         dict[str, Template], Meta(description="Files to add: path in the tree to template.")
     ] = {}
+
+    def __post_init__(self) -> None:
+        for key in ("feature", "source_feature"):
+            name = getattr(self, key)
+            if name and not is_feature_name(name):
+                raise Fault(
+                    f"{name!r} is no name that Cargo takes for a feature: it begins with a letter,"
+                    " a digit or _, and goes on with these, -, + and .",
+                    key,
+                )

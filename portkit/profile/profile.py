@@ -8,7 +8,7 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import PurePath
@@ -22,6 +22,7 @@ from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
 from portkit.profile.entries import CodebaseFile, KernelsCrate, Prose
+from portkit.profile.feature_names import features_of
 from portkit.profile.vendor_file import VendorFile
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class VendorProfile:
     """What CUDA's names become on one vendor's platform.
 
     Attributes:
-        name: the vendor backend that is written; also its Cargo feature.
+        name: the vendor backend that is written.
         source: the vendor backend that is read.
         variant: the name of its enum variants.
         peers: other vendor backends that codebases hold.
@@ -122,6 +123,8 @@ class VendorProfile:
         dependencies: crates and their counterparts; empty where an entry is dropped.
         facade: the bindings crate that the port writes.
         generator: the crate of generated kernels that the port writes.
+        feature: the Cargo feature of what is written.
+        source_feature: the Cargo feature of what is read.
     """
 
     name: str
@@ -137,6 +140,8 @@ class VendorProfile:
     dependencies: Mapping[str, str]
     facade: Facade
     generator: Generator
+    feature: str
+    source_feature: str
 
     @property
     def title(self) -> str:
@@ -162,6 +167,8 @@ class CodebaseProfile:
         hip_sources: folders of other kernels.
         exclusives: items that cannot stand beside their copies.
         bindings: the crate of bindings that the port writes.
+        feature: the Cargo feature that the port writes; empty for the vendor's name.
+        source_feature: the Cargo feature of the source; empty for its name.
         generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
         templates: files to add: path in the tree to template.
@@ -186,6 +193,8 @@ class CodebaseProfile:
     hip_sources: tuple[HipSources, ...]
     exclusives: tuple[Exclusive, ...] = ()
     bindings: str = ""
+    feature: str = ""
+    source_feature: str = ""
     generator: str = ""
     variables: str = ""
     directory: Directory | None = None
@@ -227,7 +236,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """Load a vendor profile, with the names that a codebase adds.
 
     Raises:
-        ProfileError: there is no such profile, or it is malformed.
+        ProfileError: there is no such profile, it is malformed, or the codebase gives a feature the
+            name of another.
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
     names = said.names
@@ -235,6 +245,21 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     generator = Generator(
         codebase.generator if codebase else _joined("ug-rocm"), said.generator.source
     )
+    table = NameTable(
+        words={
+            **names.words,
+            said.bindings: facade.module,
+            _module(generator.source): generator.module,
+            **(codebase.words if codebase else {}),
+        },
+        parts=names.parts,
+        prose=names.prose,
+        kept_strings=names.kept_strings,
+        binary=names.binary,
+    )
+    source_feature, feature = features_of(said, codebase)
+    if {table.rust(f'"{each}"') for each in (source_feature, feature)} != {f'"{feature}"'}:
+        table = replace(table, feature=(source_feature, feature))
     return VendorProfile(
         name=said.name,
         source=said.source,
@@ -243,23 +268,14 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         vocabulary=said.vocabulary.source,
         peer_vocabulary=said.vocabulary.peers,
         own_vocabulary=said.vocabulary.own,
-        names=NameTable(
-            words={
-                **names.words,
-                said.bindings: facade.module,
-                _module(generator.source): generator.module,
-                **(codebase.words if codebase else {}),
-            },
-            parts=names.parts,
-            prose=names.prose,
-            kept_strings=names.kept_strings,
-            binary=names.binary,
-        ),
+        names=table,
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         facade=facade,
         generator=generator,
+        feature=feature,
+        source_feature=source_feature,
     )
 
 
@@ -305,6 +321,8 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         hip_sources=said.hip_sources,
         exclusives=said.exclusive,
         bindings=said.bindings or _joined(said.name, "hip"),
+        feature=said.feature,
+        source_feature=said.source_feature,
         generator=said.generator or _joined(said.name, "ug-rocm"),
         variables=said.variables or _joined(said.name, "rocm").upper().replace("-", "_"),
         directory=directory,

@@ -70,7 +70,8 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What CUDA's names become on one vendor's platform."""
 
     name: Annotated[
-        Text, Meta(description="The vendor backend that is written; also its Cargo feature.")
+        Text,
+        Meta(description="The vendor backend that is written; its Cargo feature, by default."),
     ]
     source: Annotated[Text, Meta(description="The vendor backend that is read.")]
     variant: Annotated[Text, Meta(description="The name of its enum variants.")]

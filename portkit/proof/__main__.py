@@ -98,10 +98,17 @@ def mutations(
 
 
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
+    """Return a tree whose code will be run.
+
+    Raises:
+        PortkitError: it may not be run, or cannot be scanned.
+    """
     from portkit.scan.session import scan_tree
+    from portkit.tree.trust import require
     from portkit.verify.options import Options, parse_waves
     from portkit.verify.tree import Tree
 
+    require(root)
     options = Options(waves=parse_waves(waves.split(",")), checked=checked, device="cpu")
     return Tree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
 

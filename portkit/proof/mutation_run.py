@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
 from portkit.proof.mutation import SWITCH, seeded
+from portkit.tree.trust import require
 from portkit.verify.crosscheck import CROSSCHECK, take
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options
@@ -191,7 +192,7 @@ def _one(
         packages=packages,
         checked=step.endswith(_CHECKED),
     )
-    summary = verify_tree(root, options, Quiet(), _STEPS)
+    summary = verify_tree(root, options, Quiet(), _STEPS, consent=require)
     result = next((each for each in summary.results if each.step == options.only[0]), None)
     if result is None or result.verdict not in (Verdict.PASSED, Verdict.FAILED):
         raise VerificationError(

@@ -79,7 +79,8 @@ def _lines(
         yield from wrapped(f"{text} `portkit scan{where}` lists them.", terminal.width)
     if plan.unformatted:
         listed = ", ".join(plan.unformatted)
-        text = f"Not formatted, because they were not before, or rustfmt refused: {listed}"
+        text = "Not formatted, because they were not before, or rustfmt refused or took too long: "
+        text += listed
         yield from wrapped(text, terminal.width, "    ")
     yield from _left_to_a_person(report, plan, terminal)
     yield ""

@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a condition that names the source vendor's feature without requiring it alone."""
     job = site.job
-    source = job.vendor.source
     if site.kind == "match_arm" or site.scope.vendor or site.unported_feature:
         return
     for attribute, cfg in site.conditions:
-        if source not in cfg.features() or cfg.requires(source):
+        if not job.about_source(cfg) or job.of_source(cfg):
             continue
         symbol = site.symbol(site.name)
-        stands_in = cfg.forbids(source) and job.renames_code(site.code)
+        stands_in = job.without_source(cfg) and job.renames_code(site.code)
         if stands_in and not job.names_peer(node_text(attribute)):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a function that exists only with the source vendor's feature, under a shared name."""
     job = site.job
-    if site.scope.vendor or not site.requires(job.vendor.source):
+    if site.scope.vendor or not site.is_source:
         return
     if job.rename(site.name) != site.name or site.unported_feature:
         return

@@ -47,16 +47,15 @@ _WORDS = {
 def check(site: Site) -> Iterator[Intent]:
     """Find what exists only with the source vendor's feature on."""
     job = site.job
-    source = job.vendor.source
     if site.kind == "match_arm" or site.scope.vendor:
         return
-    if not site.requires(source) or site.unported_feature:
+    if not site.is_source or site.unported_feature:
         return
     if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
         return
     construct = _WORDS.get(site.kind, "cfg item")
     symbol = site.symbol(site.name)
-    override = overridden(job, site.source, site.symbol(f"{{{source}}}"))
+    override = overridden(job, site.source, site.symbol(f"{{{job.vendor.source}}}"))
     if override is not None and site.code.startswith("{"):
         yield _overridden(site, override)
     elif site.kind == "use_declaration" and is_for_functions(site):
@@ -65,10 +64,10 @@ def check(site: Site) -> Iterator[Intent]:
             "bring in their own"
         )
         yield Keep(construct, message, symbol=symbol)
-    elif not job.renames_code(site.code) and f'"{source}"' not in site.code:
+    elif not (job.names_value(site.code) or job.asks_for_source(site.code)):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
-        message = f"copy it for {job.vendor.title}, under the feature {job.vendor.name}"
+        message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
         yield Copy(construct, message, symbol=symbol)
 
 
@@ -92,7 +91,7 @@ def _overridden(site: Site, override: Whole) -> Intent:
 
 def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
     for attribute, cfg in site.conditions:
-        if cfg.requires(site.job.vendor.source):
+        if site.job.of_source(cfg):
             yield Widen(
                 construct,
                 "it names nothing of CUDA: its condition is widened to ROCm",

@@ -100,7 +100,7 @@ def _asked_for(site: Site, name: str) -> bool:
     """Whether the feature of the source vendor asks for an optional dependency."""
     if "optional" not in site.code or site.crate is None:
         return True
-    members = site.crate.manifest.get("features", {}).get(site.job.vendor.source, [])
+    members = site.crate.manifest.get("features", {}).get(site.job.source_feature, [])
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 

@@ -8,6 +8,8 @@ marked ``review`` as well.
 
 Without it the code compiles and takes the wrong path; rustc does not notice.
 
+A ``cfg!`` on a feature that the port does not write, such as ``cuda-graphs``, is left to a person.
+
 Not handled: a question that is kept in a variable. It is widened like any other, but what is chosen
 by it later is not looked at.
 """
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep, Widen
+from portkit.site.intent import Ask, Intent, Keep, Widen
 from portkit.site.questions import decided, decision, is_of_source, is_question
 
 if TYPE_CHECKING:
@@ -32,7 +34,14 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a condition on the source vendor's device that stands in no branch of its own."""
     job = site.job
-    if site.scope.vendor or not is_question(job, site.node):
+    if site.scope.vendor:
+        return
+    if not is_question(job, site.node):
+        if site.code.startswith("cfg!") and job.names_source(site.code):
+            message = (
+                "it asks for a feature that the port does not write: see what ROCm needs there"
+            )
+            yield Ask("cfg! check", message)
         return
     holder = decided(site.node)
     if holder.type == "if_expression" and is_of_source(job, holder):

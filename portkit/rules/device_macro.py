@@ -51,8 +51,9 @@ def check(site: Site) -> Iterator[Intent]:
 def _ported_body(site: Site, body: str) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
     job = site.job
+    condition = re.escape(f'#[cfg(feature = "{job.source_feature}")]')
     items = re.compile(
-        r"(?P<indent>[ \t]*)(?P<item>#\[cfg\(feature = \"" + job.vendor.source + r"\"\)\]"
+        rf"(?P<indent>[ \t]*)(?P<item>{condition}"
         r"(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\})",
         re.DOTALL,
     )

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.toml import end_of, key_of, strings, table_of, value_of
+from portkit.lang.features import asked_by
+from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of, written
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
@@ -27,22 +28,27 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     if table_of(site.node) != "features":
         return
-    name, construct = key_of(site.node), "feature in Cargo.toml"
+    name, construct = bare(key_of(site.node)), "feature in Cargo.toml"
     if name in job.vendor.unported:
         yield Keep(construct, job.vendor.unported[name], symbol=name)
-    elif name == job.vendor.source:
+    elif name == job.source_feature:
         members = [m for s in strings(value_of(site.node)) if (m := _counterpart(site, s))]
         listed = ", ".join(f'"{m}"' for m in members)
         yield Add(
             construct,
-            f"the feature {job.vendor.name} asks for the counterparts",
-            symbol=job.vendor.name,
-            text=f"\n{job.vendor.name} = [{listed}]",
+            f"the feature {job.feature} asks for the counterparts",
+            symbol=job.feature,
+            text=f"\n{written(job.feature)} = [{listed}]",
             at=end_of(site.node),
-            name=job.vendor.name,
+            name=written(job.feature),
         )
-    elif not job.names_source(site.code) and job.names_peer(site.code):
+    elif not _names_source(site) and job.names_peer(site.code):
         yield Keep(construct, "it belongs to a peer; ROCm follows CUDA", symbol=name)
+
+
+def _names_source(site: Site) -> bool:
+    asked = map(asked_by, strings(value_of(site.node)))
+    return site.job.names_source(site.code) or site.job.source_feature in asked
 
 
 def _counterpart(site: Site, member: str) -> str:
@@ -54,14 +60,17 @@ def _counterpart(site: Site, member: str) -> str:
     job = site.job
     crate, _, feature = member.removeprefix("dep:").partition("/")
     crate = crate.rstrip("?")
-    written = job.written_crate(crate)
-    if written:
-        return "" if feature else f"dep:{written}"
+    counterpart = job.written_crate(crate)
+    if counterpart:
+        return "" if feature else f"dep:{counterpart}"
     if crate in job.vendor.dependencies:
         return ""
     if feature and not _in_tree(site, crate):
         return ""
-    return member.replace(job.vendor.source, job.vendor.name)
+    asked = asked_by(member)
+    own = asked == job.source_feature
+    rest = member.removesuffix(asked) if own else member
+    return rest.replace(job.vendor.source, job.vendor.name) + (job.feature if own else "")
 
 
 def _in_tree(site: Site, dependency: str) -> bool:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from portkit.site.context import Job
 
 _NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
+_NO_FEATURE: Final = "nothing of the tree is what it names: name the feature that CUDA is behind"
 _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
 
 
@@ -92,6 +93,8 @@ def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> 
     ):
         for name in names:
             yield _idle(job, (*key, name), name, _NOTHING)
+    if codebase.source_feature and not _is_feature(job, [], codebase.source_feature):
+        yield _idle(job, ("source_feature",), codebase.source_feature, _NO_FEATURE)
     for place, said in codebase.versions.items():
         word = str(place[-1])
         met = _is_renamed(job, word) if place[0] == "names" else _is_feature(job, manifests, word)

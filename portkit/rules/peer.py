@@ -63,7 +63,7 @@ def _of_peer(site: Site) -> Iterator[Intent]:
         yield _kept(site, site.kind.replace("_", " "), site.span)
     else:
         for attribute, cfg in site.conditions:
-            if cfg.features() & {*job.vendor.peers} and job.vendor.source not in cfg.features():
+            if cfg.features() & {*job.vendor.peers} and not job.about_source(cfg):
                 yield _kept(site, "condition", span_of(attribute))
 
 

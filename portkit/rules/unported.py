@@ -40,7 +40,7 @@ def check(site: Site) -> Iterator[Intent]:
         return
     for attribute, cfg in site.conditions:
         named = sorted(cfg.features() & set(job.vendor.unported))
-        if named and job.vendor.source not in cfg.features():
+        if named and not job.about_source(cfg):
             construct, reason = f"condition on {named[0]}", job.vendor.unported[named[0]]
             yield Keep(
                 construct, reason, symbol=site.symbol(site.name), claims=(span_of(attribute),)

@@ -1,6 +1,6 @@
-"""A file that could not be looked at.
+"""A file that could not be looked at, or a folder.
 
-It cannot be read, or it is not UTF-8; the message says which. Nothing is known about the
+It cannot be read or listed, or it is not UTF-8; the message says which. Nothing is known about the
 backend mentions in it.
 """
 

@@ -38,7 +38,7 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     condition = site.node.child_by_field_name("condition")
     pattern = condition.child_by_field_name("pattern") if condition is not None else None
-    if site.scope.vendor or site.requires(job.vendor.source):
+    if site.scope.vendor or site.is_source:
         return
     if condition is None or pattern is None or not job.names_value(node_text(pattern)):
         return

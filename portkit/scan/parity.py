@@ -88,11 +88,11 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
             found.append(Unpaired(path, 1, path, target, 1))
     for crate in job.workspace.crates:
         manifest = f"{crate.directory}/Cargo.toml".removeprefix("./")
-        if manifest in kept or job.vendor.source not in crate.features:
+        if manifest in kept or job.source_feature not in crate.features:
             continue
-        if job.vendor.name not in crate.features:
-            line = _line_of_feature(job.workspace.sources[manifest], job.vendor.source)
-            found.append(Unpaired(manifest, line, job.vendor.source, job.vendor.name, line))
+        if job.feature not in crate.features:
+            line = _line_of_feature(job.workspace.sources[manifest], job.source_feature)
+            found.append(Unpaired(manifest, line, job.source_feature, job.feature, line))
     found += _without_arms(job)
     found += (
         Unpaired(f.path, line, f.symbol, "guard", line)
@@ -124,7 +124,8 @@ def _without_arms(job: Job) -> Iterator[Unpaired]:
 def _line_of_feature(source: Source, feature: str) -> int:
     """Return the line that declares a feature in a manifest, 1 where it is not spelled plainly."""
     lines = source.data.decode().split("\n")
-    return next((n for n, text in enumerate(lines, 1) if re.match(rf"{feature}\s*=", text)), 1)
+    key = re.compile(rf"[\"']?{re.escape(feature)}[\"']?\s*=")
+    return next((n for n, text in enumerate(lines, 1) if key.match(text)), 1)
 
 
 def _in_container(job: Job, source: Source, container: Node, outer: str) -> Iterator[Unpaired]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError
-from portkit.scan.rustfmt import Rustfmt
+from portkit.scan.rustfmt import Refusal, Rustfmt
 from portkit.tree.finding import Edit, Status
 from portkit.write.transaction import Change
 
@@ -28,7 +28,7 @@ class Plan:
     Attributes:
         changes: sorted by path.
         unformatted: Rust files that rustfmt left alone, because the file on disk was not formatted
-            before, or not as rustfmt could read it; sorted.
+            before, not as rustfmt could read it, or not as fast as it may take; sorted.
     """
 
     changes: tuple[Change, ...]
@@ -132,12 +132,12 @@ def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:
     if change.before is not None and rustfmt.formatted(change.before, edition) != change.before:
         return None
     after = rustfmt.formatted(change.after, edition)
-    if after is None and change.before is not None:
+    if after is Refusal.UNREADABLE and change.before is not None:
         raise PlanError(
             f"{change.path} would be no Rust any more that rustfmt can read, so nothing is written:"
             " this is a defect of portkit or of a profile; --no-format writes it all the same"
         )
-    return after
+    return None if isinstance(after, Refusal) else after
 
 
 def _edition(scan: Scan, path: str) -> str:

@@ -8,6 +8,7 @@ lies, and is told which settings to read.
 from __future__ import annotations
 
 import subprocess
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
@@ -21,6 +22,13 @@ _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 
 _PATIENCE: Final = 20.0
 """How long one file may take, in seconds; the largest file seen takes a third of one."""
+
+
+class Refusal(Enum):
+    """Why rustfmt has not laid out a text."""
+
+    UNREADABLE = "it cannot read the text"
+    SLOW = f"it took more than {_PATIENCE:.0f} s"
 
 
 class Rustfmt:
@@ -54,24 +62,27 @@ class Rustfmt:
         """
         done = self._run(["--version"], b"")
         if done is None or done.returncode != 0:
-            said = "" if done is None else done.stderr.decode(errors="replace").strip()
+            said = done.stderr.decode(errors="replace").strip() if done else Refusal.SLOW.value
             first = f" ({said.splitlines()[0]})" if said else ""
             raise ToolError(
                 f"rustfmt does not run outside the tree{first}: choose a default toolchain with"
                 " `rustup default stable`, or pass --no-format"
             )
 
-    def formatted(self, text: bytes, edition: str) -> bytes | None:
-        """Return a file's text as rustfmt lays it out; none where rustfmt has no say.
+    def formatted(self, text: bytes, edition: str) -> bytes | Refusal:
+        """Return a file's text as rustfmt lays it out, or why it does not.
 
         Args:
             text: the file's text. rustfmt reads it alone and follows no ``mod`` of it.
             edition: the edition of Rust that it is written in.
         """
         done = self._run(["--edition", edition], text)
-        return done.stdout if done is not None and done.returncode == 0 else None
+        if done is None:
+            return Refusal.SLOW
+        return done.stdout if done.returncode == 0 else Refusal.UNREADABLE
 
     def _run(self, arguments: list[str], text: bytes) -> subprocess.CompletedProcess[bytes] | None:
+        """Run rustfmt on a text; none where it took too long."""
         try:
             return subprocess.run(
                 [*self._command, *arguments],

@@ -219,9 +219,9 @@ def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]
     words_in = finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
     sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
     found = [
-        (source.path, source.offsets(words), _may_teach(job, source))
+        (source.path, offsets, _may_teach(job, source))
         for source in sources
-        if (words := words_in(source.data))
+        if (offsets := job.mentions(source, words_in(source.data)))
     ]
     gathered = sorted(each for share in team.gather(found) for each in share)
     return (
@@ -300,7 +300,7 @@ class _Walk:
 
     def run(self) -> tuple[list[Finding], list[Unaccounted]]:
         """Walk from the root; return what was found, and what nothing has claimed."""
-        tree = self.source.tree_around(self.open, self.job.vendor.own_vocabulary)
+        tree = self.source.tree_around(self.open, self.job.own_words)
         root = tree.root_node
         if root.has_error:
             self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
@@ -359,7 +359,7 @@ def _inside(site: Site) -> Scope:
     """Return the scope of what a place holds."""
     scope, node = site.scope, site.node
     vendor = scope.vendor or _vendor(site)
-    gated = scope.gated or site.requires(site.job.vendor.name)
+    gated = scope.gated or site.requires(site.job.feature)
     if node.type in (
         "function_item",
         "trait_item",
@@ -398,9 +398,9 @@ def _vendor(site: Site) -> str:
         return "unported"
     if kind in ATTACHED:
         return ""
-    if site.requires(job.vendor.source):
+    if site.is_source:
         return job.vendor.source
-    if site.requires(job.vendor.name):
+    if site.requires(job.feature):
         return job.vendor.name
     if kind in ("function_item", "struct_item", "trait_item", "mod_item", "const_item"):
         named = job.vendor_of(site.name)

@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from portkit.lang import features
 from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
-from portkit.lang.renaming import code_only
+from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Prose
@@ -127,6 +128,63 @@ class Job:
         """The patches of each kind: by file, and those with a pattern over files."""
         return {}
 
+    @property
+    def feature(self) -> str:
+        """The Cargo feature of the vendor that is written."""
+        return self.vendor.feature
+
+    @property
+    def source_feature(self) -> str:
+        """The Cargo feature of the source vendor."""
+        return self.vendor.source_feature
+
+    def of_source(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition exists for the source vendor alone.
+
+        With `without_source` and `about_source` this is where conditions are told that are the
+        source's.
+        """
+        return cfg.requires(self.source_feature)
+
+    def without_source(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition exists only where the source vendor is off."""
+        return cfg.forbids(self.source_feature)
+
+    def about_source(self, cfg: Cfg) -> bool:
+        """Whether a condition names the source vendor's feature at all."""
+        return self.source_feature in cfg.features()
+
+    def asks_for_source(self, text: str) -> bool:
+        """Whether a condition in Rust source names the source vendor's feature."""
+        asked = f'"{self.source_feature}"'
+        return asked in text and any(name.group() == asked for name in conditions(text))
+
+    def mentions(self, source: Source, words: Iterable[str]) -> list[int]:
+        """Return where a file mentions a backend: by a word of its platform, or by its feature.
+
+        Args:
+            source: the file.
+            words: the words of platforms that it holds.
+        """
+        found = source.offsets(words) if words else []
+        if self._is_feature_a_word:
+            return found
+        return sorted({*found, *features.mentions(source, self.source_feature)})
+
+    @cached_property
+    def own_words(self) -> tuple[str, ...]:
+        """The words, in lower case, one of which stands in what is the written vendor's."""
+        return (*self.vendor.own_vocabulary, f'"{self.feature.lower()}"')
+
+    @cached_property
+    def _is_feature_a_word(self) -> bool:
+        """Whether the source vendor's feature is found by the words of its platform already."""
+        return any(word in self.source_feature.lower() for word in self._ported_words)
+
+    @cached_property
+    def _ported_words(self) -> tuple[str, ...]:
+        return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
+
     @cached_property
     def looked_into(self) -> dict[Source, Any]:
         """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
@@ -134,7 +192,9 @@ class Job:
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:
-        ported = [w for w in self.vendor.vocabulary if w not in self.vendor.unported]
+        ported = [*self._ported_words]
+        if not self._is_feature_a_word:
+            ported.append(rf'\bfeature\s*=\s*"(?-i:{re.escape(self.source_feature)})"')
         return re.compile("|".join(ported), re.IGNORECASE)
 
     @cached_property
@@ -323,6 +383,11 @@ class Site:
     def requires(self, feature: str) -> bool:
         """Whether the place's own attributes ask for a feature."""
         return any(cfg.requires(feature) for _, cfg in self.conditions)
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the place's own attributes say that it exists for the source vendor alone."""
+        return any(self.job.of_source(cfg) for _, cfg in self.conditions)
 
     @property
     def unported_feature(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.lang.features import variable
 from portkit.lang.source import field_text, node_text
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def is_question(job: Job, node: Node) -> bool:
     """Whether a node asks for the source vendor: a call such as ``is_cuda()``, or ``cfg!``."""
     if node.type == "macro_invocation":
         text = node_text(node)
-        return text.startswith("cfg!") and job.names_source(text)
+        return text.startswith("cfg!") and job.asks_for_source(text)
     source = job.vendor.source
     return called(node) in (f"is_{source}", f"{source}_is_available")
 
@@ -30,11 +31,8 @@ def called(call: Node) -> str:
 
 
 def feature_variable(job: Job) -> str:
-    """Return the variable by which a build script asks for the source vendor's feature.
-
-    Source: the Cargo book, chapter "Environment variables".
-    """
-    return f"CARGO_FEATURE_{job.vendor.source.upper()}"
+    """Return the variable by which a build script asks for the source vendor's feature."""
+    return variable(job.source_feature)
 
 
 def questions(job: Job, condition: Node) -> list[str]:

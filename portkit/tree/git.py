@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DirtyTreeError, ToolError
+from portkit.errors import DirtyTreeError, DiskError, ToolError
 from portkit.tree.git_program import run_git
 from portkit.tree.regular import read_regular
 
@@ -38,12 +38,21 @@ def find_repository(directory: Path) -> Repository | None:
 
     Args:
         directory: an absolute path.
+
+    Raises:
+        DiskError: the disk does not tell.
     """
-    for top in (directory, *directory.parents):
-        git_dir = _git_dir(top / ".git")
-        # As git, pass by what only looks like a git directory (setup.c: is_git_directory).
-        if git_dir is not None and (git_dir / "HEAD").is_file():
-            return Repository(top, git_dir)
+    try:
+        for top in (directory, *directory.parents):
+            git_dir = _git_dir(top / ".git")
+            # As git, pass by what only looks like a git directory (setup.c: is_git_directory).
+            if git_dir is not None and (git_dir / "HEAD").is_file():
+                return Repository(top, git_dir)
+    except OSError as error:
+        raise DiskError(
+            f"{error.filename} cannot be examined ({error.strerror}): mend that and run portkit"
+            " again; nothing was changed"
+        ) from error
     return None
 
 

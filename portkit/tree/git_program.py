@@ -8,11 +8,13 @@ user and the system have configured does, so that the filters of git-lfs go on w
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,9 +100,12 @@ def _with_settings(environment: Mapping[str, str], settings: Mapping[str, str]) 
 def _run(
     directory: Path, environment: Mapping[str, str], arguments: tuple[str, ...]
 ) -> subprocess.CompletedProcess[bytes]:
+    program = find_program("git")
     try:
+        if not program:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return subprocess.run(
-            ["git", *arguments],
+            [program, *arguments],
             cwd=directory,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -21,6 +21,21 @@ _NEW: Final = (
 )
 
 
+def stands(path: Path) -> bool:
+    """Whether there is anything under a name, a link that leads nowhere included.
+
+    ``os.path.lexists`` takes a disk that fails for a name that is free.
+
+    Raises:
+        OSError: that cannot be told.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
     """Return the content of a regular file.
 

@@ -56,7 +56,7 @@ class Crate:
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that could not be looked at.
+    """A file, or a folder, that could not be looked at.
 
     Attributes:
         path: relative to the root.
@@ -183,8 +183,8 @@ def load(directory: Path) -> Workspace:
             " name that directory"
         )
     sources: dict[str, Source] = {}
-    unread: list[Unread] = []
-    for path in _files(directory):
+    paths, unread = _files(directory)
+    for path in paths:
         try:
             # To make a `Path` takes longer than to read the file.
             data = read_regular(f"{directory}/{path}", LARGEST_FILE, follow=False)
@@ -264,14 +264,18 @@ def _workspace_above(directory: Path) -> Path | None:
     return None
 
 
-def _files(root: Path) -> list[str]:
+def _files(root: Path) -> tuple[list[str], list[Unread]]:
+    """Return the files to look at, sorted, and the folders that cannot be listed."""
     found: list[str] = []
+    unread: list[Unread] = []
     pending = [""]
     while pending:
         below = pending.pop()
         try:
-            entries = list(os.scandir(root / below))
-        except OSError:
+            with os.scandir(root / below) as listed:
+                entries = list(listed)
+        except OSError as error:
+            unread.append(Unread(below[:-1] or ".", f"it cannot be listed ({error.strerror})"))
             continue
         for entry in entries:
             if entry.is_symlink():
@@ -282,4 +286,4 @@ def _files(root: Path) -> list[str]:
                     pending.append(path + "/")
             elif entry.name.endswith(LOOKED_AT) and entry.is_file(follow_symlinks=False):
                 found.append(path)
-    return sorted(found)
+    return sorted(found), sorted(unread, key=lambda each: each.path)

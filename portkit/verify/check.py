@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
+from portkit.tree.tools import find_program
 from portkit.verify.authors import attributed
 from portkit.verify.diagnostics import from_cargo
 from portkit.verify.ladder import Step, failed, passed
@@ -169,7 +169,7 @@ def _nvcc(tree: Tree) -> str:
     """Return the path of nvcc, where the build scripts of CUDA crates look for it, or nothing."""
     home = tree.environment.get("CUDA_HOME") or tree.environment.get("CUDA_PATH") or ""
     places = os.pathsep.join(filter(None, [home and f"{home}/bin", tree.environment.get("PATH")]))
-    return shutil.which(tree.environment.get("NVCC") or "nvcc", path=places) or ""
+    return find_program(tree.environment.get("NVCC") or "nvcc", places)
 
 
 def _inputs(tree: Tree) -> tuple[str, ...]:

@@ -49,4 +49,6 @@ def _place(tree: Tree, finding: Finding) -> str:
     return f"{finding.code} {finding.path}{line} {finding.symbol}".rstrip()
 
 
-COVERAGE: Final = Step("coverage", "every mention of a backend is accounted for", 41, take)
+COVERAGE: Final = Step(
+    "coverage", "every mention of a backend is accounted for", 41, take, looks=True
+)

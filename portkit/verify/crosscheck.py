@@ -14,7 +14,6 @@ from portkit.crosscheck.known import FILE, idle, judged, load_table, reasons
 from portkit.crosscheck.place import CRATE, placed
 from portkit.errors import VerificationError
 from portkit.shipped import shipped
-from portkit.verify import process
 from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
 from portkit.verify.ladder import Outcome, Step, Verdict, skipped
@@ -140,10 +139,10 @@ def _program(own: Directory) -> Path | None:
 def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: Table) -> Compared:
     tree.say(f"the cross-check runs on {run.on}")
     with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:
-        done = process.run(
+        done = tree.run(
             (str(program), *arguments),
             folder=program.parent,
-            environment={**tree.environment, **run.environment, "PORTKIT_DEVICE_REPORT": folder},
+            environment={**run.environment, "PORTKIT_DEVICE_REPORT": folder},
             show=lambda line: None,
             patience=_PATIENCE,
         )

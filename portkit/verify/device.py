@@ -83,7 +83,7 @@ def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
     seen = sum((each.seen for each in runs), Seen())
     lost = [f"{each.run.on}: {line}" for each in runs for line in _lost(each)]
     dead = unreachable(tree) if device.simulated else frozenset()
-    own = sum(count for (name, _), count in results.items() if tree.feature in name)
+    own = sum(count for (name, _), count in results.items() if tree.vendor in name)
     counts = {
         **figures(results),
         "on the device": own,
@@ -99,7 +99,7 @@ def judged(tree: Tree, device: Chosen, runs: Sequence[Done]) -> Outcome:
         first += [f"{len(seen.defects)} defects seen by {where}"] if seen.defects else []
     else:
         good = sum(count for (_, result), count in results.items() if result == "ok")
-        first = [f"{good} tests pass on {where}, {own} of them {tree.feature}'s own"]
+        first = [f"{good} tests pass on {where}, {own} of them {tree.vendor}'s own"]
         if device.simulated and seen.launches:
             first.append(
                 f"they launch {counts['kernels launched']} of {len(seen.launches)} kernels"

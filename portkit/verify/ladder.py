@@ -112,6 +112,7 @@ class Step:
             shard.
         inputs: what decides the outcome beside the tree's files, portkit, Rust and the environment
             of cargo; without it the outcome is not remembered.
+        looks: whether it only looks, so that nothing that the tree brings is run.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Step:
     take: Callable[[Tree], Outcome]
     divisible: bool = False
     inputs: Callable[[Tree], Sequence[str]] | None = None
+    looks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

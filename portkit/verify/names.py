@@ -255,4 +255,4 @@ def _squeezed(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-NAMES: Final = Step("names", "each kernel that is asked for by name is there", 47, take)
+NAMES: Final = Step("names", "each kernel that is asked for by name is there", 47, take, looks=True)

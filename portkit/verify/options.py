@@ -119,6 +119,7 @@ class Options:
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.
         profile: the codebase's directory; none for the one that the tree's own settings name.
+        sandbox: whether what the tree brings is run in a sandbox.
     """
 
     only: tuple[str, ...] = ()
@@ -137,3 +138,4 @@ class Options:
     waves: tuple[int, ...] = (32,)
     checked: bool = False
     profile: Directory | None = None
+    sandbox: bool = False

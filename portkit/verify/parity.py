@@ -39,4 +39,4 @@ def _is_excepted(scan: Scan, name: Unpaired) -> bool:
     )
 
 
-PARITY: Final = Step("parity", "ROCm has what CUDA has", 42, take)
+PARITY: Final = Step("parity", "ROCm has what CUDA has", 42, take, looks=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
+from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,6 +56,7 @@ def run(
     show: Callable[[str], None],
     patience: float | None = None,
     memory: int | None = None,
+    within: Callable[[Sequence[str]], Sequence[str]] = tuple,
 ) -> Finished:
     """Run a command to its end, with no terminal, and show each line that it writes.
 
@@ -69,14 +70,15 @@ def run(
         show: is given each line, without its end.
         patience: seconds without a line after which it is ended; for ever by default.
         memory: bytes of private memory that each of its processes may have; any by default.
+        within: makes of the command, whose program is a path then, one that runs it in a sandbox.
 
     Raises:
         ToolError: the program is not there.
     """
-    program = shutil.which(command[0], path=environment.get("PATH"))
-    if program is None:
+    program = find_program(command[0], environment.get("PATH"))
+    if not program:
         raise ToolError(f"{command[0]} is not on PATH: install it, or add its folder to PATH")
-    whole = [program, *command[1:]]
+    whole = [*within((program, *command[1:]))]
     if memory is not None and os.name == "posix":
         # RLIMIT_DATA counts private writable memory since Linux 4.7 (getrlimit(2)); sh counts KiB.
         limited = 'ulimit -d "$0" 2>/dev/null; exec "$@"'

@@ -15,7 +15,7 @@ from portkit.verify.steps import STEPS
 from portkit.verify.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from portkit.scan.scan import Scan
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def verify_tree(
-    directory: Path, options: Options, watch: Watch, steps: Sequence[Step] = STEPS
+    directory: Path,
+    options: Options,
+    watch: Watch,
+    steps: Sequence[Step] = STEPS,
+    *,
+    consent: Callable[[Path], object],
 ) -> Summary:
     """Take the steps that are wanted, and say how they went, whatever happens.
 
@@ -33,6 +38,8 @@ def verify_tree(
         options: what the user asks for.
         watch: is told how it goes.
         steps: the whole ladder.
+        consent: is given the tree's root before anything that the tree brings is run outside a
+            sandbox, and raises a ``PortkitError`` where that may not be.
 
     Raises:
         BadOptionError: the options ask for what there is not.
@@ -43,6 +50,11 @@ def verify_tree(
             scan = scan_tree(directory, gating=options.gating, profile=options.profile)
             _check_ported(scan, directory)
             tree = Tree(scan, options, watch.line)
+            if not all(step.looks for step in wanted):
+                # A sandbox that there is not is said first: nobody is asked in vain.
+                _ = tree.sandbox
+                if not options.sandbox:
+                    consent(tree.root)
             if options.revision:
                 _ = tree.commit  # a commit that is not there is said before anything is compiled
             found = climb(wanted, tree, watch)

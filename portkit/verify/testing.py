@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import VerificationError
-from portkit.verify import process
 from portkit.verify.authors import attributed
 from portkit.verify.check import cargo_errors, complaints
 from portkit.verify.content import digest
@@ -29,6 +28,7 @@ from portkit.verify.failures import essences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from portkit.verify import process
     from portkit.verify.tree import Tree
 
 Results = Counter[tuple[str, str]]
@@ -284,7 +284,7 @@ class _Runner:
 
     def _start(self, *arguments: str, quiet: bool = False) -> process.Finished:
         memory = memory_limit()
-        return process.run(
+        return self.tree.run(
             (str(self.binary.path), *arguments),
             folder=self.binary.folder,
             environment=self._environment(),

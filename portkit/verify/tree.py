@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
-import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from portkit.cache import cache_folder
+from portkit.cache import cache_folder, path_key
 from portkit.copying.additions import additions
 from portkit.errors import VerificationError
+from portkit.tree.tools import find_program
 from portkit.verify import baseline, process
 from portkit.verify.content import LOCK
 from portkit.verify.diagnostics import readable
 from portkit.verify.memory import Memory
+from portkit.verify.sandbox import sandbox
 from portkit.verify.settings import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from portkit.scan.scan import Scan
     from portkit.verify.options import Options
     from portkit.verify.process import Finished
+    from portkit.verify.sandbox import Sandbox
     from portkit.verify.settings import Settings
 
 # Variables that change what cargo, rustc, a C compiler or the build scripts of GPU crates make,
@@ -108,12 +109,26 @@ class Tree:
     @property
     def feature(self) -> str:
         """The Cargo feature of the port."""
+        return self.scan.job.feature
+
+    @property
+    def vendor(self) -> str:
+        """What the names of the port hold, such as those of its tests."""
         return self.scan.job.vendor.name
 
     @property
     def source_feature(self) -> str:
         """The Cargo feature of the backend that the port is derived from."""
-        return self.scan.job.vendor.source
+        return self.scan.job.source_feature
+
+    @cached_property
+    def sandbox(self) -> Sandbox | None:
+        """What programs are run in, where the user asks for it.
+
+        Raises:
+            ToolError: there can be none here.
+        """
+        return sandbox(self.root) if self.options.sandbox else None
 
     @cached_property
     def memory(self) -> Memory:
@@ -166,11 +181,11 @@ class Tree:
         Build products go to the user's cache, keyed by the tree's path, unless ``CARGO_TARGET_DIR``
         says otherwise; the baseline's go there too, so that what both depend on is built once.
         """
-        key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
         return {
-            "CARGO_TARGET_DIR": str(cache_folder() / "target" / key),
+            "CARGO_TARGET_DIR": str(cache_folder() / "target" / path_key(self.root)),
             **os.environ,
             **self.settings.environment,
+            **(self.sandbox.environment if self.sandbox else {}),
             # The output is read, so it must look the same everywhere.
             "CARGO_TERM_COLOR": "never",
             "LC_ALL": "C.UTF-8",
@@ -201,7 +216,7 @@ class Tree:
             program: its name on PATH, or its path.
             arguments: what makes it say so.
         """
-        if shutil.which(program, path=self.environment.get("PATH")) is None:
+        if not find_program(program, self.environment.get("PATH")):
             return ""
         done = self.asked(program, *arguments)
         return "\n".join(done.lines) if done.status == 0 else ""
@@ -220,13 +235,7 @@ class Tree:
         Raises:
             ToolError: it is missing.
         """
-        return process.run(
-            (program, *arguments),
-            folder=self.root,
-            environment=self.environment,
-            show=lambda line: None,
-            patience=_ANSWER,
-        )
+        return self.run((program, *arguments), show=lambda line: None, patience=_ANSWER)
 
     def cargo(
         self,
@@ -247,12 +256,48 @@ class Tree:
             ToolError: cargo is missing.
         """
         self.say(f"$ {shlex.join(('cargo', *arguments))}")
-        return process.run(
+        return self.run(
             ("cargo", *arguments),
-            folder=folder or self.root,
-            environment={**self.environment, **(environment or {})},
+            folder=folder,
+            environment=environment,
             show=self._show,
             patience=patience,
+        )
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        show: Callable[[str], None],
+        patience: float | None = None,
+        memory: int | None = None,
+    ) -> Finished:
+        """Run a program, in the sandbox where there is one; ``process.run`` has the rest.
+
+        Args:
+            command: the program, by its name on PATH or its path, and its arguments.
+            folder: where it runs; the root by default.
+            environment: variables beside ``Tree.environment``, which they replace.
+            show: is given each line, without its end.
+            patience: seconds without a line after which it is ended; for ever by default.
+            memory: bytes of private memory that each of its processes may have; any by default.
+
+        Raises:
+            ToolError: the program is missing.
+        """
+        folder = folder or self.root
+        variables = {**self.environment, **(environment or {})}
+        box = self.sandbox
+        return process.run(
+            command,
+            folder=folder,
+            environment=variables,
+            show=show,
+            patience=patience,
+            memory=memory,
+            within=(lambda words: box.around(words, folder, variables)) if box else tuple,
         )
 
     def _show(self, line: str) -> None:

@@ -25,19 +25,21 @@ import hashlib
 import json
 import os
 import re
+import stat
 import sys
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portkit.cache import state_folder
 from portkit.errors import BusyTreeError, DiskError
 from portkit.tree.git import find_repository
 from portkit.tree.paths import path_fault
-from portkit.tree.regular import read_regular
+from portkit.tree.regular import read_regular, stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from portkit.write.disk import Disk
 
@@ -132,7 +134,9 @@ class Journal:
                 raise self._unusable(error) from error
             yield
         finally:
-            os.close(descriptor)
+            # Closed it is also where that is answered by an error (close(2)).
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
     def begin(self, record: Record) -> None:
         """Write the record; nothing may be staged before this returns."""
@@ -153,19 +157,31 @@ class Journal:
         self._pass(State.COMMITTED, State.STAGING)
 
     def exists(self) -> bool:
-        """Whether a run has left something here."""
-        return os.path.lexists(self.folder)
+        """Whether a run has left something here.
+
+        Raises:
+            DiskError: the disk does not tell.
+        """
+        try:
+            return stands(self.folder)
+        except OSError as error:
+            raise self._unread(error) from error
 
     def load(self) -> tuple[State, Record] | None:
         """Return what a killed run has left, or None where it had not begun to stage.
 
         Raises:
-            DiskError: the journal is damaged or of another portkit; nothing was changed.
+            DiskError: the journal is damaged, of another portkit, or cannot be read; nothing was
+                changed.
         """
-        # A file of this name, or a link to somewhere else, is not ours.
-        if self.folder.is_symlink() or not self.folder.is_dir():
-            raise self._damaged("is not a folder")
-        states = [state for state in State if os.path.lexists(self.folder / state)]
+        try:
+            # A file of this name, or a link to somewhere else, is not ours.
+            if not stat.S_ISDIR(self.folder.lstat().st_mode):
+                raise self._damaged("is not a folder")
+            # A record that is overlooked would be taken for a run that had not begun.
+            states = [state for state in State if stands(self.folder / state)]
+        except OSError as error:
+            raise self._unread(error) from error
         if not states:
             return None
         if len(states) > 1:
@@ -174,7 +190,9 @@ class Journal:
         try:
             data = read_regular(self.folder / state, LARGEST_RECORD, follow=False)
         except OSError as error:
-            raise self._damaged(f"cannot be read ({error.strerror})") from error
+            if error.errno in (errno.EINVAL, errno.EFBIG, errno.ELOOP):
+                raise self._damaged(f"cannot be read ({error.strerror})") from error
+            raise self._unread(error) from error
         if state is State.STAGING and not data.endswith(b"\n"):
             # The record is durable before anything is staged, so the run was killed before that.
             return None
@@ -220,6 +238,12 @@ class Journal:
             " make that a writable folder; nothing was changed"
         )
 
+    def _unread(self, error: OSError) -> DiskError:
+        return DiskError(
+            f"the journal of a run, {self.folder}, cannot be read ({error.strerror}): mend that and"
+            " run portkit again, which ends that run; nothing was changed"
+        )
+
     def _damaged(self, what: str) -> DiskError:
         return DiskError(
             f"the journal of a killed run, {self.folder}, {what}: look through the changes in"
@@ -244,8 +268,8 @@ def journals(root: Path, disk: Disk) -> list[Journal]:
     if repository := find_repository(root):
         inside = root.relative_to(repository.top).as_posix()
         found.append(Journal(root, repository.git_dir / "portkit" / _key(inside), disk))
-    if state := _state_home():
-        found.append(Journal(root, state / "portkit" / _key(root.as_posix()), disk))
+    if state := state_folder():
+        found.append(Journal(root, state / _key(root.as_posix()), disk))
     return found
 
 
@@ -262,17 +286,6 @@ def sha256(data: bytes) -> str:
 
 def _key(path: str) -> str:
     return sha256(os.fsencode(path))[:16]
-
-
-def _state_home() -> Path | None:
-    # The specification: a relative path is invalid and ignored.
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if given.is_absolute():
-        return given
-    try:
-        return Path.home() / ".local" / "state"
-    except RuntimeError:
-        return None
 
 
 def _lock(descriptor: int) -> None:

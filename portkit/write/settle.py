@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import stat
 from dataclasses import dataclass
 from enum import Enum
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DiskError, OutsideTreeError, TreeChangedError
 from portkit.tree.paths import locate
+from portkit.tree.regular import stands
 from portkit.write.journal import Entry, Journal, Record, State, sha256
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Target:
         """Whether it is a new file that has got its name, and the run was ended there."""
         try:
             return self.entry.before is None and self.place.samefile(self.staged)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def _taken_back(self) -> bool:
@@ -133,8 +133,12 @@ def settle(journal: Journal) -> Recovery | None:
         _clear(journal, record)
         return None
     paths = tuple(entry.path for entry in record.entries)
-    targets = _survey(journal, record)
-    if all(target.can_finish() for target in targets):
+    try:
+        targets = _survey(journal, record)
+        finishing = all(target.can_finish() for target in targets)
+    except OSError as error:
+        raise _unread(journal, error) from error
+    if finishing:
         try:
             _finish(journal, record, targets)
         except BaseException as error:
@@ -158,11 +162,16 @@ def settle(journal: Journal) -> Recovery | None:
 
 
 def _survey(journal: Journal, record: Record) -> list[_Target]:
+    """Look at every file of a run.
+
+    Raises:
+        OSError: the disk does not tell: what is not known must not be decided on.
+    """
     targets = []
     for number, entry in enumerate(record.entries):
         try:
             digest = _digest(locate(journal.root, entry.path))
-        except (OutsideTreeError, OSError):  # a symbolic link stands in the way now
+        except OutsideTreeError:  # a symbolic link stands in the way now
             digest = ""
         holds = _Holds.OTHER
         if digest == entry.before:
@@ -177,7 +186,7 @@ def _survey(journal: Journal, record: Record) -> list[_Target]:
                 staged=staged,
                 image=journal.image(record, number),
                 holds=holds,
-                written=not os.path.lexists(staged),
+                written=not stands(staged),
             )
         )
     return targets
@@ -204,8 +213,12 @@ def _take_back(journal: Journal, record: Record) -> None:
         DiskError: the disk failed; the journal stays, for the next run.
     """
     disk, root = journal.disk, journal.root
-    targets = _survey(journal, record)
-    if lost := [target.entry.path for target in targets if not target.can_take_back()]:
+    try:
+        targets = _survey(journal, record)
+        lost = [target.entry.path for target in targets if not target.can_take_back()]
+    except OSError as error:
+        raise _unread(journal, error) from error
+    if lost:
         raise TreeChangedError(
             f"{', '.join(lost)} changed after portkit was killed while it wrote {count(targets)},"
             " and it can neither finish nor take back that run without losing the change: save a"
@@ -291,6 +304,13 @@ def _put_back(disk: Disk, target: _Target) -> None:
     disk.remove(image)
 
 
+def _unread(journal: Journal, error: OSError) -> DiskError:
+    return DiskError(
+        f"{error.filename or journal.folder} cannot be read ({error.strerror}), so that a run of"
+        f" portkit in {journal.root} is not ended: mend that and run portkit again, which ends it"
+    )
+
+
 def _edited(path: str) -> TreeChangedError:
     return TreeChangedError(
         f"{path} changed while portkit was writing: look at the change, which was kept, and run"
@@ -344,15 +364,17 @@ def _keep_edits(journal: Journal, record: Record) -> list[tuple[str, Path]]:
 
 
 def _digest(place: Path) -> str | None:
-    """Return the SHA-256 of a file, None for a missing one, "" for what cannot be read as one."""
+    """Return the SHA-256 of a file, None for a missing one, "" for what is none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     try:
         if not stat.S_ISREG(place.lstat().st_mode):
             return ""
         return sha256(place.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError:
-        return ""
 
 
 def _sync_folders(disk: Disk, folders: set[Path]) -> None:

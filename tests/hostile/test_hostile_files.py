@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import subprocess
@@ -154,3 +155,35 @@ def test_an_archive_that_says_it_holds_more(tmp_path: Path) -> None:
         tar.addfile(sparse, io.BytesIO(content))
     with pytest.raises(FetchError, match="no plain file"):
         read_archive(archive, "a-1.0.0")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list any folder")
+def test_a_folder_that_may_not_be_listed_is_a_finding(tmp_path: Path) -> None:
+    _closed_folder(tmp_path).chmod(0)
+    (unread,) = load(tmp_path).unread
+    assert (unread.path, unread.reason) == ("src", "it cannot be listed (Permission denied)")
+
+
+def test_a_folder_that_a_disk_does_not_list_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = _closed_folder(tmp_path)
+    real = os.scandir
+
+    def scandir(folder: Path) -> object:
+        if folder.name == "src":
+            raise OSError(errno.EIO, "Input/output error", str(closed))
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = [f for f in scan_tree(tmp_path).findings if f.code == "PK902"]
+    assert [(f.path, f.message) for f in found] == [
+        ("src", "it cannot be listed (Input/output error): look at it by hand")
+    ]
+
+
+def _closed_folder(tree: Path) -> Path:
+    (tree / "Cargo.toml").write_text("[package]\nname = 'a'\n[features]\ncuda = []\n")
+    (tree / "src").mkdir()
+    (tree / "src" / "lib.rs").write_text('#[cfg(feature = "cuda")]\nfn f() {}\n')
+    return tree / "src"

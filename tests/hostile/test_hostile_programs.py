@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hostile_support import git, trap, with_traps
 
 from portkit.errors import DirtyTreeError
 from portkit.scan.rustfmt import Rustfmt
@@ -25,19 +26,6 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are shell scripts")
 
 
-def trap(place: Path, sprung: Path) -> Path:
-    """Return a program that says that it was run, and passes its input on."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f"#!/bin/sh\necho run >> '{sprung}'\nexec cat\n")
-    place.chmod(0o755)
-    return place
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgSign=false")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     tree = tmp_path / "tree"
@@ -47,24 +35,6 @@ def repository(tmp_path: Path) -> Path:
     git(tree, "add", ".")
     git(tree, "commit", "--quiet", "-m", "one")
     return tree
-
-
-def with_traps(repository: Path, sprung: Path) -> None:
-    """Have the repository's own configuration name a trap wherever git would run something."""
-    program = trap(repository.parent / "trap", sprung)
-    (repository / ".gitattributes").write_text("*.rs filter=caught\n*.txt filter=a.b=c\n")
-    (repository / "b.txt").write_text("text\n")
-    git(repository, "add", ".")
-    git(repository, "commit", "--quiet", "-m", "two")
-    for key in ("core.fsmonitor", "filter.caught.clean", "filter.caught.smudge"):
-        git(repository, "config", key, str(program))
-    git(repository, "config", "filter.a.b=c.process", str(program))
-    git(repository, "config", "filter.caught.required", "true")
-    git(repository, "config", "core.hooksPath", str(program.parent))
-    trap(program.parent / "post-index-change", sprung)
-    # A file that looks changed is read through its filter.
-    os.utime(repository / "a.rs", (1, 1))
-    os.utime(repository / "b.txt", (1, 1))
 
 
 def test_git_itself_falls_into_the_traps(repository: Path, tmp_path: Path) -> None:
@@ -132,7 +102,7 @@ def test_a_toolchain_of_the_trees_own(tmp_path: Path, monkeypatch: pytest.Monkey
 
     long = b"fn f(first: u32, second: u32, third: u32) {}\n"
     formatted = Rustfmt(tree).formatted(long, "2021")
-    assert formatted is not None
+    assert isinstance(formatted, bytes)
     assert formatted.count(b"\n") > 1  # the tree's settings hold
     assert all(tool.version for tool in tools() if tool.name in ("cargo", "rustc", "rustfmt"))
     run = subprocess.run([sys.executable, "-m", "portkit", "--version"], capture_output=True)

@@ -102,7 +102,7 @@ class Ladder:
         self.outcomes = outcomes
         self.seen: list[tuple[str, bool]] = []
 
-    def __call__(self, root: Path, options: Options, *_: Any) -> Summary:
+    def __call__(self, root: Path, options: Options, *_: Any, **__: Any) -> Summary:
         (step,) = options.only
         text = (root / "src" / "a.rs").read_text(encoding="utf-8")
         on = os.environ.get("PORTKIT_MUTANT") == "swapped"

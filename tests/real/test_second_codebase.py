@@ -18,8 +18,10 @@ import pytest
 from cli_support import commit, environment, invoke
 
 from portkit.cache import cache_folder
+from portkit.codebases.directory import Directory
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.hipify.hipcc import find_hipcc
+from portkit.profile.profile import load_codebase
 
 pytestmark = pytest.mark.real
 
@@ -136,6 +138,45 @@ def test_one_place_is_left_to_a_person_with_everything_behind_the_feature(
     assert invoke("apply", root, "--profile", PROFILE, *again).code == 0
     cargo(root, "check", "--workspace", "--all-targets", "--features", "rocm")
     cargo(root, "check", "--workspace", "--all-targets")
+
+
+def with_features(path: str, data: bytes, source: str, written: str) -> bytes:
+    """Return a file of tarn's, ported or not, with other names of the features."""
+    text = data.decode()
+    forms = ['/{}"', "\n{} = ["] if path.endswith(".toml") else ['feature = "{}"', "feature {}"]
+    for old, new in (("cuda", source), ("rocm", written)):
+        for form in forms:
+            text = text.replace(form.format(old), form.format(new))
+        text = text.replace(f"FEATURE_{old.upper()}", f"FEATURE_{new.upper()}")
+    return text.encode()
+
+
+def test_features_of_other_names_give_the_same_port(
+    tarn: Path, ported: Path, tmp_path: Path
+) -> None:
+    # The name table makes `amd` of the module `nvidia`, and `rocm` of the engine `cuda`.
+    root, profile, names = tmp_path / "tarn", tmp_path / "profile", ("nvidia", "radeon")
+    shutil.copytree(PROFILE, profile)
+    own = profile / "codebase.toml"
+    said = 'source_feature = "{}"\nfeature = "{}"\n'.format(*names)
+    own.write_text(own.read_text().replace("first_version", f"{said}first_version", 1))
+    for path, data in contents(tarn).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(with_features(path, data, *names))
+    commit(root)
+    done = invoke("scan", root, "--profile", profile, "--format", "json")
+    assert json.loads(done.out)["unaccounted"] == []
+    done = invoke("apply", root, "--profile", profile)
+    assert done.code == 0, done.err
+    bindings = f"{load_codebase(Directory(profile)).bindings}/"  # which know no feature of tarn's
+    wanted = {
+        path: data if path.startswith(bindings) else with_features(path, data, *names)
+        for path, data in contents(ported).items()
+    }
+    assert contents(root) == wanted
+    again = invoke("apply", root, "--profile", profile, "--allow-dirty", "--check")
+    assert (again.code, again.err) == (0, ""), again.out
+    cargo(root, "check", "--workspace", "--all-targets", "--features", ",".join(names))
 
 
 @pytest.mark.parametrize("features", ["", "rocm", "cuda", "cuda,rocm"])

@@ -1,0 +1,86 @@
+"""Cargo features: what one may be called, and where a file names one."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from portkit.lang.source import node_text
+from portkit.lang.toml import bare, key_of, table_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.lang.source import Source
+
+_LISTS = frozenset({"features", "required-features"})
+
+
+def is_feature_name(text: str) -> bool:
+    """Whether Cargo takes a text for the name of a feature.
+
+    Source: Cargo, function ``validate_feature_name``: a character that may begin an identifier, or
+    a digit; then such as may stand in one, ``-``, ``+`` and ``.``. The Cargo book, chapter
+    "Features", refers to it.
+    """
+    return (
+        bool(text)
+        and (text[0].isidentifier() or text[0] in "0123456789")
+        and all(f"a{each}".isidentifier() or each in "-+." for each in text)
+    )
+
+
+def variable(feature: str) -> str:
+    """Return the variable by which a build script asks for a feature.
+
+    Source: the Cargo book, chapter "Environment variables".
+    """
+    return f"CARGO_FEATURE_{feature.upper().replace('-', '_')}"
+
+
+def mentions(source: Source, feature: str) -> list[int]:
+    """Return where a file names a feature as such, sorted.
+
+    That is in a condition, in what a manifest lists, in a build script's variable, and behind
+    ``--features``. The same word elsewhere is none.
+    """
+    if feature.encode() not in source.data and variable(feature).encode() not in source.data:
+        return []
+    found = {match.end() - 1 for match in _pattern(feature).finditer(source.data)}
+    if source.path.endswith("Cargo.toml"):
+        found.update(_in_manifest(source.tree.root_node, feature))
+    return sorted(found)
+
+
+def asked_by(member: str) -> str:
+    """Return the feature in a member of a feature, such as ``cuda`` in ``a-crate?/cuda``."""
+    return member.rpartition("/")[2]
+
+
+@cache
+def _pattern(feature: str) -> re.Pattern[bytes]:
+    name, asked = re.escape(feature), re.escape(variable(feature))
+    pattern = (
+        rf'\bfeature\s*=\s*"{name}"|\b{asked}\b'
+        rf"|--features[ =][\"']?(?:[\w+./?-]+,)*(?:[\w-]+/)?{name}(?![\w+-])"
+    )
+    return re.compile(pattern.encode())
+
+
+def _in_manifest(root: Node, feature: str) -> Iterator[int]:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        pending += node.named_children
+        if node.type != "pair" or not node.named_children:
+            continue
+        own = table_of(node) == "features"
+        if own and bare(key_of(node)) == feature:
+            yield node.start_byte
+        if own or key_of(node).rpartition(".")[2] in _LISTS:
+            for each in value_of(node).named_children:
+                if each.type == "string" and asked_by(bare(node_text(each))) == feature:
+                    yield each.start_byte
