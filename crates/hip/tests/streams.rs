@@ -127,20 +127,22 @@ fn fresh_memory_is_used_behind_what_its_stream_did_with_it() -> Outcome {
     let context = HipContext::new(0)?;
     let (one, two) = (context.new_stream()?, context.new_stream()?);
     let written = being_written(&one)?;
-    let ones = two.clone_htod(&vec![7u32; N])?;
+    let sources = [
+        two.clone_htod(&vec![7u32; N])?,
+        two.clone_htod(&vec![8; N])?,
+    ];
     two.synchronize()?;
     drop(written);
+    // What was written is among it, and what it is written from.
     // SAFETY: the memory is written before it is read.
-    let fresh = (0..2).map(|_| unsafe { one.alloc::<u32>(N) });
-    // What was written is among it, and what it was written from.
-    let mut fresh = fresh.collect::<Result<Vec<_>, _>>()?;
-    for fresh in &mut fresh {
-        two.memcpy_dtod(&ones, fresh)?;
+    let mut fresh = unsafe { [one.alloc::<u32>(N)?, one.alloc(N)?] };
+    for (source, fresh) in sources.iter().zip(&mut fresh) {
+        two.memcpy_dtod(source, fresh)?;
     }
     two.synchronize()?;
     one.synchronize()?;
-    for fresh in &fresh {
-        assert_eq!(right(&two.clone_dtoh(fresh)?, 7), N);
+    for (value, fresh) in [7, 8].into_iter().zip(&fresh) {
+        assert_eq!(right(&two.clone_dtoh(fresh)?, value), N);
     }
     Ok(context.check_err()?)
 }
