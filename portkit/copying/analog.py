@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.patches import hits_in
 from portkit.lang import patterns
-from portkit.lang.cfg import WITH_OWN, conditions_of
+from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
-from portkit.lang.source import grouped, node_text
+from portkit.lang.source import field_text, grouped, holds, node_text
 from portkit.lang.tokens import fill
 from portkit.profile.entries import Whole
 from portkit.templates import render
@@ -115,6 +115,9 @@ def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
 
 
 def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
+    beside: _Beside = {}
+    places = _places(job, source.data, node)
+    templates = job.patches(Whole, source.path)
     pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
     while pending:
         current, attached, outer = pending.pop()
@@ -132,23 +135,25 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             continue
         is_item = current.type in ITEMS
         if current.type == "match_arm":
-            yield from _peer_arm(job, source, current)
-        text = source.data[current.start_byte : current.end_byte].decode()
-        if current.type == "parameter" and text in job.vendor.parameters:
-            yield _Piece(current.start_byte, current.end_byte, job.vendor.parameters[text])
+            yield from _peer_arm(job, source, current, beside)
+        if current.type == "parameter":
+            text = source.data[current.start_byte : current.end_byte].decode()
+            if text in job.vendor.parameters:
+                yield _Piece(current.start_byte, current.end_byte, job.vendor.parameters[text])
         if current.child_count == 0 or not (
-            job.has_unported_condition(text)
-            or job.names_peer(text)
-            or job.names_vendor(text)
-            or f'"{job.feature}"' in text
-            or any(p in text for p in job.vendor.parameters)
-            or any(p.symbol.startswith(inner) for p in job.patches(Whole, source.path))
+            holds(places, current) or any(p.symbol.startswith(inner) for p in templates)
         ):
             continue
         # The attributes of such a node are its own, not those of the child behind them.
         own = current.type in WITH_OWN
         children = ((c, ()) for c in current.children) if own else grouped(current)
         pending += [(c, a, inner if is_item else outer) for c, a in children]
+
+
+def _places(job: Job, data: bytes, node: Node) -> list[int]:
+    """Return where a node holds something that a copy may have otherwise than by its name."""
+    found = job.otherwise.finditer(data, node.start_byte, node.end_byte)
+    return [match.start() for match in found]
 
 
 def _evaluated(
@@ -159,8 +164,7 @@ def _evaluated(
     What stands under the written vendor's feature is its own and no part of a copy, but for an arm
     that is turned round.
     """
-    inner = node.children if node.type in WITH_OWN else ()
-    own = [*attached, *(c for c in inner if c.type == "attribute_item")]
+    own = list(attributes_of(node, attached))
     off = frozenset(job.vendor.unported)
     for attribute, cfg in conditions_of(own):
         value = cfg.without(off)
@@ -186,7 +190,9 @@ def _evaluated(
 
 def _line(source: Source, start: int, end: int) -> _Piece:
     """Return the piece that takes a range away, with its comma and the lines that are its own."""
-    tail = re.compile(rb",?[ \t]*\r?\n?").match(source.data, end)
+    comma = re.compile(rb"\s*+,[ \t]*+").match(source.data, end)
+    end = comma.end() if comma is not None else end
+    tail = re.compile(rb"[ \t]*\r?\n?").match(source.data, end)
     line = source.data.rfind(b"\n", 0, start) + 1
     if tail is not None and not source.data[line:start].strip():
         start, end = line, tail.end()
@@ -210,7 +216,7 @@ def _ends_its_block(node: Node) -> bool:
     )
 
 
-def _peer_arm(job: Job, source: Source, arm: Node) -> Iterator[_Piece]:
+def _peer_arm(job: Job, source: Source, arm: Node, beside: _Beside) -> Iterator[_Piece]:
     """Give the copy of a source-specific match an arm on the source where a peer has one.
 
     Where the match has one on the written vendor already, that one is turned round instead.
@@ -220,12 +226,12 @@ def _peer_arm(job: Job, source: Source, arm: Node) -> Iterator[_Piece]:
         text = node_text(member)
         if job.names_source(text):
             continue
-        if job.names_vendor(text) and _joins(job, arm):
+        if job.names_vendor(text) and _joins(job, arm, _match(job, arm, beside)):
             yield _line(source, arm.start_byte, arm.end_byte)
         elif job.names_vendor(text):
             whole = member if len(members) > 1 else arm
             yield _Piece(whole.start_byte, whole.end_byte, _turned_round(job, source, whole))
-        elif job.names_peer(text) and not _turns_vendor_away(job, arm):
+        elif job.names_peer(text) and not _match(job, arm, beside).turns_vendor_away:
             if len(members) > 1:
                 new = substitute_peer(job, job.rename(text), job.vendor.source)
                 yield _Piece(member.end_byte, member.end_byte, f" | {new}")
@@ -240,17 +246,48 @@ def _peer_arm(job: Job, source: Source, arm: Node) -> Iterator[_Piece]:
             )
 
 
-def _turns_vendor_away(job: Job, arm: Node) -> bool:
-    """Whether the match of an arm has one on the written vendor alone that stays one."""
-    return any(
-        job.names_vendor(node_text(member)) and not job.names_source(node_text(member))
-        for other in _arms_beside(arm)
-        if not _joins(job, other)
-        for member in _members(other)
-    )
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """What the arms of a ``match`` say together.
+
+    Attributes:
+        answers: how the or-patterns with a peer answer.
+        turns_vendor_away: whether one is on the written vendor alone, and stays one.
+    """
+
+    answers: frozenset[str]
+    turns_vendor_away: bool
 
 
-def _joins(job: Job, arm: Node) -> bool:
+_Beside = dict[int, _Match]
+"""What is known of each ``match``, by where it begins."""
+
+
+def _match(job: Job, arm: Node, beside: _Beside) -> _Match:
+    """Return what the arms beside one say together."""
+    block = arm.parent
+    if block is None:
+        return _Match(frozenset(), turns_vendor_away=False)
+    if block.id not in beside:
+        arms = [other for other in block.named_children if other.type == "match_arm"]
+        answers = frozenset(
+            normal(field_text(other, "value"))
+            for other in arms
+            if len(_members(other)) > 1
+            and any(job.names_peer(node_text(m)) for m in _members(other))
+        )
+        known = _Match(answers, turns_vendor_away=False)
+        away = any(
+            job.names_vendor(node_text(member)) and not job.names_source(node_text(member))
+            for other in arms
+            if not _joins(job, other, known)
+            for member in _members(other)
+        )
+        beside[block.id] = replace(known, turns_vendor_away=away)
+    return beside[block.id]
+
+
+def _joins(job: Job, arm: Node, match: _Match) -> bool:
     """Whether an arm on the written vendor answers as an or-pattern with a peer does.
 
     Such an arm was written for a pattern whose members cannot stand under a feature; in a copy the
@@ -259,18 +296,7 @@ def _joins(job: Job, arm: Node) -> bool:
     members = _members(arm)
     if len(members) != 1 or not job.names_vendor(node_text(members[0])):
         return False
-    answer = normal(node_text(arm.child_by_field_name("value")))
-    return any(
-        len(_members(other)) > 1
-        and any(job.names_peer(node_text(m)) for m in _members(other))
-        and normal(node_text(other.child_by_field_name("value"))) == answer
-        for other in _arms_beside(arm)
-    )
-
-
-def _arms_beside(arm: Node) -> list[Node]:
-    arms = arm.parent.named_children if arm.parent is not None else []
-    return [other for other in arms if other.type == "match_arm"]
+    return normal(field_text(arm, "value")) in match.answers
 
 
 def _members(arm: Node) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
@@ -35,7 +36,12 @@ def giving_way(site: Site) -> tuple[Edit, ...]:
 def copy(site: Site, text: str) -> str:
     """Return the copy of a site that may give way to it, under the written vendor's feature."""
     own = site.job.feature
-    return text.replace(_without(own, own), f'feature = "{own}"')
+    if not any(cfg.forbids(own) for _, cfg in site.conditions):
+        return text
+    plain = text.replace(_without(own, own), f'feature = "{own}"')
+    # Beside other conditions as well: a copy under `not(feature = "rocm")` would exist nowhere.
+    absent = rf'not\(\s*feature\s*=\s*"{re.escape(own)}"\s*,?\s*\)'
+    return re.sub(rf",\s*{absent}|{absent}\s*,\s*", "", plain)
 
 
 def _without(feature: str, other: str) -> str:

@@ -10,21 +10,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import gating, standing
+from portkit.copying import exclusive, gating, standing
 from portkit.copying.analog import copy_site
 from portkit.copying.placing import insertion
 from portkit.lang.cfg import conditions_of
 from portkit.lang.imports import brought_in
 from portkit.lang.renaming import code_only
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import Source, field_text, node_text
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tree_sitter import Node
 
     from portkit.lang.span import Span
     from portkit.site.context import Site
     from portkit.site.intent import CopyAs
+
+
+_WORD = re.compile(r"(?<!::)\b\w+")
 
 
 def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
@@ -47,10 +52,28 @@ def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
 
 def _copy(site: Site, intent: CopyAs) -> str:
     """Return the copy under its own name, with the imports that it needs for itself."""
-    copy = re.sub(rf"\bfn {site.name}\b", f"fn {intent.name}", copy_site(site), count=1)
     imports = "".join(f"\n{site.indent}    {use}" for use in intent.imports)
-    body = copy.index("{", copy.index(f"fn {intent.name}")) + 1
-    return copy[:body] + imports + copy[body:]
+    return under_name(exclusive.copy(site, copy_site(site)), intent.name, imports)
+
+
+def under_name(function: str, name: str, beginning: str = "") -> str:
+    """Return a function of Rust under another name.
+
+    Args:
+        function: the function, its attributes included.
+        name: its name afterwards.
+        beginning: what its body begins with.
+    """
+    data = function.encode()
+    nodes = Source("copy.rs", data).tree.root_node.children
+    node = next((n for n in nodes if n.type in ("function_item", "function_signature_item")), None)
+    named = node.child_by_field_name("name") if node is not None else None
+    body = node.child_by_field_name("body") if node is not None else None
+    if named is None:
+        return function
+    at = body.start_byte + 1 if body is not None else len(data)
+    parts = data[: named.start_byte], name.encode(), data[named.end_byte : at]
+    return b"".join((*parts, beginning.encode(), data[at:])).decode()
 
 
 def _handover(site: Site, intent: CopyAs) -> Edit:
@@ -98,10 +121,9 @@ def parameters(site: Site) -> list[str]:
 def _is_written_by_hand(site: Site, name: str) -> bool:
     """Whether a person wrote the function under the plain name, with a body of its own."""
     return any(
-        field_text(node, "name") == site.name
-        and any(cfg.requires(site.job.feature) for _, cfg in conditions_of(attributes))
+        any(cfg.requires(site.job.feature) for _, cfg in conditions_of(attributes))
         and f"{name}(" not in node_text(node)
-        for node, attributes in site.peers
+        for node, attributes in _of_its_name(site)
     )
 
 
@@ -109,12 +131,16 @@ def _stands_without_source(site: Site) -> bool:
     """Whether the plain name has a function for the written vendor alone."""
     job = site.job
     return any(
-        field_text(node, "name") == site.name
-        and any(
-            c.requires(job.feature) and job.without_source(c) for _, c in conditions_of(attributes)
-        )
-        for node, attributes in site.peers
+        c.requires(job.feature) and job.without_source(c)
+        for _, attributes in _of_its_name(site)
+        for _, c in conditions_of(attributes)
     )
+
+
+def _of_its_name(site: Site) -> list[standing.Sibling]:
+    """Return the other functions of a site's name beside it."""
+    named = standing.named(site, site.name)
+    return [each for each in named if each[0].type == site.kind and each[0].id != site.node.id]
 
 
 def is_for_functions(site: Site) -> bool:
@@ -125,25 +151,47 @@ def is_for_functions(site: Site) -> bool:
         return False
     if any(c.type == "visibility_modifier" for c in site.node.children):
         return False
-    users = []
-    for node, attributes in site.siblings:
-        gated = any(job.of_source(cfg) for _, cfg in conditions_of(attributes))
-        if gated and node.id != site.node.id and _uses(node_text(node), names):
-            name = field_text(node, "name")
-            users.append(node.type == "function_item" and job.rename(name) == name)
-    return bool(users) and all(users)
+    gated = _gated_by_word(site)
+    users = {n.id: n for name in names for n in gated.get(name, ()) if n.id != site.node.id}
+    return bool(users) and all(
+        n.type == "function_item" and job.rename(field_text(n, "name")) == field_text(n, "name")
+        for n in users.values()
+    )
 
 
 def imports_for(site: Site) -> tuple[str, ...]:
     """Return what the copy of a function imports itself, since both cannot stand beside it."""
+    clashing = site.once("clashing", site.container, make=lambda: _clashing_imports(site))
+    used = {n.start_byte: n for word in _words(site.code) for n in clashing.get(word, ())}
+    return tuple(site.job.rename(node_text(used[at])) for at in sorted(used))
+
+
+def _gated(site: Site) -> list[Node]:
+    """Return what stands under the source vendor's feature beside a site."""
     job = site.job
-    return tuple(
-        job.rename(node_text(node))
-        for node, attributes in site.siblings
-        if node.type == "use_declaration"
-        and any(job.of_source(cfg) for _, cfg in conditions_of(attributes))
-        and _uses(site.code, _clashing(site, node))
-    )
+    return [n for n, a in site.siblings if any(job.of_source(c) for _, c in conditions_of(a))]
+
+
+def _gated_by_word(site: Site) -> Mapping[str, list[Node]]:
+    """Return the gated siblings that use a word, by the word."""
+
+    def index() -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in _gated(site):
+            for word in _words(node_text(node)):
+                found.setdefault(word, []).append(node)
+        return found
+
+    return site.once("words", site.container, make=index)
+
+
+def _clashing_imports(site: Site) -> dict[str, list[Node]]:
+    """Return the gated imports beside a site by the names that stay as they are."""
+    found: dict[str, list[Node]] = {}
+    for node in _gated(site):
+        for name in _clashing(site, node) if node.type == "use_declaration" else ():
+            found.setdefault(name, []).append(node)
+    return found
 
 
 def _clashing(site: Site, use: Node) -> list[str]:
@@ -153,5 +201,6 @@ def _clashing(site: Site, use: Node) -> list[str]:
     return [n for n in brought_in(use) if site.job.rename(n) == n]
 
 
-def _uses(text: str, names: list[str]) -> bool:
-    return any(re.search(rf"(?<!::)\b{n}\b", code_only(text)) for n in names)
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a piece of Rust that are no part of a longer path."""
+    return frozenset(_WORD.findall(code_only(text)))

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from portkit.copying import exclusive, gating, joining, standing
 from portkit.copying.analog import copy_range, copy_site
-from portkit.copying.handover import copied_as
+from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import parse_cfg, widen
 from portkit.lang.imports import brought_in
-from portkit.lang.renaming import normal
-from portkit.lang.source import node_text
+from portkit.lang.renaming import code_only, normal
+from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
 from portkit.site import intent as wants
 from portkit.site.context import Gating
+from portkit.site.questions import parts_of
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -32,7 +33,51 @@ if TYPE_CHECKING:
 
     from portkit.site.context import Site
 
+_NO_PATTERN = re.compile(
+    r"\|\||\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let|loop"
+    r"|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
+)
+"""What the parser lets pass in a pattern, and rustc does not."""
 _TIGHTER = frozenset({"&&", "==", "!="})
+_NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
+_NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
+_NO_CONDITION = "it is no condition that portkit understands: widen it by hand"
+_ONE_MORE = "with both features on there would be one more of them: choose by hand"
+_COUNTED = frozenset(
+    {
+        "arguments",
+        "closure_parameters",
+        "ordered_field_declaration_list",
+        "parameters",
+        "tuple_expression",
+        "tuple_pattern",
+        "tuple_struct_pattern",
+        "tuple_type",
+        "type_parameters",
+    }
+)
+"""Lists whose members count: one more makes another call, type or function."""
+_STATEMENTS = frozenset(
+    {
+        "async_block",
+        "block",
+        "const_block",
+        "empty_statement",
+        "expression_statement",
+        "extern_crate_declaration",
+        "for_expression",
+        "if_expression",
+        "let_declaration",
+        "loop_expression",
+        "macro_definition",
+        "match_expression",
+        "unsafe_block",
+        "use_declaration",
+        "while_expression",
+    }
+)
+"""What stands in a block beside others (the Rust reference, chapter "Statements")."""
+_NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -95,9 +140,13 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         kept = wants.Keep(intent.construct, reason, symbol=intent.symbol)
         return finding_of(site, code, kept)
     text = intent.text or exclusive.copy(site, _copied(site, intent.name))
+    if not text.strip():
+        kept = wants.Keep(intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True)
+        return finding_of(site, code, kept)
     found = standing.counterpart(site, text, intent.name)
     alone = exclusive.of(site)
-    twice = _twice(site) if found is None and alone is None else ""
+    twice = _no_sibling(site) if found is None else ""
+    twice = twice or (_twice(site) if found is None and alone is None else "")
     if twice:
         return finding_of(site, code, wants.Ask(intent.construct, twice, symbol=intent.symbol))
     if alone is not None and site.job.rename(site.name) == site.name:
@@ -114,6 +163,16 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         edits.append(insertion(site, text))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _no_sibling(site: Site) -> str:
+    """Return why nothing can stand beside a place, or an empty string."""
+    parent = site.parent
+    if parent is None or site.kind == "match_arm" or site.is_python:
+        return ""
+    if parent.type == "block" and not (site.kind.endswith("_item") or site.kind in _STATEMENTS):
+        return _NO_SIBLING
+    return _ONE_MORE if parent.type in _COUNTED else ""
 
 
 def _twice(site: Site) -> str:
@@ -146,7 +205,7 @@ def _copied(site: Site, name: str) -> str:
     if site.source.path.endswith(".toml"):
         return names.text(site.source.text(site.node.start_byte, toml.end_of_table(site.node)))
     copy = copy_site(site)
-    return re.sub(rf"\bfn {site.name}\b", f"fn {name}", copy, count=1) if name else copy
+    return under_name(copy, name) if name else copy
 
 
 def _twin(site: Site, name: str) -> str:
@@ -188,10 +247,24 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
+        if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
+            return finding_of(site, code, wants.Ask(intent.construct, _NO_MATCH))
     else:
         edits = joining.edits(intent, wanted)
     claims = joining.claims(site, intent)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
+    """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
+    is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
+    members = [site.source.slice(m) for members in intent.lists for m in members]
+    value, _, _ = patterns.of_matches(site.node)
+    if _NO_PATTERN.fullmatch(site.source.slice(value)) or re.search(r"\|\s*(?:if\b|=>)", text):
+        return False
+    if is_item or any(_NO_PATTERN.search(code_only(member)) for member in members):
+        return False
+    return parses(f"fn f() {{ {text} }}")
 
 
 def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
@@ -208,9 +281,8 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
         at = first[0].after.end
         edits.append(Edit(at, at, ", ".join(m.text for m in first)))
     if apart:
-        argument = site.node.child_by_field_name("argument")
-        assert argument is not None  # what is imported has a path
-        head = source.text(site.node.start_byte, argument.start_byte)
+        shown = [c for c in site.node.children if c.type == "visibility_modifier"]
+        head = "".join(f"{node_text(each)} " for each in shown) + "use "
         lines = [gating.gated(site, f"{head}{m.path};") for m in apart]
         edits.append(insertion(site, f"\n{site.indent}".join(lines)))
     return _finding(site, code, intent, *edits, stands=not missing)
@@ -225,7 +297,10 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         edits: tuple[Edit, ...] = (Edit(start, end, widen(text, source, vendor)),)
         stands = f'feature="{vendor}"' in normal(text)
         cfg = parse_cfg(text)
-        if cfg is not None and job.of_source(cfg):
+        if edits[0].text == text:
+            return finding_of(site, code, wants.Ask(intent.construct, _NO_CONDITION))
+        both = cfg is not None and cfg.without(frozenset({source, vendor})) is False
+        if cfg is not None and (job.of_source(cfg) or (both and not job.renames_code(site.code))):
             claims = (site.span,)  # what stands under the feature alone goes with it
     elif site.is_python:
         copy = python.renamed(job.vendor.names, node)
@@ -233,10 +308,15 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
     else:
         copy = job.rename(text)
-        stands = normal(copy) in normal(node_text(intent.within))
+        wanted = normal(copy)
+        stands = any(wanted in _normal(site, part) for part in parts_of(intent.within))
         new = f"{text} || {copy}"
         edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+
+
+def _normal(site: Site, node: Node) -> str:
+    return site.once("normal", node.id, make=lambda: normal(node_text(node)))
 
 
 def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:

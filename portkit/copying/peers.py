@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import node_text
+from portkit.lang.source import holds, node_text
 from portkit.lang.span import Span
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ def without_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
 def _arms_in(site: Site) -> list[Span]:
     """Return the spans of the peers' arms inside an item that is specific to the source vendor."""
     found: list[Span] = []
+    places = site.once("peers", make=lambda: site.job.peers_in(site.source.data))
     pending = [site.node]
     while pending:
         node = pending.pop()
-        if not site.job.names_peer(node_text(node)):
+        if not holds(places, node):
             continue
         pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
         if pattern is not None and site.job.names_peer(node_text(pattern)):

@@ -26,7 +26,9 @@ _SPACED = frozenset(
     }
 )
 """Items that a blank line sets off from their neighbours."""
-_COMMA_AFTER = frozenset({"enum_variant", "field_declaration", "field_initializer"})
+_COMMA_AFTER = frozenset(
+    {"enum_variant", "field_declaration", "field_initializer", "shorthand_field_initializer"}
+)
 """Members of lists whose comma is a sibling of theirs."""
 
 
@@ -38,7 +40,8 @@ def insertion(site: Site, text: str) -> Edit:
     if site.kind == "table_array_element":
         end = toml.end_of_table(site.node)
         return Edit(end, end, f"\n\n{text}")
-    if site.kind in _COMMA_AFTER:
+    parent = site.parent
+    if site.kind in _COMMA_AFTER or (parent is not None and parent.type == "array_expression"):
         comma = re.compile(rb"\s*,").match(site.source.data, end)
         if comma is None:
             return Edit(end, end, f",\n{site.indent}{text}")
@@ -48,8 +51,8 @@ def insertion(site: Site, text: str) -> Edit:
         separator = "" if site.code.rstrip().endswith((",", "}")) else ","
         end = site.source.line_tail(end)
         return Edit(end, end, f"{separator}\n{site.indent}{text}")
-    if site.kind == "macro_invocation":
-        semicolon = re.compile(rb";").match(site.source.data, end)
+    if site.kind == "macro_invocation" or _is_async(site):
+        semicolon = re.compile(rb"\s*;").match(site.source.data, end)
         end = semicolon.end() if semicolon else end
         text += ";" if semicolon else ""
     end = site.source.line_tail(end)
@@ -57,6 +60,12 @@ def insertion(site: Site, text: str) -> Edit:
     plain = site.code.endswith(";") and not site.attributes
     gap = "\n\n" if multiline and not plain else "\n"
     return Edit(end, end, f"{gap}{site.indent}{text}")
+
+
+def _is_async(site: Site) -> bool:
+    """Whether a place is an async block, whose semicolon the parser takes for a statement."""
+    inner = site.node.named_children
+    return site.kind == "expression_statement" and bool(inner) and inner[0].type == "async_block"
 
 
 def _after_python(site: Site, text: str) -> Edit:

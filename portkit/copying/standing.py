@@ -7,24 +7,28 @@ person wrote in words of their own is told by what it must have in common with a
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.analog import copy_range
 from portkit.copying.gating import feature_attribute
 from portkit.lang import imports, patterns, python, toml
-from portkit.lang.cfg import conditions_of, parse_cfg
+from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.items import CALLS, head_of
 from portkit.lang.renaming import normal
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import field_text, node_text, span_of
 from portkit.lang.span import Span
 from portkit.site.questions import chain_of, questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tree_sitter import Node
 
     from portkit.site.context import Job, Site
+
+    Sibling = tuple[Node, tuple[Node, ...]]
 
 _ALIKE: Final = (
     frozenset({"function_item", "function_signature_item"}),
@@ -41,6 +45,8 @@ def name_of(node: Node) -> str:
         return toml.name_of(node)
     if node.type == "expression_statement":
         return python.target(node)
+    if node.type == "shorthand_field_initializer":
+        return node_text(node.named_children[-1])
     function = python.definition(node)
     return field_text(function or node, "name") or field_text(node, "field")
 
@@ -74,6 +80,18 @@ def counterpart(site: Site, text: str, name: str = "") -> Span | None:
     return _by_hand(site, gated=gated)
 
 
+def named(site: Site, name: str) -> Sequence[Sibling]:
+    """Return what has a name among a site and its siblings, each with its attributes."""
+
+    def index() -> dict[str, list[Sibling]]:
+        found: dict[str, list[Sibling]] = {}
+        for node, attributes in site.siblings:
+            found.setdefault(name_of(node), []).append((node, attributes))
+        return found
+
+    return site.once("named", site.container, make=index).get(name, ())
+
+
 def named_sibling(
     site: Site, name: str, *, without: bool | None = None, gated: bool = False
 ) -> Span | None:
@@ -90,9 +108,9 @@ def named_sibling(
     if without is None:
         without = any(job.without_source(cfg) for _, cfg in site.conditions)
     kinds = next((group for group in _ALIKE if site.kind in group), {site.kind})
-    for node, attributes in site.siblings:
-        if node.type in kinds and name_of(node) == name:
-            conditions = [cfg for _, cfg in conditions_of(attributes)]
+    for node, attributes in named(site, name):
+        if node.type in kinds:
+            conditions = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
             if gated and not any(cfg.requires(job.feature) for cfg in conditions):
                 continue
             # What gives way to its copy stands in for nothing.
@@ -104,12 +122,34 @@ def named_sibling(
 
 def arm_on(site: Site, wanted: tuple[str, ...]) -> bool:
     """Whether an arm beside a site asks for one thing, by itself or as a member of its pattern."""
-    return any(
-        patterns.key(node_text(m)) == wanted
-        for arm, _ in site.peers
-        if (pattern := arm.child_by_field_name("pattern")) is not None
-        for m in (pattern, *patterns.members(pattern))
-    )
+    return any(arm.node.id != site.node.id for arm in _arms(site).get(wanted, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arm:
+    """An arm of a ``match``: whether it has a guard, and what its condition forbids."""
+
+    node: Node
+    guarded: bool
+    forbidden: frozenset[str]
+
+
+def _arms(site: Site) -> Mapping[tuple[str, ...], list[_Arm]]:
+    """Return the arms of a site's ``match`` by what they, or members of their patterns, ask for."""
+
+    def index() -> dict[tuple[str, ...], list[_Arm]]:
+        found: dict[tuple[str, ...], list[_Arm]] = {}
+        for node, _ in site.siblings:
+            pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
+            if pattern is None:
+                continue
+            arm = _Arm(node, _is_guarded(pattern), _forbidden(site.job, node))
+            asked = (pattern, *patterns.members(pattern))
+            for key in dict.fromkeys(patterns.key(node_text(m)) for m in asked):
+                found.setdefault(key, []).append(arm)
+        return found
+
+    return site.once("arms", site.container, make=index)
 
 
 def branch(site: Site) -> Span | None:
@@ -119,18 +159,26 @@ def branch(site: Site) -> Span | None:
     pattern = _pattern_of(site.node)
     asked = [normal(job.rename(q)) for q in questions(job, condition)] if condition else []
     wanted = patterns.key(job.rename(node_text(pattern))) if pattern is not None else None
-    for each in chain_of(site.node):
-        other = each.child_by_field_name("condition")
-        if other is None:
-            continue
-        asks = _pattern_of(each)
-        if wanted is not None:
-            stands = asks is not None and patterns.key(node_text(asks)) == wanted
-        else:
-            stands = any(question in normal(node_text(other)) for question in asked)
+    for other, text, key in _chain(site):
+        stands = key == wanted if wanted is not None else any(q in text for q in asked)
         if stands:
-            return Span(other.start_byte, other.end_byte)
+            return span_of(other)
     return None
+
+
+def _chain(site: Site) -> list[tuple[Node, str, tuple[str, ...] | None]]:
+    """Return each condition of a chain, its text, and what its pattern asks for if it has one."""
+
+    def read() -> list[tuple[Node, str, tuple[str, ...] | None]]:
+        found = []
+        for each in chain_of(site):
+            condition, pattern = each.child_by_field_name("condition"), _pattern_of(each)
+            if condition is not None:
+                key = patterns.key(node_text(pattern)) if pattern is not None else None
+                found.append((condition, normal(node_text(condition)), key))
+        return found
+
+    return site.once("conditions", chain_of(site)[0].id, make=read)
 
 
 def imports_stand(site: Site) -> bool:
@@ -141,12 +189,12 @@ def imports_stand(site: Site) -> bool:
 
 def imported_beside(site: Site) -> frozenset[str]:
     """Return the whole path of each thing that the imports around a place bring in."""
-    return frozenset(
-        normal(path)
-        for node, _ in site.siblings
-        if node.type == "use_declaration"
-        for path in imports.paths(node)
-    )
+
+    def read() -> frozenset[str]:
+        uses = (node for node, _ in site.siblings if node.type == "use_declaration")
+        return frozenset(normal(path) for node in uses for path in imports.paths(node))
+
+    return site.once("imported", site.container, make=read)
 
 
 def _span(node: Node, attributes: Sequence[Node]) -> Span:
@@ -163,16 +211,12 @@ def _arm(site: Site) -> Span | None:
     pattern = site.node.child_by_field_name("pattern")
     job = site.job
     wanted = patterns.key(job.rename(node_text(pattern)))
-    forbidden = _forbids(site.node, job.source_feature)
+    forbidden = job.source_feature in _forbidden(job, site.node)
     guarded = _is_guarded(pattern)
-    for arm, _ in site.peers:
-        other = arm.child_by_field_name("pattern")
-        if other is None or _forbids(arm, job.feature) != forbidden:
-            continue
-        if _is_guarded(other) != guarded:
-            continue
-        if any(patterns.key(node_text(m)) == wanted for m in (other, *patterns.members(other))):
-            return Span(arm.start_byte, arm.end_byte)
+    for arm in _arms(site).get(wanted, ()):
+        alike = (job.feature in arm.forbidden) is forbidden and arm.guarded is guarded
+        if alike and arm.node.id != site.node.id:
+            return span_of(arm.node)
     return None
 
 
@@ -180,55 +224,89 @@ def _is_guarded(pattern: Node | None) -> bool:
     return pattern is not None and pattern.child_by_field_name("condition") is not None
 
 
-def _forbids(arm: Node, feature: str) -> bool:
-    for child in arm.children:
-        if child.type == "attribute_item":
-            cfg = parse_cfg(node_text(child))
-            if cfg is not None and cfg.forbids(feature):
-                return True
-    return False
+def _forbidden(job: Job, arm: Node) -> frozenset[str]:
+    """Return which of the two vendors' features must be off for an arm."""
+    conditions = [cfg for _, cfg in conditions_of(arm.children)]
+    both = (job.source_feature, job.feature)
+    return frozenset(f for f in both if any(cfg.forbids(f) for cfg in conditions))
 
 
 def _implementation(site: Site) -> Span | None:
     wanted = normal(site.job.rename(head_of(site.node)))
-    return next((_span(n, ()) for n, _ in site.peers if normal(head_of(n)) == wanted), None)
+
+    def index() -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node, _ in site.siblings:
+            if node.type == site.kind:
+                found.setdefault(normal(head_of(node)), []).append(node)
+        return found
+
+    heads = site.once("heads", site.container, make=index)
+    return next((span_of(n) for n in heads.get(wanted, ()) if n.id != site.node.id), None)
 
 
 def _step(site: Site, copy: str) -> Span | None:
     """Return the site where its step stands in the same block too, as a copy or by hand."""
-    statement = site.node.parent
-    block = statement.parent if statement is not None else None
-    if statement is None or statement.type != "expression_statement" or block is None:
+    statement = site.outer
+    block = statement.outer if statement is not None else None
+    if statement is None or statement.kind != "expression_statement" or block is None:
         return None
-    steps = [c.named_children[0] for c in block.named_children if c.type == statement.type]
-    texts = {s.start_byte: normal(node_text(s)) for s in steps}
-    twins = [at for at, text in texts.items() if text == normal(site.code)]
-    matches = [Span(at, at) for at, text in texts.items() if text == normal(copy)]
+    steps = site.once("steps", block.node.id, make=lambda: _Steps.of(site.job, block.node))
+    twins = steps.by_text.get(normal(site.code), [])
+    matches = [Span(at, at) for at in steps.by_text.get(normal(copy), [])]
     if _one_of(site.node.start_byte, twins, matches) is not None:
         return site.span
-    copies = {normal(site.job.rename(node_text(s))) for s in steps}
     wanted = patterns.key(site.job.rename(node_text(_pattern_of(site.node))))
-    by_hand = any(
-        (pattern := _pattern_of(s)) is not None
-        and patterns.key(node_text(pattern)) == wanted
-        and texts[s.start_byte] not in copies
-        for s in steps
-    )
-    return site.span if by_hand else None
+    return site.span if wanted in steps.by_hand else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The statements of a block.
+
+    Attributes:
+        by_text: where those of a text begin, in order.
+        by_hand: what the patterns ask for of those that are no copies of another.
+    """
+
+    by_text: Mapping[str, list[int]]
+    by_hand: frozenset[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, job: Job, block: Node) -> _Steps:
+        """Return the statements of a block."""
+        statements = [c for c in block.named_children if c.type == "expression_statement"]
+        steps = [s.named_children[0] for s in statements if s.named_children]
+        texts = [normal(node_text(s)) for s in steps]
+        copies = {normal(job.rename(node_text(s))) for s in steps}
+        by_text: dict[str, list[int]] = {}
+        for step, text in zip(steps, texts, strict=True):
+            by_text.setdefault(text, []).append(step.start_byte)
+        by_hand = frozenset(
+            patterns.key(node_text(pattern))
+            for step, text in zip(steps, texts, strict=True)
+            if text not in copies and (pattern := _pattern_of(step)) is not None
+        )
+        return cls(by_text, by_hand)
 
 
 def _equal_sibling(site: Site, text: str) -> Span | None:
     """Return the span of a sibling that says the same as ``text``, layout and prose aside."""
+
+    def index() -> dict[str, list[Span]]:
+        found: dict[str, list[Span]] = {}
+        for node, attributes in site.siblings:
+            if node.type == site.kind:
+                span = _span(node, attributes)
+                found.setdefault(_essence(site.source.slice(span), site.job), []).append(span)
+        return found
+
+    says = site.once("says", site.container, site.kind, make=index)
     wanted, own = _essence(text, site.job), _essence(site.text, site.job)
-    twins, matches = [site.start], []
-    for node, attributes in site.peers:
-        span = _span(node, attributes)
-        essence = _essence(site.source.slice(span), site.job)
-        if essence == wanted:
-            matches.append(span)
-        elif essence == own:
-            twins.append(span.start)
-    return _one_of(site.start, sorted(twins), matches)
+    matches = says.get(wanted, [])
+    if wanted == own:
+        return _one_of(site.start, [site.start], [m for m in matches if m.start != site.start])
+    return _one_of(site.start, [twin.start for twin in says.get(own, [])] or [site.start], matches)
 
 
 def _by_hand(site: Site, *, gated: bool) -> Span | None:
@@ -240,28 +318,71 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
         site: the place.
         gated: whether the place stands under the source vendor's feature.
     """
-    job, source = site.job, site.source
+    job = site.job
     key: Callable[[Node], str] = _key if gated else _callee
     own = normal(key(site.node))
     wanted = normal(job.rename(key(site.node)))
-    originals: dict[int, str] = {}
-    written: dict[Span, str] = {}
-    for node, attributes in site.siblings:
-        if node.type != site.kind:
-            continue
-        span = _span(node, attributes)
-        conditions = [cfg for _, cfg in conditions_of(attributes)]
-        of_source = any(map(job.of_source, conditions)) or not gated
-        of_vendor = any(c.requires(job.feature) for c in conditions) or not gated
-        found = normal(key(node))
-        if found == own and of_source:
-            copy = copy_range(job, source, span.start, span.end, node, site.scope.symbol)
-            originals[span.start] = _essence(copy, job)
-        elif found == wanted and of_vendor:
-            written[span] = _essence(source.slice(span), job)
-    twins = [at for at, copy in originals.items() if copy not in written.values()]
-    matches = [span for span, text in written.items() if text not in originals.values()]
-    return _one_of(site.start, twins, matches) if site.start in twins else None
+
+    def keyed() -> _Keyed:
+        return _Keyed.of(site, key, gated=gated)
+
+    def pair() -> tuple[list[int], list[Span]]:
+        siblings = site.once("keyed", site.container, site.kind, gated, make=keyed)
+        return siblings.pair(site, own, wanted)
+
+    twins, matches = site.once("pair", site.container, site.kind, gated, own, make=pair)
+    at = bisect_left(twins, site.start)
+    known = at < len(twins) and twins[at] == site.start
+    return _one_of(site.start, twins, matches) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    """The siblings of one kind by what a counterpart has in common with them.
+
+    Attributes:
+        of_source: those that may be the source vendor's.
+        of_vendor: those that may be the written vendor's.
+    """
+
+    of_source: Mapping[str, list[tuple[Span, Node]]]
+    of_vendor: Mapping[str, list[tuple[Span, Node]]]
+
+    @classmethod
+    def of(cls, site: Site, key: Callable[[Node], str], *, gated: bool) -> _Keyed:
+        """Return the siblings of a site."""
+        features = (site.job.source_feature, site.job.feature)
+        sides: tuple[dict[str, list[tuple[Span, Node]]], ...] = ({}, {})
+        for node, attributes in site.siblings:
+            if node.type != site.kind:
+                continue
+            conditions = [cfg for _, cfg in conditions_of(attributes)]
+            for side, feature in zip(sides, features, strict=True):
+                if not gated or any(c.requires(feature) for c in conditions):
+                    side.setdefault(normal(key(node)), []).append((_span(node, attributes), node))
+        return cls(*sides)
+
+    def pair(self, site: Site, own: str, wanted: str) -> tuple[list[int], list[Span]]:
+        """Return where those with a key begin, and what was written for them, copies aside."""
+        job, source, symbol = site.job, site.source, site.scope.symbol
+        originals = {
+            span.start: _essence(copy_range(job, source, span.start, span.end, node, symbol), job)
+            for span, node in self.of_source.get(own, ())
+        }
+        # One that could be either is an original.
+        written = {
+            span: _essence(source.slice(span), job)
+            for span, _ in self.of_vendor.get(wanted, ())
+            if span.start not in originals
+        }
+        alike: dict[str, tuple[list[int], list[Span]]] = {}
+        for at, copy in originals.items():
+            alike.setdefault(copy, ([], []))[0].append(at)
+        for span, text in written.items():
+            if text in alike:
+                alike[text][1].append(span)
+        twins = [at for at, copy in originals.items() if _one_of(at, *alike[copy]) is None]
+        return twins, [span for span, text in written.items() if text not in alike]
 
 
 def _key(node: Node) -> str:
@@ -295,12 +416,14 @@ def _one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span |
         twins: where each of the places begins, this one included, sorted.
         matches: the spans of all counterparts, in order.
     """
+    at = bisect_left(twins, start)
     if len(matches) >= len(twins):
-        return matches[twins.index(start)]
-    following = next((twin for twin in twins if twin > start), None)
-    return next(
-        (m for m in matches if m.start > start and (following is None or m.start < following)), None
-    )
+        return matches[at]
+    following = twins[at + 1] if at + 1 < len(twins) else None
+    behind = bisect_right(matches, start, key=lambda match: match.start)
+    if behind == len(matches) or (following is not None and matches[behind].start >= following):
+        return None
+    return matches[behind]
 
 
 def _essence(text: str, job: Job) -> str:

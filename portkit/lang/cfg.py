@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.source import node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node
 
@@ -25,6 +25,8 @@ _PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
 _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
 # `true` holds as `all()` does, and `false` no more than `any()`.
 _CONSTANTS = {"true": "all", "false": "any"}
+_DEEPEST = 60
+"""How many operators may stand in each other; a codebase has three."""
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
@@ -83,7 +85,7 @@ def parse_cfg(attribute: str) -> Cfg | None:
     """Parse an attribute such as ``#[cfg(all(unix, feature = "cuda"))]``.
 
     Returns:
-        The condition, or none where the attribute is not a ``cfg`` or is malformed.
+        The condition, or none where the attribute is no ``cfg``, is malformed or nested too deep.
     """
     match = _CFG.match(attribute.strip())
     if match is None:
@@ -99,6 +101,8 @@ def parse_cfg(attribute: str) -> Cfg | None:
         at = token.end()
         operator, close, _comma, option = token.groups()
         if operator:
+            if len(stack) > _DEEPEST:
+                return None
             stack.append((operator, []))
         elif close:
             if len(stack) == 1:
@@ -131,12 +135,19 @@ def widen(text: str, feature: str, other: str) -> str:
         if part.group(1):
             operators.append(part.group(1))
         elif part.group() == ")":
-            operators.pop()
+            operators[1:] = operators[1:-1]
         elif part.group(2) == feature:
             both = f'{part.group()}, feature = "{other}"'
             out += [text[at : part.start()], both if operators[-1] == "any" else f"any({both})"]
             at = part.end()
     return "".join([*out, text[at:]])
+
+
+def attributes_of(node: Node, before: Iterable[Node]) -> Iterator[Node]:
+    """Yield the attributes of a node: those before it, and those inside it for `WITH_OWN`."""
+    yield from before
+    if node.type in WITH_OWN:
+        yield from (c for c in node.children if c.type == "attribute_item")
 
 
 def conditions_of(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.lang.renaming import code_only
-from portkit.lang.source import Source, node_text
+from portkit.lang.source import COMMENTS, Source, node_text
 from portkit.lang.span import Span
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ def members(pattern: Node) -> list[Node]:
 
     Parentheses around a pattern are no part of it.
     """
+    inner = [child for child in pattern.named_children if child.type not in COMMENTS]
     if pattern.type == "or_pattern":
-        return [m for child in pattern.named_children for m in members(child)]
-    if pattern.named_children and (pattern.type == "match_pattern" or _is_grouped(pattern)):
-        return members(pattern.named_children[0])
+        return [m for child in inner for m in members(child)]
+    if inner and (pattern.type == "match_pattern" or _is_grouped(pattern)):
+        return members(inner[0])
     return [pattern]
 
 
@@ -103,7 +104,7 @@ def bindings(pattern: Node) -> Iterator[Node]:
         if node.type in ("macro_invocation", "shorthand_field_identifier"):
             yield node
         elif node.type == "identifier":
-            if not node_text(node)[0].isupper():
+            if not node_text(node)[:1].isupper():
                 yield node
         elif node.type not in _BINDS_NOTHING:
             path = node.child_by_field_name("type") if node.type in _VALUES else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -22,6 +23,8 @@ COMMENTS = frozenset({"line_comment", "block_comment"})
 ATTACHED = COMMENTS | {"attribute_item"}
 """Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
 _BLOCK = 1 << 12
+_LONG = 160
+"""How many bytes of a line are shown on each side of a place in it."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,12 @@ class Source:
         )
         return list(accumulate(counts, initial=0))
 
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        """Where the last line before each block of the file ends; -1 before the first line end."""
+        ends = (self.data.rfind(b"\n", at, at + _BLOCK) for at in range(0, len(self.data), _BLOCK))
+        return list(accumulate(ends, max, initial=-1))
+
     @property
     def newline(self) -> str:
         r"""The line ending of the file: ``\r\n`` where its first line ends so, else ``\n``."""
@@ -92,8 +101,24 @@ class Source:
         """Return the line and the column of a byte offset, both from 1; columns count bytes."""
         # Most files are asked for few positions: to look for all of their lines would take longer.
         block = offset // _BLOCK
-        before = self._lines_before[block] + self.data.count(b"\n", block * _BLOCK, offset)
-        return before + 1, offset - self.data.rfind(b"\n", 0, offset)
+        start = block * _BLOCK
+        before = self._lines_before[block] + self.data.count(b"\n", start, offset)
+        end = self.data.rfind(b"\n", start, offset)
+        return before + 1, offset - (end if end >= 0 else self._line_ends[block])
+
+    def line_around(self, offset: int, start: int) -> str:
+        """Return the line of a byte offset, or what is around it in a long one.
+
+        Args:
+            offset: the offset.
+            start: where its line begins.
+        """
+        end = self.data.find(b"\n", offset, offset + _LONG)
+        if end < 0:
+            end = min(offset + _LONG, len(self.data))
+        if offset - start <= _LONG:
+            return self.data[start:end].decode(errors="ignore").strip()
+        return "…" + self.data[offset - _LONG : end].decode(errors="ignore").strip()
 
     def text(self, start: int, end: int) -> str:
         r"""Return the text of a range of bytes, with ``\n`` as line ending."""
@@ -113,6 +138,11 @@ class Source:
         """Return the end of a comment that follows ``offset`` on its line, or ``offset``."""
         match = re.compile(rb"[ \t]*//[^\r\n]*").match(self.data, offset)
         return match.end() if match else offset
+
+
+def parses(text: str) -> bool:
+    """Whether a text is items of Rust, as far as the parser can tell."""
+    return not Source("text.rs", text.encode()).tree.root_node.has_error
 
 
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
@@ -148,14 +178,19 @@ def _grammar(path: str) -> object:
 def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
     from tree_sitter import Point, Range
 
-    ranges = []
+    ranges: list[Range] = []
     at = row = 0
     for part in parts:
         row += data.count(b"\n", at, part.start)
         start = Point(row, 0)
         row += data.count(b"\n", part.start, part.end)
         column = part.end - (data.rfind(b"\n", 0, part.end) + 1)
-        ranges.append(Range(start, Point(row, column), part.start, part.end))
+        first = part.start
+        # The parser looks through the ranges for each token.
+        if ranges and ranges[-1].end_byte == part.start:
+            joined = ranges.pop()
+            start, first = joined.start_point, joined.start_byte
+        ranges.append(Range(start, Point(row, column), first, part.end))
         at = part.end
     return ranges
 
@@ -163,6 +198,12 @@ def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:
 def node_text(node: Node | None) -> str:
     """Return the text of a node, or an empty string for none."""
     return node.text.decode() if node is not None and node.text is not None else ""
+
+
+def holds(places: Sequence[int], node: Node) -> bool:
+    """Whether one of some places, which are sorted, lies in a node."""
+    at = bisect_left(places, node.start_byte)
+    return at < len(places) and places[at] < node.end_byte
 
 
 def span_of(node: Node) -> Span:
@@ -191,6 +232,11 @@ def grouped(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
             child.type == "attribute_item" or attached or _DOC.match(node_text(child))
         ):
             attached.append(child)
+        elif not child.is_named:  # a bracket or a comma bears no attribute
+            for each in attached:
+                yield each, ()
+            yield child, ()
+            attached = []
         else:
             yield child, tuple(attached)
             attached = []

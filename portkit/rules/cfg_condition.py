@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.renaming import normal
-from portkit.lang.source import node_text
+from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Widen
+from portkit.site.intent import Copy, Intent, Keep, Widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,14 @@ def check(site: Site) -> Iterator[Intent]:
         if not job.about_source(cfg) or job.of_source(cfg):
             continue
         symbol = site.symbol(site.name)
-        stands_in = job.without_source(cfg) and job.renames_code(site.code)
-        if stands_in and not job.names_peer(node_text(attribute)):
+        if site.name and job.vendor_of(site.name) == job.vendor.name:
+            kept = f"what is {job.vendor.title}'s own keeps its condition"
+            claims = (span_of(attribute),)
+            yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
+            continue
+        written = cfg.requires(job.feature)
+        stands_in = job.without_source(cfg) and not written and job.renames_code(site.code)
+        if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"
@@ -47,6 +53,7 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=symbol,
             condition=attribute,
             within=attribute,
+            claims=(site.span,) if written else None,
         )
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying import standing
 from portkit.copying.handover import imports_for, parameters
-from portkit.lang.source import field_text
 from portkit.rules import SiteRule
 from portkit.site.intent import CopyAs, Intent
 
@@ -39,7 +39,8 @@ def check(site: Site) -> Iterator[Intent]:
         return
     name = f"{job.vendor.name}_{site.name}"
     message = f"copy it as {name}: under its own name it would stand twice with both features on"
-    called = any(field_text(node, "name") == site.name for node, _ in site.peers)
+    named = standing.named(site, site.name)
+    called = any(n.type == site.kind and n.id != site.node.id for n, _ in named)
     device = _device(site)
     if called and not device:
         message += "; callers use the plain name: hand ROCm tensors over to the copy"

@@ -100,7 +100,6 @@ def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
                 condition=attribute,
                 within=attribute,
             )
-            return
 
 
 RULE = SiteRule("PK501", frozenset({"*"}), check)

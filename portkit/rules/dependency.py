@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying import standing
 from portkit.lang.source import node_text
 from portkit.lang.toml import end_of, end_of_table, entry, name_of, table_of, value_of
 from portkit.rules import SiteRule
@@ -92,7 +93,7 @@ def _own_table(site: Site) -> Iterator[Intent]:
 
 def _is_first(site: Site, name: str) -> bool:
     """Whether a pair is the first about a crate; dotted keys may spread one over several."""
-    pairs = (n for n, _ in site.siblings if n.type == site.kind and name_of(n) == name)
+    pairs = (n for n, _ in standing.named(site, name) if n.type == site.kind)
     return next(pairs).id == site.node.id
 
 

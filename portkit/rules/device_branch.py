@@ -38,7 +38,7 @@ def check(site: Site) -> Iterator[Intent]:
     body = site.node.child_by_field_name("consequence")
     if site.scope.vendor or condition is None or body is None:
         return
-    if not questions(job, condition) or not is_of_source(job, site.node):
+    if not questions(job, condition) or not is_of_source(site, site.node):
         return
     if feature_variable(job) in node_text(condition) and _is_alone(site):
         yield Copy("if on a feature", f"the same for {job.vendor.title}")
@@ -52,7 +52,7 @@ def check(site: Site) -> Iterator[Intent]:
 
 def _is_alone(site: Site) -> bool:
     """Whether an ``if`` is a statement, and no part of a chain."""
-    parent = site.node.parent
+    parent = site.parent
     is_statement = parent is not None and parent.type == "expression_statement"
     return is_statement and site.node.child_by_field_name("alternative") is None
 

@@ -43,10 +43,10 @@ def check(site: Site) -> Iterator[Intent]:
             )
             yield Ask("cfg! check", message)
         return
-    holder = decided(site.node)
-    if holder.type == "if_expression" and is_of_source(job, holder):
+    holder = decided(site)
+    if holder.type == "if_expression" and is_of_source(site, holder):
         return
-    known = decision(job, site.source.path, holder)
+    known = decision(site, holder)
     entry = job.codebase.key(known) if known is not None else ""
     if known is not None and known.verdict == "keep":
         yield Keep(_construct(site, holder), known.reason, review=True, entry=entry)

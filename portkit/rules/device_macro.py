@@ -14,9 +14,17 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from portkit.lang.source import parses
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Intent, Stands
-from portkit.site.macros import described, device_rule, parameters, plain_rules, takes_vendor
+from portkit.site.intent import Add, Ask, Intent, Stands
+from portkit.site.macros import (
+    described,
+    device_rule,
+    of_source,
+    parameters,
+    plain_rules,
+    takes_vendor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,10 +49,15 @@ def check(site: Site) -> Iterator[Intent]:
     rule = device_rule(job, site.node)
     assert rule is not None  # `described` found it
     head, _, body = site.source.text(rule.start_byte, rule.end_byte).partition("=>")
-    argument = re.compile(rf"(\$\w*{job.vendor.source}\w*)(\s*:\s*\w+)")
+    named = next(p for p in parameters(rule) if of_source(job, p))
+    argument = re.compile(rf"(\${named})(\s*:\s*\w+)")
     head = argument.sub(lambda m: f"{m[0]}, {job.rename(m[1])}{m[2]}", head, count=1)
     indent = site.source.indent(rule.start_byte)
     text = f"{head}=>{_ported_body(site, body)};\n{indent}"
+    if not parses(f"macro_rules! m {{ {text} }}"):
+        why = f"give it one more rule by hand: portkit does not understand what {symbol} stands for"
+        yield Ask(construct, why, symbol=symbol)
+        return
     yield Add(construct, message, symbol=symbol, text=text, at=rule.start_byte)
 
 

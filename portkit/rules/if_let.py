@@ -40,7 +40,8 @@ def check(site: Site) -> Iterator[Intent]:
         return
     own = f"a step of its own for {job.vendor.title}"
     branch = (Span(condition.start_byte, body.end_byte),)
-    apart = Branch if site.node.child_by_field_name("alternative") is not None else Copy
+    alone = site.node.child_by_field_name("alternative") is None and _is_statement(site)
+    apart = Copy if alone else Branch
     step = apart(construct, own, claims=branch)
     lists = patterns.mixed_lists(pattern, job.names_value)
     binds = patterns.binds_of(pattern, job.names_value)
@@ -55,6 +56,11 @@ def check(site: Site) -> Iterator[Intent]:
         otherwise=step,
         claims=(span_of(condition),),
     )
+
+
+def _is_statement(site: Site) -> bool:
+    """Whether an ``if`` is no value, and no part of a chain."""
+    return site.outer is not None and site.outer.kind in ("expression_statement", "block")
 
 
 RULE = SiteRule("PK403", frozenset({"if_expression"}), check)

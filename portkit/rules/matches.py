@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a ``matches!`` that names the source vendor."""
     job = site.job
-    if site.scope.vendor or field_text(site.node, "macro").rsplit("::", 1)[-1] != "matches":
+    own = site.scope.vendor or site.is_source
+    if own or field_text(site.node, "macro").rsplit("::", 1)[-1] != "matches":
         return
     _, members, _ = patterns.of_matches(site.node)
     if any(job.names_value(site.source.slice(m)) for m in members):

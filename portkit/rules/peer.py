@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text, span_of
+from portkit.copying import standing
+from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
@@ -78,7 +79,7 @@ def _kept(site: Site, construct: str, claim: Span) -> Intent:
 
 
 def _is_peers_name(site: Site) -> bool:
-    parent = site.node.parent
+    parent = site.parent
     return (
         site.job.names_peer(site.code)
         and not site.job.names_source(site.code)
@@ -89,11 +90,10 @@ def _is_peers_name(site: Site) -> bool:
 def _is_others(site: Site) -> bool:
     """Whether a place is a matter of PK405 or PK803: a question, or an operation of its own."""
     for peer in site.job.vendor.peers:
-        if site.code == f"is_{peer}":
+        if site.kind in _NAMES and site.code == f"is_{peer}":
             return True
         if site.name == f"{peer}_fwd" and site.scope.container == "trait impl":
-            names = {field_text(node, "name") for node, _ in site.siblings}
-            return f"{site.job.vendor.source}_fwd" not in names
+            return not standing.named(site, f"{site.job.vendor.source}_fwd")
     return False
 
 

@@ -28,13 +28,13 @@ def check(site: Site) -> Iterator[Intent]:
     job, name = site.job, called(site.node)
     if name not in {f"is_{p}" for p in job.vendor.peers} or site.scope.vendor:
         return
-    holder = decided(site.node)
+    holder = decided(site)
     condition = holder.child_by_field_name("condition")
     construct = f"{name} check"
     if job.names_source(node_text(condition if condition is not None else holder)):
         yield Keep(construct, "the condition names CUDA as well, and is decided there")
         return
-    known = decision(job, site.source.path, holder, of_peer=True)
+    known = decision(site, holder, of_peer=True)
     yield Keep(
         construct,
         known.reason

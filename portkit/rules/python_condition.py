@@ -32,7 +32,7 @@ _INSIDE = frozenset({"boolean_operator", "not_operator", "parenthesized_expressi
 def check(site: Site) -> Iterator[Intent]:
     """Find a question whether a string names the source vendor."""
     job = site.job
-    condition = _condition(site.node) if _asks(site.node, job.vendor.source) else None
+    condition = _condition(site) if _asks(site.node, job.vendor.source) else None
     if condition is not None:
         yield Widen(
             "Python condition",
@@ -63,14 +63,14 @@ def _is_name(node: Node, source: str) -> bool:
     )
 
 
-def _condition(node: Node) -> Node | None:
+def _condition(site: Site) -> Node | None:
     """Return the condition that a question is a part of, if it is."""
-    while node.parent is not None and node.parent.type in _INSIDE:
-        node = node.parent
-    parent = node.parent
+    while site.outer is not None and site.outer.kind in _INSIDE:
+        site = site.outer
+    parent = site.parent
     if parent is None or parent.type not in CONDITIONAL:
         return None
-    return node if parent.child_by_field_name("condition") == node else None
+    return site.node if parent.child_by_field_name("condition") == site.node else None
 
 
 RULE = SiteRule("PK523", frozenset({"call", "comparison_operator"}), check)

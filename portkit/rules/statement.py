@@ -41,7 +41,7 @@ def check(site: Site) -> Iterator[Intent]:
 
 def _is_call(site: Site) -> bool:
     if site.kind == "macro_invocation":
-        parent = site.node.parent
+        parent = site.parent
         return parent is not None and parent.type in _ITEM_LISTS and _makes(site, site.node)
     inner = site.node.named_children[0] if site.node.named_children else None
     if inner is not None and inner.type == "macro_invocation":

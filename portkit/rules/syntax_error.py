@@ -1,7 +1,8 @@
 """A place that the parser does not understand.
 
-The rest of the file was still looked at. Newer syntax than the parser knows is the usual
-cause; look at the place by hand.
+The rest of the file was still looked at, and is written into where the items are parsed whole. Into
+an item that is not, nothing is written: what is wanted there is for a person. Newer syntax than the
+parser knows is the usual cause; look at the place by hand.
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError
+from portkit.scan.edits import edited
 from portkit.scan.rustfmt import Refusal, Rustfmt
-from portkit.tree.finding import Edit, Status
+from portkit.tree.finding import Status
 from portkit.write.transaction import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from portkit.lang.source import Source
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
 
@@ -54,7 +54,7 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
         if finding.edits:
             by_path.setdefault(finding.path, []).append(finding)
     changes = {
-        path: Change(path, sources[path].data, _edited(sources[path], found))
+        path: Change(path, sources[path].data, edited(sources[path], found))
         for path, found in by_path.items()
     }
     for finding in todo:
@@ -69,32 +69,6 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
     if rustfmt:
         changes, unformatted = _formatted(scan, changes)
     return Plan(tuple(changes[p] for p in sorted(changes)), unformatted)
-
-
-def _edited(source: Source, findings: Sequence[Finding]) -> bytes:
-    edits = sorted(
-        ((edit, finding) for finding in findings for edit in finding.edits),
-        key=lambda pair: (pair[0].start, pair[0].end, pair[1].span.end, pair[1].code),
-    )
-    out: list[bytes] = []
-    at = 0
-    previous: tuple[Edit, Finding] | None = None
-    for edit, finding in edits:
-        if edit.start < at:
-            assert previous is not None  # `at` is beyond 0 only after a first edit
-            line, _ = source.position(edit.start)
-            raise PlanError(
-                f"{source.path}:{line}: {previous[1].code} and {finding.code} want to edit the "
-                "same place; this is a defect of portkit: skip one of the two rules meanwhile"
-            )
-        out += [source.data[at : edit.start], _with_newlines(source, edit.text)]
-        at, previous = edit.end, (edit, finding)
-    out.append(source.data[at:])
-    return b"".join(out)
-
-
-def _with_newlines(source: Source, text: str) -> bytes:
-    return text.replace("\n", source.newline).encode()
 
 
 def _formatted(

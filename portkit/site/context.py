@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from portkit.lang import features
-from portkit.lang.cfg import WITH_OWN, Cfg, conditions_of
+from portkit.lang.cfg import Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from tree_sitter import Node
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Crate, Workspace
 
 Kind = TypeVar("Kind", bound="About")
+Made = TypeVar("Made")
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -211,6 +212,14 @@ class Job:
         return re.compile(rf'feature\s*=\s*"(?:{"|".join(self.vendor.unported)})"')
 
     @cached_property
+    def otherwise(self) -> re.Pattern[bytes]:
+        """What a copy may have otherwise than by its name: conditions, peers, parameters."""
+        words = (self.vendor.name, self.vendor.variant, *self.vendor.parameters)
+        words += (f'"{self.feature}"',)
+        named = [f"(?i:{'|'.join(self.vendor.peer_vocabulary)})", *map(re.escape, words)]
+        return re.compile("|".join((self._unported_condition.pattern, *named)).encode())
+
+    @cached_property
     def _gated(self) -> re.Pattern[str]:
         name, variant = self.vendor.name, self.vendor.variant
         return re.compile(
@@ -230,6 +239,11 @@ class Job:
     def names_peer(self, text: str) -> bool:
         """Whether text names a peer's platform."""
         return bool(self._peer_code.search(text))
+
+    def peers_in(self, data: bytes) -> list[int]:
+        """Return where a file names a peer's platform."""
+        words = "|".join(self.vendor.peer_vocabulary).encode()
+        return [m.start() for m in re.finditer(words, data, re.IGNORECASE)]
 
     def names_vendor(self, text: str) -> bool:
         """Whether text names the vendor that is written."""
@@ -318,6 +332,9 @@ class Site:
         scope: the enclosing items.
         crate: the crate, or none for a file outside any.
         job: the job.
+        outer: the node around it; none for the file as a whole.
+        level: how many nodes are around it.
+        known: what was worked out once for all places of the file.
     """
 
     node: Node
@@ -327,6 +344,31 @@ class Site:
     scope: Scope
     crate: Crate | None
     job: Job
+    outer: Site | None = None
+    level: int = 0
+    known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, repr=False)
+
+    def once(self, *key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what is made once for a file, so that time does not grow with its square.
+
+        Args:
+            key: what it is, and what it is about.
+            make: makes it.
+        """
+        if key not in self.known:
+            self.known[key] = make()
+        made: Made = self.known[key]
+        return made
+
+    @property
+    def container(self) -> int:
+        """What tells the node's container from others of the file."""
+        return self.siblings[0][0].id if self.siblings else self.node.id
+
+    @property
+    def parent(self) -> Node | None:
+        """The node around it, at once; the node itself would look for it from the root on."""
+        return self.outer.node if self.outer is not None else None
 
     @property
     def kind(self) -> str:
@@ -371,14 +413,7 @@ class Site:
     @cached_property
     def conditions(self) -> tuple[tuple[Node, Cfg], ...]:
         """The ``cfg`` attributes of the place, parsed."""
-        return conditions_of(self.own_attributes)
-
-    @property
-    def own_attributes(self) -> Iterable[Node]:
-        """The attributes of the place: before it, or inside it for the kinds in `WITH_OWN`."""
-        yield from self.attributes
-        if self.node.type in WITH_OWN:
-            yield from (c for c in self.node.children if c.type == "attribute_item")
+        return conditions_of(attributes_of(self.node, self.attributes))
 
     def requires(self, feature: str) -> bool:
         """Whether the place's own attributes ask for a feature."""
@@ -397,13 +432,6 @@ class Site:
                 if cfg.requires(feature):
                     return feature
         return ""
-
-    @property
-    def peers(self) -> Iterator[tuple[Node, tuple[Node, ...]]]:
-        """The siblings of the same kind, with their attributes."""
-        for node, attributes in self.siblings:
-            if node.type == self.kind and node.id != self.node.id:
-                yield node, attributes
 
     def symbol(self, name: str = "") -> str:
         """Return the symbol of the place, or of an item of this name in its scope."""

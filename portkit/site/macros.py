@@ -25,7 +25,7 @@ def described(job: Job, node: Node) -> DeviceMacro | None:
     if rule is None:
         return None
     named = parameters(rule)
-    position = next(i for i, parameter in enumerate(named) if job.names_source(parameter))
+    position = next(i for i, parameter in enumerate(named) if of_source(job, parameter))
     return DeviceMacro(field_text(node, "name"), position, len(named) - takes_vendor(job, named))
 
 
@@ -37,7 +37,13 @@ def plain_rules(node: Node) -> list[Node]:
 
 def device_rule(job: Job, node: Node) -> Node | None:
     """Return the first rule of a macro with a parameter that is named after the source vendor."""
-    return next((r for r in plain_rules(node) if any(map(job.names_source, parameters(r)))), None)
+    rules = plain_rules(node)
+    return next((r for r in rules if any(of_source(job, p) for p in parameters(r))), None)
+
+
+def of_source(job: Job, parameter: str) -> bool:
+    """Whether a parameter is named after the source vendor, so that it has a counterpart."""
+    return job.vendor.source in parameter.lower() and job.rename(parameter) != parameter
 
 
 def parameters(rule: Node) -> list[str]:
@@ -47,4 +53,4 @@ def parameters(rule: Node) -> list[str]:
 
 def takes_vendor(job: Job, names: list[str]) -> bool:
     """Whether one of the parameters is the written vendor's."""
-    return any(job.vendor.name in name for name in names)
+    return any(job.vendor.name in name.lower() for name in names)

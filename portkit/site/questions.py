@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.profile.entries import Condition
-    from portkit.site.context import Job
+    from portkit.site.context import Job, Site
 
 
 def is_question(job: Job, node: Node) -> bool:
@@ -56,51 +56,69 @@ def _asks(job: Job, node: Node) -> bool:
     return node.type in ("call_expression", "macro_invocation") and is_question(job, node)
 
 
-def decided(node: Node) -> Node:
-    """Return the ``if`` whose condition a node is part of, else the statement around it."""
-    current = node
-    while current.parent is not None:
-        parent = current.parent
+def decided(site: Site) -> Node:
+    """Return the ``if`` whose condition a place is part of, else the statement around it."""
+    current = site
+    while current.outer is not None:
+        node, parent = current.node, current.outer.node
         if parent.type == "if_expression":
             condition = parent.child_by_field_name("condition")
-            if condition is not None and condition.id == current.id:
+            if condition is not None and condition.id == node.id:
                 return parent
         if parent.type in ("block", "let_declaration", "source_file", "field_initializer"):
-            return parent if parent.type == "let_declaration" else current
-        current = parent
-    return current
+            return parent if parent.type == "let_declaration" else node
+        current = current.outer
+    return current.node
 
 
-def decision(job: Job, path: str, holder: Node, *, of_peer: bool = False) -> Condition | None:
+def decision(site: Site, holder: Node, *, of_peer: bool = False) -> Condition | None:
     """Return what the profile decides about a condition, the first that applies.
 
     Args:
-        job: the job.
-        path: the file.
+        site: a place in it.
         holder: what is decided. Both sides of it count: the condition, and what follows from it.
         of_peer: whether the condition is on a peer.
     """
-    return next(
-        (
-            c
-            for c in job.codebase.conditions
-            if (c.verdict == "peer") is of_peer and c.applies(path, node_text(holder))
-        ),
-        None,
-    )
+    path, conditions = site.source.path, site.job.codebase.conditions
+
+    def find() -> Condition | None:
+        text = node_text(holder)
+        wanted = (c for c in conditions if (c.verdict == "peer") is of_peer)
+        return next((c for c in wanted if c.applies(path, text)), None)
+
+    return site.once("decision", holder.id, of_peer, make=find)
 
 
-def is_of_source(job: Job, branch: Node) -> bool:
+def is_of_source(site: Site, branch: Node) -> bool:
     """Whether what an ``if`` does is specific to the source vendor."""
     body = branch.child_by_field_name("consequence")
-    return body is not None and job.renames_code(node_text(body))
+    if body is None:
+        return False
+    return site.once("of source", body.id, make=lambda: site.job.renames_code(node_text(body)))
 
 
-def chain_of(node: Node) -> Iterator[Node]:
-    """Yield every ``if`` of the ``else if`` chain that a node is part of."""
-    while node.parent is not None and node.parent.type == "else_clause":
-        assert node.parent.parent is not None  # the `if` that the clause belongs to
-        node = node.parent.parent
+def chain_of(site: Site) -> tuple[Node, ...]:
+    """Return every ``if`` of the ``else if`` chain that a place is part of."""
+    first = site
+    while first.outer is not None and first.outer.kind == "else_clause":
+        assert first.outer.outer is not None  # the `if` that the clause belongs to
+        first = first.outer.outer
+    return site.once("chain", first.node.id, make=lambda: tuple(_chain(first.node)))
+
+
+def parts_of(holder: Node) -> Iterator[Node]:
+    """Yield the conditions and the blocks of an ``if``, or what is no ``if`` as a whole."""
+    current: Node | None = holder
+    while current is not None and current.type == "if_expression":
+        fields = (current.child_by_field_name(name) for name in ("condition", "consequence"))
+        yield from (part for part in fields if part is not None)
+        clause = current.child_by_field_name("alternative")
+        current = clause.named_children[-1] if clause is not None else None
+    if current is not None:
+        yield current
+
+
+def _chain(node: Node) -> Iterator[Node]:
     pending = [node]
     while pending:
         current = pending.pop()

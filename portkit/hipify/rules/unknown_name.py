@@ -83,6 +83,7 @@ def _foreign_namespace(source: KernelSource, uses: list[int]) -> Iterator[Findin
     for index in uses:
         if (
             source.is_token(index + 1, "::")
+            and index + 2 < len(source.tokens)
             and not source.is_token(index + 2, "std")
             and not source.is_token(index - 2, "thrust")
         ):

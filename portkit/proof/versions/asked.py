@@ -38,6 +38,8 @@ _EVERYTHING: Final = ("--all-targets",)
 _WITHOUT_UNIT_TESTS: Final = ("--lib", "--bins", "--examples", "--benches", "--test", "*")
 
 _ENVIRONMENT: Final = {
+    # No tree is compiled twice: what cargo would keep for that is 40 GB after fifty of them.
+    "CARGO_INCREMENTAL": "0",
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_TERM_COLOR": "never",
     "LC_ALL": "C.UTF-8",

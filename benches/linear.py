@@ -1,0 +1,198 @@
+"""How the time and the memory of a scan grow with one file.
+
+    python benches/linear.py [--counts 100,1000] [--only WORD] [--report FILE]
+
+Each input is a crate with one file, in which something stands a given number of times. The scan
+runs in a process of its own, as a user runs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+COUNTS: Final = (100, 1_000, 10_000, 50_000)
+LIMIT: Final = 300
+"""Seconds of processor time that one scan may take."""
+_NOTHING_TO_PORT: Final = 11
+_HEAD: Final = """# Files with many of a kind
+
+Taken on {day} by `benches/linear.py`, on a machine of {cpu} cores with other work: processor
+time and the most memory of `portkit scan` over a crate with one file. A file that is nested deeper
+than 1,000 levels is one finding (PK902), and so is one with more than 200,000 mentions.
+"""
+_MANIFEST: Final = """[package]
+name = "many"
+version = "0.1.0"
+edition = "2021"
+
+[features]
+cuda = []
+"""
+
+
+def _arms(count: int) -> str:
+    arms = "".join(f"        Device::Cuda{i}(d) => d.get({i}),\n" for i in range(count))
+    return f"pub fn of(d: &Device) -> usize {{\n    match d {{\n{arms}        _ => 0,\n    }}\n}}\n"
+
+
+def _conditions(count: int) -> str:
+    asked = " || ".join(f"d{i}.is_cuda()" for i in range(count))
+    return f"pub fn any() -> bool {{\n    {asked}\n}}\n"
+
+
+def _branches(count: int) -> str:
+    chain = " else ".join(
+        f"if x == {i} && d.is_cuda() {{\n        {i}\n    }}" for i in range(count)
+    )
+    return f"pub fn of(d: &Device) -> usize {{\n    {chain} else {{\n        0\n    }}\n}}\n"
+
+
+def _line(count: int) -> str:
+    return f"pub const NAMES: &[usize] = &[{', '.join('cuda::N' for _ in range(count))}];\n"
+
+
+def _items(count: int) -> str:
+    return "".join(f'#[cfg(feature = "cuda")]\npub use gpu::cuda::name{i};\n' for i in range(count))
+
+
+def _functions(count: int) -> str:
+    return "".join(
+        f'#[cfg(feature = "cuda")]\npub fn f{i}(d: &D) -> bool {{\n    gpu::cuda::ask(d)\n}}\n\n'
+        for i in range(count)
+    )
+
+
+def _statements(count: int) -> str:
+    lines = "".join(f"    gpu::cuda::set({i});\n" for i in range(count))
+    return f"pub fn set() {{\n{lines}}}\n"
+
+
+def _steps(count: int) -> str:
+    steps = "".join(
+        f"    if let Device::Cuda(d) = d{i} {{\n        d.run({i});\n    }}\n" for i in range(count)
+    )
+    return f"pub fn run() {{\n{steps}}}\n"
+
+
+def _methods(count: int) -> str:
+    body = "".join(
+        f"    fn cuda_{i}(&self) -> usize {{\n        {i}\n    }}\n\n" for i in range(count)
+    )
+    return f"impl Device {{\n{body}}}\n"
+
+
+def _comments(count: int) -> str:
+    return "".join(f"/// Runs on CUDA: {i}.\npub fn f{i}() {{}}\n" for i in range(count))
+
+
+def _nested(count: int) -> str:
+    inner = 'feature = "cuda"'
+    return f"#[cfg({'all(' * count}{inner}{')' * count})]\npub fn f() {{}}\n"
+
+
+def _brackets(count: int) -> str:
+    return f"pub const CUDA: usize = {'(' * count}1{')' * count};\n"
+
+
+def _arms_of_cuda(count: int) -> str:
+    """Arms that turn a peer away, in a function that is CUDA's own."""
+    arms = "".join(f'        Device::Metal{i}(_) => bail!("no Metal"),\n' for i in range(count))
+    arms = f"        Device::Cuda(d) => 1,\n{arms}"
+    return f"pub fn as_cuda(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
+
+
+def _keys(count: int) -> str:
+    return "".join(f"cuda.k{i}.x = {i}\n" for i in range(count))
+
+
+INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
+    "arms of a match": ("src/lib.rs", _arms),
+    "peers' arms in a function of CUDA's": ("src/lib.rs", _arms_of_cuda),
+    "conditions in one expression": ("src/lib.rs", _conditions),
+    "branches of a chain": ("src/lib.rs", _branches),
+    "mentions in one line": ("src/lib.rs", _line),
+    "imports under a feature": ("src/lib.rs", _items),
+    "functions under a feature": ("src/lib.rs", _functions),
+    "statements": ("src/lib.rs", _statements),
+    "steps of a block": ("src/lib.rs", _steps),
+    "methods of an implementation": ("src/lib.rs", _methods),
+    "documented items": ("src/lib.rs", _comments),
+    "levels of a condition": ("src/lib.rs", _nested),
+    "levels of brackets": ("src/lib.rs", _brackets),
+    "dotted keys": ("keys.toml", _keys),
+}
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """One scan: seconds of processor time, the most memory in MB, and its exit code."""
+
+    seconds: float
+    memory: float
+    code: int
+
+    def __str__(self) -> str:
+        """Return a cell of the table."""
+        odd = "" if self.code in (0, _NOTHING_TO_PORT) else f", exit {self.code}"
+        return f"{self.seconds:.1f} s, {self.memory:,.0f} MB{odd}"
+
+
+def measure(path: str, text: str) -> Scanned:
+    """Scan a crate with one file of this text."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / "Cargo.toml").write_text(_MANIFEST)
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(text)
+        command = [sys.executable, "-m", "portkit", "scan", str(root)]
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = usage.ru_utime + usage.ru_stime
+        return Scanned(seconds, usage.ru_maxrss / 1024, process.returncode)
+
+
+def table(counts: Sequence[int], only: str) -> Iterator[str]:
+    """Yield the lines of the table as they are measured."""
+    yield f"| a file with this many | {' | '.join(f'{count:,}' for count in counts)} |"
+    yield f"| --- | {' | '.join('---:' for _ in counts)} |"
+    for what, (path, make) in INPUTS.items():
+        if only in what:
+            cells = [str(measure(path, make(count))) for count in counts]
+            yield f"| {what} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
+    parser.add_argument("--only", default="", help="a part of the names of the inputs")
+    parser.add_argument("--report", type=Path, help="the page to write")
+    asked = parser.parse_args()
+    lines: list[str] = []
+    for line in table([int(count) for count in asked.counts.split(",")], asked.only):
+        print(line, flush=True)
+        lines.append(line)
+    if asked.report is not None:
+        head = _HEAD.format(day=datetime.now(UTC).date(), cpu=os.cpu_count())
+        asked.report.write_text("\n".join((head, *lines, "")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What is found in one file."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from portkit.errors import PlanError, PortkitError
+from portkit.lang.source import Source
+from portkit.rules import When
+from portkit.rules.unread_file import failed, unread
+from portkit.scan.edits import edited
+from portkit.scan.walk import MOST_PLACES, TooMuchError, Walk, by_hand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from portkit.scan.asked import Asked
+    from portkit.scan.walk import Unaccounted
+    from portkit.site.context import Job
+    from portkit.tree.finding import Finding
+
+_UNSETTLED = (
+    "with what would be written the parser understands this file otherwise, so nothing is written:"
+    " do it by hand"
+)
+
+
+def looked_at(
+    job: Job, path: str, asked: Asked, is_written: Callable[[str], bool]
+) -> tuple[list[Finding], list[Unaccounted]]:
+    """Return what is found in a file, and what no finding accounts for.
+
+    A file that portkit fails on is one finding, and the others are looked at.
+    """
+    try:
+        return _look(job, path, asked, is_written)
+    except TooMuchError as error:
+        return [unread(path, str(error), len(job.workspace.sources[path].data))], []
+    except PortkitError:
+        raise
+    except Exception as error:
+        if os.environ.get("PORTKIT_TRACEBACK"):
+            raise
+        return [failed(path, error, len(job.workspace.sources[path].data))], []
+
+
+def _look(
+    job: Job, path: str, asked: Asked, is_written: Callable[[str], bool]
+) -> tuple[list[Finding], list[Unaccounted]]:
+    source = job.workspace.sources[path]
+    found = list(asked.of_file(When.ALWAYS, job, source))
+    places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
+    if not places or is_written(path):
+        return found, []
+    if len(places) > MOST_PLACES:
+        raise TooMuchError(f"it names backends {len(places):,} times, more than {MOST_PLACES:,}")
+    whole = list(asked.of_file(When.MENTIONS, job, source))
+    if whole:
+        return [*found, *whole], []
+    walk = Walk(job, source, places, asked)
+    walked, left = walk.run()
+    found += walked
+    # The parser of Python reads much that is none, by its own lights.
+    doubtful = walk.broken or path.endswith((".py", ".pyi"))
+    if doubtful and any(f.edits for f in found) and _is_unsettled(walk, found):
+        found = [by_hand(f, _UNSETTLED) for f in found]
+    return found, left
+
+
+def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
+    """Whether something is left to do in a file after all that was found there was done.
+
+    What the parser does not understand it may understand otherwise then.
+    """
+    try:
+        source = Source(walk.source.path, edited(walk.source, findings))
+    except PlanError:
+        return True
+    words = (*walk.job.vendor.vocabulary, *walk.job.vendor.peer_vocabulary)
+    places = sorted({*walk.job.mentions(source, words), *_seeds(walk.job, source)})
+    again, _ = Walk(walk.job, source, places, walk.asked).run()
+    return any(f.edits for f in again) or (not walk.broken and source.tree.root_node.has_error)
+
+
+def _seeds(job: Job, source: Source) -> list[int]:
+    """Return the offsets that are looked at although they hold no mention."""
+    if source.path.endswith("Cargo.toml"):
+        names = "|".join(("members", "exclude", *job.vendor.dependencies))
+        keys = re.compile(rf"^(?:{names})\s*=".encode(), re.MULTILINE)
+        return [m.start() for m in keys.finditer(source.data)]
+    if not source.path.endswith(".rs"):
+        return []
+    return [o for name in job.learnt.macros for o in occurrences(source.data, f"{name}!".encode())]
+
+
+def occurrences(data: bytes, wanted: bytes) -> Iterator[int]:
+    """Yield where bytes stand in others."""
+    at = data.find(wanted)
+    while at >= 0:
+        yield at
+        at = data.find(wanted, at + 1)

@@ -1,0 +1,85 @@
+"""Files with more of something than any codebase has: time, memory, and what is said."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from linear import INPUTS
+from tree_support import crate, scan_of
+
+from portkit.rules import SiteRule
+from portkit.scan.walk import DEEPEST, MOST_PLACES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.site.context import Site
+    from portkit.site.intent import Intent
+
+ARM = "fn f(d: &D) -> u8 {\n    match d {\n        D::Cuda(_) => 1,\n        _ => 0,\n    }\n}\n"
+
+
+@pytest.mark.parametrize("what", [what for what, (path, _) in INPUTS.items() if "rs" in path])
+def test_a_thousand_of_a_kind_take_seconds(what: str) -> None:
+    """Most of these took minutes, as time grew with the square or the cube of the number."""
+    began = time.process_time()
+    scan_of(crate(INPUTS[what][1](1_000)))
+    assert time.process_time() - began < 10
+
+
+def said(text: str) -> list[tuple[str, str]]:
+    """Return the code and the message of what is said of a crate with this file and a good one."""
+    found = scan_of(crate(text, good=ARM)).findings
+    assert [f.code for f in found if f.path == "src/good.rs"] == ["PK301"]
+    return [(f.code, f.message) for f in found if f.path == "src/lib.rs"]
+
+
+def test_a_file_that_is_nested_too_deep() -> None:
+    text = f"pub fn f() {{\n    {'(' * DEEPEST}cuda::N{')' * DEEPEST};\n}}\n"
+    ((code, message),) = (each for each in said(text) if each[0] == "PK902")
+    assert code == "PK902"
+    assert message == "it is nested deeper than 1,000 levels: look at it by hand"
+
+
+def test_a_file_with_too_many_mentions() -> None:
+    ((code, message),) = said("// cuda\n" * (MOST_PLACES + 1))
+    assert code == "PK902"
+    assert "it names backends 200,001 times, more than 200,000" in message
+
+
+def test_a_condition_that_is_nested_too_deep_is_no_condition() -> None:
+    condition = f'#[cfg({"all(" * 300}feature = "cuda"{")" * 300})]\npub fn f() {{}}\n'
+    assert all(code != "PK902" for code, _ in said(condition))
+
+
+def test_a_long_line_is_not_kept_for_each_mention() -> None:
+    line = f"pub const NAMES: &[usize] = &[{'cuda::N, ' * 20_000}];\n"
+    scan = scan_of(crate(line))
+    assert len(scan.unaccounted) == 20_000
+    assert max(len(each.text) for each in scan.unaccounted) < 400
+    assert "cuda::N" in scan.unaccounted[10_000].text
+
+
+def fails(_site: Site) -> Iterator[Intent]:
+    raise IndexError("nothing here")
+
+
+def test_a_file_that_portkit_fails_on_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PORTKIT_TRACEBACK", raising=False)
+    rule = SiteRule("PK999", frozenset({"union_item"}), fails)
+    tree = crate("pub union Cuda { a: u8 }\n", good=ARM)
+    found = {(f.path, f.code): f for f in scan_of(tree, chosen=(rule,)).findings}
+    assert list(found) == [("src/lib.rs", "PK902")]
+    assert "IndexError: nothing here" in found["src/lib.rs", "PK902"].message
+    monkeypatch.setenv("PORTKIT_TRACEBACK", "1")
+    with pytest.raises(IndexError):
+        scan_of(crate("pub union Cuda { b: u8 }\n"), chosen=(rule,))
+
+
+def test_nothing_is_written_into_an_item_that_is_not_parsed_whole() -> None:
+    broken = ARM.replace("fn f", "fn g").replace("1,", "1 1,")
+    found = [f for f in scan_of(crate(ARM + broken)).findings if f.code == "PK301"]
+    assert [bool(f.edits) for f in found] == [True, False]
+    assert "nothing is written: do it by hand" in found[1].message
