@@ -42,9 +42,16 @@ def find_program(name: str, path: str | None = None) -> str:
         path: the folders to look in, as in ``PATH``, which they are by default. Relative ones are
             passed over: they would lead into the tree that portkit is run in.
     """
-    folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
-    found = shutil.which(name, path=os.pathsep.join(f for f in folders if Path(f).is_absolute()))
-    return found or ""
+    return shutil.which(name, path=_absolute(_path() if path is None else path)) or ""
+
+
+def _path() -> str:
+    return os.environ.get("PATH", os.defpath)
+
+
+def _absolute(path: str) -> str:
+    """Return the absolute folders of those that are looked in for programs."""
+    return os.pathsep.join(f for f in path.split(os.pathsep) if Path(f).is_absolute())
 
 
 def tools() -> tuple[Tool, ...]:
@@ -77,6 +84,8 @@ def _version(path: str) -> str:
             check=False,
             stdin=subprocess.DEVNULL,
             cwd=NOWHERE,
+            # A program may be a script, which looks for others.
+            env={**os.environ, "PATH": _absolute(_path())},
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -180,7 +180,8 @@ def typed(
             asked = ("--features", ",".join(features)) if features else ()
             done = _cargo(
                 tree,
-                *("check", "--message-format=json", *targets, *words, *asked),
+                # All that is wrong is wanted, whichever target cargo comes to first.
+                *("check", "--keep-going", "--message-format=json", *targets, *words, *asked),
                 environment=crates.environment,
                 target=target,
                 say=say,
@@ -219,8 +220,9 @@ def _typed(done: Finished, tree: Path, warnings: int) -> Typed:
     if done.status == 0:
         return Typed((), warnings + sum(each.level == "warning" for each in found))
     errors = [str(each) for each in found if each.level == "error"]
+    said = [line.replace(f"{tree}{os.sep}", "") for line in cargo_errors(done.lines)]
     return Typed(
-        tuple(errors or cargo_errors(done.lines) or ("cargo failed",)),
+        tuple(errors or said or ("cargo failed",)),
         unreachable=not errors and any(map(_UNREACHABLE.search, done.lines)),
     )
 
