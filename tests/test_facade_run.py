@@ -150,6 +150,21 @@ def test_a_library_that_lacks_another_is_not_called_missing(probe: Path, tmp_pat
     assert hip.startswith("the HIP runtime could not be loaded: libneeded.so: ")
 
 
+def test_a_machine_without_a_gpu_or_without_rocm_has_none(probe: Path, tmp_path: Path) -> None:
+    if not Path("/opt/rocm").exists():
+        assert run(probe, "available") == "false\n"
+    for devices in (0, 2):
+        build("amdhip64", tmp_path / str(devices) / "libamdhip64.so", f"-DDEVICES={devices}")
+        there = run(probe, "available", LD_LIBRARY_PATH=str(tmp_path / str(devices)))
+        assert there == ("true\n" if devices else "false\n")
+
+
+def test_a_runtime_that_is_there_and_does_not_load_is_an_error(probe: Path, tmp_path: Path) -> None:
+    (tmp_path / "libamdhip64.so").write_text("no library")
+    said = run(probe, "available", LD_LIBRARY_PATH=str(tmp_path))
+    assert "the HIP runtime could not be loaded" in said and "reinstall ROCm" in said
+
+
 def test_a_missing_function_is_named(probe: Path, tmp_path: Path) -> None:
     build("amdhip64", tmp_path / "libamdhip64.so", "-DWITHOUT_FUNCTION_ATTRIBUTES")
     text = run(probe, "attribute", LD_LIBRARY_PATH=str(tmp_path))

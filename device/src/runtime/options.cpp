@@ -30,6 +30,7 @@ Options read() {
   const size_t processors = std::max(1u, std::thread::hardware_concurrency());
   o.threads = static_cast<unsigned>(number("PORTKIT_DEVICE_THREADS", processors));
   o.report = text("PORTKIT_DEVICE_REPORT", "");
+  o.fail = text("PORTKIT_DEVICE_FAIL", "");
   o.check = text("PORTKIT_DEVICE_CHECK", "") == "1";
   o.peers = text("PORTKIT_DEVICE_PEERS", "") != "no";
   o.lazy = text("PORTKIT_DEVICE_STREAMS", "") == "lazy";

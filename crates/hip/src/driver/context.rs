@@ -1,7 +1,8 @@
 use super::allocator::MemoryStats;
 use super::gpu::{Bound, Gpu};
-use super::{result, sys, HipError};
+use super::{launched, result, sys, HipError};
 use crate::arch::GfxArch;
+use crate::loader::HIP;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
@@ -63,6 +64,20 @@ impl HipContext {
     pub fn device_count() -> Result<i32, HipError> {
         result::init()?;
         result::device::get_count()
+    }
+
+    /// Whether there is a device: not without one, nor where ROCm is not installed.
+    ///
+    /// # Errors
+    ///
+    /// HIP's others, and that of a runtime that is there and cannot be loaded.
+    pub fn is_available() -> Result<bool, HipError> {
+        match Self::device_count() {
+            Ok(count) => Ok(count > 0),
+            Err(HipError(sys::hipError_t::hipErrorNoDevice)) => Ok(false),
+            Err(_) if HIP.is_absent() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The ordinal of the device.
@@ -163,8 +178,8 @@ impl HipContext {
     ///
     /// # Errors
     ///
-    /// HIP's; else the last one that [`record_err`](Self::record_err) kept, with the device made
-    /// that of the thread nevertheless.
+    /// HIP's; else that of [`check_err`](Self::check_err), with the device made that of the thread
+    /// nevertheless.
     pub fn bind_to_thread(&self) -> Result<(), HipError> {
         self.gpu.bind()?;
         self.check_err()
@@ -250,9 +265,11 @@ impl HipContext {
         self.gpu.track(false);
     }
 
-    /// Gives and forgets the last error that [`record_err`](Self::record_err) kept.
+    /// Gives and forgets the last error that [`record_err`](Self::record_err) kept, or else what
+    /// launchers of the calling thread met ([`record_launch`](super::record_launch)).
     pub fn check_err(&self) -> Result<(), HipError> {
-        sys::hipError_t(self.error_state.swap(0, Ordering::Relaxed)).result()
+        sys::hipError_t(self.error_state.swap(0, Ordering::Relaxed)).result()?;
+        launched::take()
     }
 
     /// Keeps an error for the next call that can return it, where one happens that cannot be

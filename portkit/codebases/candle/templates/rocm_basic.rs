@@ -93,6 +93,11 @@ fn streams_wait_for_each_other() -> Result<()> {
 }
 
 #[test]
-fn a_missing_device_is_an_error() {
+fn a_missing_device_is_an_error() -> Result<()> {
     assert!(Device::new_rocm(1_000).is_err());
+    // Where there is none at all, the CPU is what is available.
+    let there_is_one = Device::new_rocm(0).is_ok();
+    assert_eq!(Device::rocm_if_available(0)?.is_rocm(), there_is_one);
+    assert_eq!(Device::rocm_if_available(1_000).is_err(), there_is_one);
+    Ok(())
 }

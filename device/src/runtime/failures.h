@@ -1,0 +1,12 @@
+// Calls that fail because somebody asked for it.
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+namespace hipcpu {
+
+// The status with which a call of a function has to fail that is about to do something, or
+// hipSuccess. PORTKIT_DEVICE_FAIL says which: see options.h.
+hipError_t asked_failure(const char *function);
+
+}  // namespace hipcpu
