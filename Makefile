@@ -16,6 +16,7 @@
 #                reports/versions anew: an hour; with CLONE=DIR commits of that clone instead
 # make edits     kill writing runs, edit the tree meanwhile, fail each call, and write
 #                reports/proof/edits.md anew: a quarter of an hour
+# make mutants   port 80,000 mutants of sources, others each day: ten minutes; one that fails is kept
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -37,7 +38,7 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
-.PHONY: help demo test test-fast test-all lint reports kernels device versions edits docs lock clean
+.PHONY: help demo test test-fast test-all lint reports kernels device versions edits mutants docs lock clean
 
 help:
 	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
@@ -83,6 +84,9 @@ versions: $(INSTALLED)
 
 edits: $(INSTALLED)
 	@$(STEP) edits $(BIN)/python ci/edits
+
+mutants: $(INSTALLED)
+	@$(STEP) mutants $(BIN)/python ci/fuzz --seed $$(date +%Y%m%d00000)
 
 lint: $(INSTALLED)
 	@$(STEP) ruff $(BIN)/ruff check .

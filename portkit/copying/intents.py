@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _NO_PATTERN = re.compile(
-    r"\|\||\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let|loop"
-    r"|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
+    r"\|\||::\s*_\b|\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in"
+    r"|let|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
 )
 """What the parser lets pass in a pattern, and rustc does not."""
 _TIGHTER = frozenset({"&&", "==", "!="})
@@ -258,11 +258,14 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
 def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
     """Whether a ``match`` may stand where a macro does: where values do, and with patterns."""
     is_item = site.outer is not None and site.outer.kind in ("declaration_list", "source_file")
-    members = [site.source.slice(m) for members in intent.lists for m in members]
-    value, _, _ = patterns.of_matches(site.node)
-    if _NO_PATTERN.fullmatch(site.source.slice(value)) or re.search(r"\|\s*(?:if\b|=>)", text):
+    value, members, guard = patterns.of_matches(site.node)
+    if is_item or not members or _NO_PATTERN.fullmatch(site.source.slice(value)):
         return False
-    if is_item or any(_NO_PATTERN.search(code_only(member)) for member in members):
+    if "/" in site.source.text(guard.end, site.node.end_byte):  # a comment that would be lost
+        return False
+    # Two bars are refused with what lies between them left out, and so is one before nothing.
+    bare = code_only(site.source.text(members[0].start, guard.start)).rstrip()
+    if bare.endswith("|") or _NO_PATTERN.search(re.sub(r"\|\s+", "|", bare)):
         return False
     return parses(f"fn f() {{ {text} }}")
 

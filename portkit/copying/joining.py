@@ -138,10 +138,27 @@ def _match(site: Site, wanted: Joins) -> str:
     value, members, guard = patterns.of_matches(site.node)
     text = " | ".join(text for joining in wanted for _, text in joining)
     condition = f" {source.slice(guard)}" if guard.start < guard.end else ""
+    if all(site.job.names_value(source.slice(member)) for member in members):
+        condition = site.job.rename(condition)  # as in the copy of an arm on this value alone
     attribute = f"{inner}{gating.feature_attribute(site.job)}\n" if gating.is_cfg(site) else ""
-    return (
+    written = (
         f"match {source.slice(value)} {{\n"
         f"{inner}{source.text(members[0].start, guard.end)} => true,\n"
         f"{attribute}{inner}{text}{condition} => true,\n"
         f"{inner}_ => false,\n{site.indent}}}"
     )
+    return f"({written})" if _begins_a_statement(site) else written
+
+
+def _begins_a_statement(site: Site) -> bool:
+    """Whether a value is the head of a longer one that a statement begins with.
+
+    There a ``match`` would be a statement by itself. Source: the Rust reference, "Expression
+    statements".
+    """
+    outer, longer = site.outer, False
+    while outer is not None and outer.node.start_byte == site.node.start_byte:
+        if outer.kind == "expression_statement":
+            return longer
+        outer, longer = outer.outer, True
+    return longer and outer is not None and outer.kind == "block"

@@ -211,11 +211,13 @@ def _arm(site: Site) -> Span | None:
     pattern = site.node.child_by_field_name("pattern")
     job = site.job
     wanted = patterns.key(job.rename(node_text(pattern)))
-    forbidden = job.source_feature in _forbidden(job, site.node)
+    own = _forbidden(job, site.node)
+    forbidden = job.source_feature in own
     guarded = _is_guarded(pattern)
     for arm in _arms(site).get(wanted, ()):
-        alike = (job.feature in arm.forbidden) is forbidden and arm.guarded is guarded
-        if alike and arm.node.id != site.node.id:
+        # A copy of what the written vendor's feature must be off for has that condition too.
+        alike = job.feature in own or (job.feature in arm.forbidden) is forbidden
+        if alike and arm.guarded is guarded and arm.node.id != site.node.id:
             return span_of(arm.node)
     return None
 

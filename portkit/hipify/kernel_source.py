@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from portkit.lang.cxx import CLOSING, OPENING, Token, cxx_tokens
+from portkit.lang.cxx import OPENING, Token, cxx_tokens, partner
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class KernelSource:
         return self._scan[2]
 
     @cached_property
+    def _texts(self) -> list[str]:
+        return [token.text for token in self.tokens]
+
+    @cached_property
     def names(self) -> dict[str, list[int]]:
         """Each identifier and the indices of its tokens."""
         index: dict[str, list[int]] = {}
@@ -93,18 +97,7 @@ class KernelSource:
 
     def closing(self, index: int) -> int | None:
         """Return the index of the bracket that closes the one at ``index``, None without one."""
-        depth = 0
-        for position in range(index, len(self.tokens)):
-            token = self.tokens[position]
-            if token.kind != "punct":
-                continue
-            if token.text in OPENING:
-                depth += 1
-            elif token.text in CLOSING:
-                depth -= 1
-                if depth == 0:
-                    return position
-        return None
+        return partner(self._texts, index)
 
     def arguments(self, index: int) -> list[range] | None:
         """Return the token ranges of a call's arguments; ``index`` is its opening bracket.
@@ -116,17 +109,13 @@ class KernelSource:
         if close is None:
             return None
         arguments = []
-        depth = 0
-        first = index + 1
-        for position in range(index, close + 1):
-            token = self.tokens[position]
-            if token.kind != "punct":
-                continue
-            if token.text in OPENING:
-                depth += 1
-            elif token.text in CLOSING:
-                depth -= 1
-            if (token.text == "," and depth == 1) or position == close:
+        first = position = index + 1
+        while position <= close:
+            text = self._texts[position]
+            if text in OPENING:
+                position = self.closing(position) or close
+            elif text == "," or position == close:
                 arguments.append(range(first, position))
                 first = position + 1
+            position += 1
         return [] if len(arguments) == 1 and not arguments[0] else arguments

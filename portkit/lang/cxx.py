@@ -80,5 +80,31 @@ def cxx_tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[To
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Return tokens as text, with a blank between two that would else be read as one."""
-    return " ".join(texts).replace("> >", ">>")
+    """Return tokens as text, with a blank between two that would else be read as one.
+
+    Two angle brackets that close stand side by side, as they are written.
+    """
+    out: list[str] = []
+    for text in texts:
+        glued = text.startswith(">") and out and out[-1].endswith(">")
+        out.append(text if glued or not out else f" {text}")
+    return "".join(out)
+
+
+def partner(texts: Sequence[str], index: int) -> int | None:
+    """Return the index of the bracket that belongs to the one at ``index``.
+
+    None where there is none, or no bracket at ``index``.
+    """
+    opens = texts[index] in OPENING
+    if not opens and texts[index] not in CLOSING:
+        return None
+    depth = 0
+    for at in range(index, len(texts)) if opens else range(index, -1, -1):
+        if texts[at] in OPENING:
+            depth += 1
+        elif texts[at] in CLOSING:
+            depth -= 1
+        if depth == 0:
+            return at
+    return None

@@ -31,7 +31,8 @@ def _leaves(node: Node, prefix: str) -> Iterator[tuple[Node, str]]:
         for child in node.named_children:
             yield from _leaves(child, prefix)
     else:
-        yield node, prefix
+        # `::` at the head begins at the crates, whatever stands before the list.
+        yield node, "" if node_text(node).startswith("::") else prefix
 
 
 def paths(use: Node) -> Iterator[str]:

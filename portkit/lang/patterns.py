@@ -161,11 +161,13 @@ def joined(pattern: Node, added: str) -> tuple[tuple[int, str], ...]:
 def of_matches(macro: Node) -> tuple[Span, list[Span], Span]:
     """Return the value of a ``matches!``, the members of its pattern, and its guard.
 
-    The arguments of a macro are tokens, not syntax; the guard may be empty. Source: the
-    documentation of ``core::matches``, ``matches!(expression, pattern if guard)``.
+    The arguments of a macro are tokens, not syntax; the guard may be empty. Comments beside a
+    member are no part of it. Source: the documentation of ``core::matches``,
+    ``matches!(expression, pattern if guard)``.
     """
     tree = next((c for c in macro.named_children if c.type == "token_tree"), None)
-    tokens = tree.children[1:-1] if tree is not None else []
+    inside = tree.children[1:-1] if tree is not None else []
+    tokens = [token for token in inside if not token.type.endswith("_comment")]
     groups: list[list[Node]] = [[]]
     in_guard = False
     for token in tokens:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ COMMENTS = frozenset({"line_comment", "block_comment"})
 """The kinds of comment, doc comments included."""
 ATTACHED = COMMENTS | {"attribute_item"}
 """Nodes that tree-sitter-rust makes siblings of the item that they belong to."""
+_GRAMMARS = {
+    ".py": "tree_sitter_python",
+    ".pyi": "tree_sitter_python",
+    ".toml": "tree_sitter_toml",
+}
+"""The parser of each kind of file by its ending; of all others it is Rust's."""
 _BLOCK = 1 << 12
 _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
@@ -136,7 +143,7 @@ class Source:
 
     def line_tail(self, offset: int) -> int:
         """Return the end of a comment that follows ``offset`` on its line, or ``offset``."""
-        match = re.compile(rb"[ \t]*//[^\r\n]*").match(self.data, offset)
+        match = re.compile(rb"[ \t]*//(?:[^\r\n]|\r(?!\n))*").match(self.data, offset)
         return match.end() if match else offset
 
 
@@ -156,23 +163,17 @@ def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:
 
 def language(path: str) -> Language:
     """Return the grammar of a file, told by its name."""
+    for ending, name in _GRAMMARS.items():
+        if path.endswith(ending):
+            return _language(name)
+    return _language("tree_sitter_rust")
+
+
+@cache  # each has some hundred names of its own
+def _language(name: str) -> Language:
     from tree_sitter import Language
 
-    return Language(_grammar(path))
-
-
-def _grammar(path: str) -> object:
-    if path.endswith(".toml"):
-        import tree_sitter_toml
-
-        return tree_sitter_toml.language()
-    if path.endswith((".py", ".pyi")):
-        import tree_sitter_python
-
-        return tree_sitter_python.language()
-    import tree_sitter_rust
-
-    return tree_sitter_rust.language()
+    return Language(import_module(name).language())
 
 
 def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:

@@ -6,8 +6,9 @@ name table, beside it, under ``#[cfg(feature = "rocm")]``.
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
 condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls
 exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
-on; without such a word, what would stand twice then is left to a person. A function whose name
-would is another rule's (PK511), and so is an import that only such functions need.
+on; without such a word, what would stand twice then is left to a person. The copy of a ``while`` is
+for a person to review, since the first loop may leave nothing for it. A function whose name would
+is another rule's (PK511), and so is an import that only such functions need.
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
@@ -68,7 +69,10 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
-        yield Copy(construct, message, symbol=symbol)
+        loop = any(child.type == "while_expression" for child in site.node.named_children)
+        if loop:
+            message += "; see that it ends, and what is left for it where both features are on"
+        yield Copy(construct, message, symbol=symbol, review=loop)
 
 
 def _overridden(site: Site, override: Whole) -> Intent:

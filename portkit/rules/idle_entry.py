@@ -9,25 +9,23 @@ the tree is a part of the codebase, and nothing is said.
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import MAIN, brought
 from portkit.copying.patches import IDLE
-from portkit.lang.items import items
 from portkit.lang.span import Span
 from portkit.lang.typed import line_of
-from portkit.profile.entries import Arms, Entry, Guard, Prose, Section
+from portkit.profile.entries import Entry, Prose, Section
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
+from portkit.site.presence import files, has_item, has_target, is_feature, is_renamed, named_in
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from portkit.lang.source import Source
     from portkit.lang.typed import Key
     from portkit.profile.entries import Patch
     from portkit.profile.settings import Settings
@@ -72,13 +70,13 @@ def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> 
         yield from _said(job, ("keep", number), keep, keep.path, met)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
-            not patch.is_for(job.workspace.version) and _stands(job, patch)
+            not patch.is_for(job.workspace.version) and has_target(job, patch)
         )
         yield from _said(job, ("patch", number), patch, _named(patch), met)
     for number, exclusive in enumerate(codebase.exclusives):
         met = any(
-            _has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
-            for source in _files(job, exclusive.path)
+            has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
+            for source in files(job, exclusive.path)
             if source.path in job.learnt.mentions
         )
         yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
@@ -88,16 +86,16 @@ def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> 
     added = {finding.path for finding in findings if finding.code == "PK103"}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
     for key, names in (
-        (("dependencies",), [d for d in codebase.said_dependencies if not _named_in(manifests, d)]),
+        (("dependencies",), [d for d in codebase.said_dependencies if not named_in(manifests, d)]),
         (("templates",), [path for path in codebase.templates if path not in added]),
     ):
         for name in names:
             yield _idle(job, (*key, name), name, _NOTHING)
-    if codebase.source_feature and not _is_feature(job, [], codebase.source_feature):
+    if codebase.source_feature and not is_feature(job, [], codebase.source_feature):
         yield _idle(job, ("source_feature",), codebase.source_feature, _NO_FEATURE)
     for place, said in codebase.versions.items():
         word = str(place[-1])
-        met = _is_renamed(job, word) if place[0] == "names" else _is_feature(job, manifests, word)
+        met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:
@@ -138,64 +136,6 @@ def _named(patch: Patch) -> str:
     if isinstance(patch, Prose):
         return patch.find
     return patch.heading if isinstance(patch, Section) else patch.symbol
-
-
-def _stands(job: Job, patch: Patch) -> bool:
-    """Whether the tree has what a patch is about that says that there is nothing."""
-    return any(
-        _stands_in(source, patch)
-        for source in _files(job, patch.path)
-        if not job.codebase.kept(source.path)
-    )
-
-
-def _stands_in(source: Source, patch: Patch) -> bool:
-    if isinstance(patch, Prose):
-        return patch.find.encode() in source.data
-    if isinstance(patch, Section):
-        return (
-            re.search(rb"^%s\r?$" % re.escape(patch.before.encode()), source.data, re.M) is not None
-        )
-    if not isinstance(patch, Guard | Arms):  # the others are looked for where the files are
-        return False
-    return _has_item(source, patch.symbol, patch.symbol.__eq__)
-
-
-def _files(job: Job, pattern: str) -> list[Source]:
-    """Return the files whose path fits a pattern."""
-    sources = job.workspace.sources
-    if not set("*?[") & set(pattern):
-        return [sources[pattern]] if pattern in sources else []
-    return [source for path, source in sources.items() if fnmatchcase(path, pattern)]
-
-
-def _has_item(source: Source, symbol: str, fits: Callable[[str], bool]) -> bool:
-    """Whether a file has an item whose name fits; one that lacks its words is not parsed."""
-    words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
-    return all(word.encode() in source.data for word in words) and any(
-        fits(item.symbol) for item in items(source)
-    )
-
-
-def _is_renamed(job: Job, word: str) -> bool:
-    """Whether an identifier stands in a file that mentions a backend; others are not renamed."""
-    # What is copied whole is likely to hold it.
-    for path in (*job.learnt.analogs, *job.learnt.mentions):
-        if _named_in([job.workspace.sources[path].data], word):
-            return True
-    return False
-
-
-def _is_feature(job: Job, manifests: list[bytes], feature: str) -> bool:
-    return any(feature in crate.features for crate in job.workspace.crates) or _named_in(
-        manifests, feature
-    )
-
-
-def _named_in(texts: list[bytes], word: str) -> bool:
-    wanted = word.encode()
-    found = re.compile(rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])")
-    return any(wanted in text and found.search(text) for text in texts)
 
 
 RULE = ProfileRule(IDLE, check)

@@ -31,15 +31,12 @@ _NOT_WHOLE = (
     " it by hand"
 )
 DEEPEST = 1_000
-"""How many levels of syntax are looked into, since time grows with their square;
-a codebase has less than 20."""
+"""How many levels of syntax are looked into: time grows with their square; a codebase has 20."""
 MOST_PLACES = 200_000
-"""How many places of one file are looked at; a codebase has
-less than 200 in any."""
+"""How many places of one file are looked at; a codebase has 200."""
 MOST_READ = 1 << 26
-"""How many bytes the nodes of one file may have together that rules are asked about; a codebase
-has less than 1 MB."""
-CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
+"""How many bytes the nodes of one file may have that rules are asked about; a codebase has 1 MB."""
+_CONTAINERS = {"trait_item": "trait", "impl_item": "impl", "mod_item": "", "foreign_mod_item": ""}
 
 
 class TooMuchError(Exception):
@@ -190,7 +187,7 @@ def _inside(site: Site) -> Scope:
         "class_definition",
     ):
         name = item_symbol(node)
-        container = CONTAINERS.get(node.type, "")
+        container = _CONTAINERS.get(node.type, "")
         if container == "impl" and node.child_by_field_name("trait") is not None:
             container = "trait impl"
         type_name = scope.type_name

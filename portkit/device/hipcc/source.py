@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from portkit.lang.cxx import CLOSING, OPENING, cxx_tokens
+from portkit.lang.cxx import CLOSING, OPENING, cxx_tokens, partner
 
 _MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
@@ -57,29 +57,15 @@ class Source:
         Raises:
             SourceError: there is none.
         """
-        depth = 0
-        for i in range(index, len(self.tokens)):
-            token = self.tokens[i]
-            if token in OPENING:
-                depth += 1
-            elif token in CLOSING:
-                depth -= 1
-                if depth == 0:
-                    return i
-        raise SourceError(f"{self.place(index)}: {self.tokens[index]} is not closed")
+        found = partner(self.tokens, index)
+        if found is None:
+            raise SourceError(f"{self.place(index)}: {self.tokens[index]} is not closed")
+        return found
 
     def opening(self, index: int) -> int:
         """Return the index of the bracket that is closed by the one at ``index``; -1 for none."""
-        depth = 0
-        for i in range(index, -1, -1):
-            token = self.tokens[i]
-            if token in CLOSING:
-                depth += 1
-            elif token in OPENING:
-                depth -= 1
-                if depth == 0:
-                    return i
-        return -1
+        found = partner(self.tokens, index)
+        return -1 if found is None else found
 
     def opening_angle(self, index: int) -> int:
         """Return the index of the ``<`` that the ``>`` at ``index`` closes; -1 for none."""

@@ -1,0 +1,77 @@
+"""Whether the tree has what an entry of a codebase's profile names."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from portkit.lang.items import items
+from portkit.profile.entries import Arms, Guard, Prose, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from portkit.lang.source import Source
+    from portkit.profile.entries import Patch
+    from portkit.site.context import Job
+
+
+def has_target(job: Job, patch: Patch) -> bool:
+    """Whether the tree has what a patch is about that says that there is nothing."""
+    return any(
+        _stands_in(source, patch)
+        for source in files(job, patch.path)
+        if not job.codebase.kept(source.path)
+    )
+
+
+def _stands_in(source: Source, patch: Patch) -> bool:
+    if isinstance(patch, Prose):
+        return patch.find.encode() in source.data
+    if isinstance(patch, Section):
+        return (
+            re.search(rb"^%s\r?$" % re.escape(patch.before.encode()), source.data, re.M) is not None
+        )
+    if not isinstance(patch, Guard | Arms):  # the others are looked for where the files are
+        return False
+    return has_item(source, patch.symbol, patch.symbol.__eq__)
+
+
+def files(job: Job, pattern: str) -> list[Source]:
+    """Return the files whose path fits a pattern."""
+    sources = job.workspace.sources
+    if not set("*?[") & set(pattern):
+        return [sources[pattern]] if pattern in sources else []
+    return [source for path, source in sources.items() if fnmatchcase(path, pattern)]
+
+
+def has_item(source: Source, symbol: str, fits: Callable[[str], bool]) -> bool:
+    """Whether a file has an item whose name fits; one that lacks its words is not parsed."""
+    words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
+    return all(word.encode() in source.data for word in words) and any(
+        fits(item.symbol) for item in items(source)
+    )
+
+
+def is_renamed(job: Job, word: str) -> bool:
+    """Whether an identifier stands in a file that mentions a backend; others are not renamed."""
+    # What is copied whole is likely to hold it.
+    for path in (*job.learnt.analogs, *job.learnt.mentions):
+        if named_in([job.workspace.sources[path].data], word):
+            return True
+    return False
+
+
+def is_feature(job: Job, manifests: list[bytes], feature: str) -> bool:
+    """Whether a crate of the workspace has a feature, or a manifest names it."""
+    return any(feature in crate.features for crate in job.workspace.crates) or named_in(
+        manifests, feature
+    )
+
+
+def named_in(texts: list[bytes], word: str) -> bool:
+    """Whether a word stands in one of some texts, by itself."""
+    wanted = word.encode()
+    found = re.compile(rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])")
+    return any(wanted in text and found.search(text) for text in texts)
