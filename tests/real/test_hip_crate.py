@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from facade_support import cargo
 
 from portkit.copying.bindings import HOME
+from portkit.device.toolkit import build_toolkit
 from portkit.shipped import shipped
 
 pytestmark = [
@@ -52,7 +55,15 @@ def test_it_is_fit_to_be_published(crate: Path, target: Path, command: list[str]
 
 
 # What each file of tests has: how many of them.
-TESTS = {"device": 13, "dialect": 4, "memory": 1, "one_stream": 1, "peers": 3, "streams": 8}
+TESTS = {
+    "device": 13,
+    "dialect": 4,
+    "failures": 1,
+    "memory": 1,
+    "one_stream": 1,
+    "peers": 3,
+    "streams": 9,
+}
 
 # As late as HIP allows, work shows what does not wait; with the pool, and where no device reaches
 # another, memory takes other ways.
@@ -89,6 +100,60 @@ def test_its_tests_pass_on_the_cpu_device(crate: Path, target: Path, device: str
         counts = counts[1:-1]
     assert dict(zip(names, counts, strict=True)) == {name: TESTS[name] for name in names}
     assert done.stdout.count(" 0 ignored;") == done.stdout.count("test result: ok.")
+
+
+UNTOLD = {
+    *("hipDeviceSynchronize", "hipEventDestroy", "hipFree", "hipGetDevice"),
+    *("hipStreamSynchronize", "hipThreadExchangeStreamCaptureMode"),
+    # Where the test itself begins anew.
+    *("hipDeviceGet", "hipInit"),
+}
+"""What a program may not hear of: what fails in a drop after which it asks for nothing more."""
+
+
+@pytest.mark.parametrize("status", ["2", "999"], ids=["out of memory", "unknown"])
+def test_a_call_that_fails_is_told_and_the_next_works(
+    crate: Path, target: Path, tmp_path: Path, status: str
+) -> None:
+    """Let each HIP call of a program fail, one a run; a copy without its order would be wrong."""
+    command = ["cargo", "test", "--all-features", "--target-dir", str(target), "--no-run"]
+    built = subprocess.run(
+        [*command, "--test", "failures", "--message-format=json"],
+        cwd=crate,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    messages = [json.loads(line) for line in built.stdout.splitlines()]
+    (program,) = (message["executable"] for message in messages if message.get("executable"))
+    device = build_toolkit().environment(arch="gfx1100") | {"PORTKIT_DEVICE_STREAMS": "lazy"}
+
+    def run(**settings: str) -> str:
+        done = subprocess.run(
+            [program, "--include-ignored", "--nocapture"],
+            env=device | settings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, f"{settings}: {done.stdout}"
+        return done.stdout
+
+    assert "told: []" in run(PORTKIT_DEVICE_REPORT=str(tmp_path))
+    (report,) = tmp_path.glob("*.json")
+    calls = json.loads(report.read_text())["calls"]
+    failed, untold = Counter[str](), Counter[str]()
+    for call in range(1, sum(n for name, n in calls.items() if name.startswith("hip")) + 1):
+        printed = run(PORTKIT_DEVICE_FAIL=f"*:{call}:{status}")
+        for function in re.findall(r"HIP device: (\w+) fails, as", printed):
+            failed[function] += 1
+            if "told: []" in printed:
+                untold[function] += 1
+    assert failed.keys() == {name for name in calls if name.startswith("hip")}
+    # Memory that is refused once is had after what is unused was given back.
+    assert untold.keys() <= UNTOLD | ({"hipMalloc"} if status == "2" else set())
 
 
 def test_every_file_of_its_tests_is_run() -> None:

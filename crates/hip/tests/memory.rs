@@ -123,5 +123,19 @@ fn one_test_of_all() -> Outcome {
     let stats = context.memory_stats();
     assert_eq!((stats.held, stats.in_use), (0, 0), "{stats:?}");
     assert!(!context.is_in_multi_stream_mode());
+
+    // What a thread freed on its own stream, and left, is for others once it is over.
+    const LARGE: usize = 30 << 20;
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let own = context.per_thread_stream();
+            drop(own.alloc_zeros::<u8>(LARGE)?);
+            own.synchronize()
+        });
+        thread.join().unwrap()
+    })?;
+    let before = context.memory_stats().segments_taken;
+    drop(stream.alloc_zeros::<u8>(LARGE)?);
+    assert_eq!(context.memory_stats().segments_taken, before);
     Ok(context.check_err()?)
 }

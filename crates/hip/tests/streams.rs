@@ -178,6 +178,24 @@ fn a_graph_waits_when_it_is_launched() -> Outcome {
 
 #[test]
 #[ignore = "needs a HIP device"]
+fn what_a_graph_of_a_thread_s_stream_writes_is_waited_for() -> Outcome {
+    let context = HipContext::new(0)?;
+    let (stream, other) = (context.per_thread_stream(), context.new_stream()?);
+    let source = stream.clone_htod(&vec![1u32; N])?;
+    let mut target = stream.alloc_zeros::<u32>(N)?;
+    stream.synchronize()?;
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal)?;
+    stream.memcpy_dtod(&source, &mut target)?;
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    let graph = stream.end_capture(flags)?.unwrap();
+    graph.launch()?;
+    assert_eq!(right(&other.clone_dtoh(&target)?, 1), N);
+    drop(graph);
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
 fn a_capture_of_two_streams_keeps_their_order() -> Outcome {
     let context = HipContext::new(0)?;
     let (stream, other) = (context.new_stream()?, context.new_stream()?);

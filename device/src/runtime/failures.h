@@ -9,4 +9,8 @@ namespace hipcpu {
 // hipSuccess. PORTKIT_DEVICE_FAIL says which: see options.h.
 hipError_t asked_failure(const char *function);
 
+// Whether a function does its work also where it fails: a capture that cannot become a graph is over
+// (HIP, hipStreamEndCapture).
+bool acts_though_failing(const char *function);
+
 }  // namespace hipcpu

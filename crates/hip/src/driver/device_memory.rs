@@ -92,12 +92,17 @@ impl Memory {
             _ if address == 0 => Ok(()),
             Self::Caching(cache) => {
                 let fence = if stream.is_of_thread() && !gpu.captures.are_underway() {
-                    Some(Arc::new(gpu.record(stream)?))
+                    gpu.record(stream).map(|moment| Some(Arc::new(moment)))
                 } else {
-                    None
+                    Ok(None)
+                };
+                // Without an event the block is the stream's until the device is waited for.
+                let (fence, recorded) = match fence {
+                    Ok(fence) => (fence, Ok(())),
+                    Err(error) => (None, Err(error)),
                 };
                 if lock(cache).free(address, stream, fence) {
-                    return Ok(());
+                    return recorded;
                 }
                 // It was allocated elsewhere.
                 result::stream::synchronize(stream.handle())?;
@@ -193,8 +198,7 @@ impl Backend for Device {
     }
 
     fn wait(&self) -> Result<(), HipError> {
-        let _bound = self.gpu()?.bound()?;
-        result::device::synchronize()
+        self.gpu()?.wait()
     }
 
     fn order(&self, first: StreamKey, then: StreamKey) -> Result<bool, HipError> {

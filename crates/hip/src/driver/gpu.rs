@@ -118,6 +118,12 @@ impl Gpu {
         Ok(Bound(Some(before)))
     }
 
+    /// Waits until all work of the GPU is done.
+    pub(super) fn wait(&self) -> Result<(), HipError> {
+        let _bound = self.bound()?;
+        result::device::synchronize()
+    }
+
     /// Whether more than one stream was handed out, ever.
     pub(super) fn has_many_streams(&self) -> bool {
         self.many.load(Ordering::SeqCst)
@@ -155,8 +161,7 @@ impl Gpu {
         }
         *streams = Streams::Many { settled: false };
         self.many.store(true, Ordering::SeqCst);
-        let _bound = self.bound()?;
-        result::device::synchronize()?;
+        self.wait()?;
         *streams = Streams::Many { settled: true };
         Ok(())
     }

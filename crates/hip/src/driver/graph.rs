@@ -36,16 +36,16 @@ impl HipStream {
         flags: sys::hipGraphInstantiateFlags,
     ) -> Result<Option<HipGraph>, HipError> {
         // An error that waits to be told goes on to do so: the capture has to end.
-        self.gpu().bind()?;
+        let bound = self.gpu().bind();
         // SAFETY: the stream is alive.
         let graph = unsafe { result::stream::end_capture(self.hip_stream()) };
         let captured = self.gpu().captures.end(self.key());
         let made = graph.and_then(|graph| {
             if graph.is_null() {
-                return Ok(None);
+                return bound.map(|()| None);
             }
             // SAFETY: the graph is alive.
-            match unsafe { result::graph::instantiate(graph, flags) } {
+            match bound.and_then(|()| unsafe { result::graph::instantiate(graph, flags) }) {
                 Ok(exec) => Ok(Some((graph, exec))),
                 Err(error) => {
                     // SAFETY: the graph is alive and not used again.
@@ -78,8 +78,11 @@ impl HipStream {
         context.record_err(uses::begin(&held, self));
         // SAFETY: the stream is alive.
         if let Err(error) = unsafe { result::stream::synchronize(self.hip_stream()) } {
-            // What may still be written is nobody else's.
-            return context.record_err::<()>(Err(error));
+            context.record_err::<()>(Err(error));
+            if let Err(error) = gpu.wait() {
+                // What may still be written is nobody else's.
+                return context.record_err::<()>(Err(error));
+            }
         }
         for pool in captured.pools {
             gpu.memory.dissolve(pool);

@@ -55,7 +55,8 @@ impl HipStream {
     ) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
         let num_bytes = dst.num_bytes();
-        let (dst, _guard) = dst.device_ptr_mut(self);
+        let (dst, mut guard) = dst.device_ptr_mut(self);
+        guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe { result::memset_d8_async(dst, 0, num_bytes, self.hip_stream()) }
     }
@@ -92,8 +93,10 @@ impl HipStream {
         assert!(dst.len() >= src.len());
         self.context().bind_to_thread()?;
         // SAFETY: the guard outlives the copy.
-        let (src, _src_guard) = unsafe { src.stream_synced_slice(self) };
-        let (dst, _dst_guard) = dst.device_ptr_mut(self);
+        let (src, mut src_guard) = unsafe { src.stream_synced_slice(self) };
+        src_guard.begun()?;
+        let (dst, mut dst_guard) = dst.device_ptr_mut(self);
+        dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe { result::memcpy_htod_async(dst, src, self.hip_stream()) }
     }
@@ -106,7 +109,8 @@ impl HipStream {
         let len = src.len();
         let mut dst = Vec::with_capacity(len);
         self.context().bind_to_thread()?;
-        let (src, _guard) = src.device_ptr(self);
+        let (src, mut guard) = src.device_ptr(self);
+        guard.begun()?;
         let room = &mut dst.spare_capacity_mut()[..len];
         // SAFETY: memory and stream are alive; the vector holds `len` values once this returns.
         unsafe {
@@ -137,9 +141,11 @@ impl HipStream {
         assert!(dst.len() >= src.len());
         self.context().bind_to_thread()?;
         let len = src.len();
-        let (src, _src_guard) = src.device_ptr(self);
+        let (src, mut src_guard) = src.device_ptr(self);
+        src_guard.begun()?;
         // SAFETY: the guard outlives the copy.
-        let (dst, _dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
+        let (dst, mut dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
+        dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.hip_stream()) }
     }
@@ -159,8 +165,10 @@ impl HipStream {
         let num_bytes = src.num_bytes();
         let from = src.stream();
         if from.context() == self.context() {
-            let (src, _src_guard) = src.device_ptr(self);
-            let (dst, _dst_guard) = dst.device_ptr_mut(self);
+            let (src, mut src_guard) = src.device_ptr(self);
+            src_guard.begun()?;
+            let (dst, mut dst_guard) = dst.device_ptr_mut(self);
+            dst_guard.begun()?;
             // SAFETY: memory and stream are alive.
             return unsafe { result::memcpy_dtod_async(dst, src, num_bytes, self.hip_stream()) };
         }
@@ -169,10 +177,12 @@ impl HipStream {
         }
         // Uses are kept for each device apart. So this stream waits for what the other one did, and
         // the other one for this copy.
-        let (src_ptr, src_guard) = src.device_ptr(from);
+        let (src_ptr, mut src_guard) = src.device_ptr(from);
+        src_guard.begun()?;
         self.join(from)?;
         self.context().bind_to_thread()?;
-        let (dst, _dst_guard) = dst.device_ptr_mut(self);
+        let (dst, mut dst_guard) = dst.device_ptr_mut(self);
+        dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe {
             result::memcpy_peer_async(
@@ -200,14 +210,16 @@ impl HipStream {
         let from = src.stream();
         let mut host = vec![0u8; num_bytes];
         {
-            let (src, _guard) = src.device_ptr(from);
+            let (src, mut guard) = src.device_ptr(from);
+            guard.begun()?;
             from.context().bind_to_thread()?;
             // SAFETY: memory and stream are alive, and any byte is a value of the vector.
             unsafe { result::memcpy_dtoh_async(&mut host, src, from.hip_stream()) }?;
         }
         from.synchronize()?;
         self.context().bind_to_thread()?;
-        let (dst, _guard) = dst.device_ptr_mut(self);
+        let (dst, mut guard) = dst.device_ptr_mut(self);
+        guard.begun()?;
         // SAFETY: memory and stream are alive; HIP has read the vector when it returns.
         unsafe { result::memcpy_htod_async(dst, &host, self.hip_stream()) }
     }

@@ -68,7 +68,8 @@ impl HipRng {
         sys::hiprandGenerator_t: UniformFill<T>,
     {
         let num = dst.len();
-        let (dst, _guard) = dst.device_ptr_mut(&self.stream);
+        let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
+        guard.begun()?;
         // SAFETY: generator and memory are alive.
         unsafe { UniformFill::fill(self.generator, dst as *mut T, num) }
     }
@@ -89,7 +90,8 @@ impl HipRng {
         sys::hiprandGenerator_t: NormalFill<T>,
     {
         let num = dst.len();
-        let (dst, _guard) = dst.device_ptr_mut(&self.stream);
+        let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
+        guard.begun()?;
         // SAFETY: generator and memory are alive.
         unsafe { NormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
     }
@@ -109,7 +111,8 @@ impl HipRng {
         sys::hiprandGenerator_t: LogNormalFill<T>,
     {
         let num = dst.len();
-        let (dst, _guard) = dst.device_ptr_mut(&self.stream);
+        let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
+        guard.begun()?;
         // SAFETY: generator and memory are alive.
         unsafe { LogNormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
     }
