@@ -13,6 +13,9 @@ type Outcome = Result<(), Box<dyn Error>>;
 
 const N: usize = 1 << 14;
 
+/// So many values have a segment of memory to themselves.
+const LARGE: usize = 5 << 20;
+
 /// Ones that a stream has yet to write, where zeros are.
 fn being_written(stream: &Arc<HipStream>) -> Result<HipSlice<u32>, Box<dyn Error>> {
     let ones = stream.clone_htod(&vec![1u32; N])?;
@@ -144,6 +147,64 @@ fn fresh_memory_is_used_behind_what_its_stream_did_with_it() -> Outcome {
     for (value, fresh) in [7, 8].into_iter().zip(&fresh) {
         assert_eq!(right(&two.clone_dtoh(fresh)?, value), N);
     }
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_use_counts_from_when_it_begins() -> Outcome {
+    let context = HipContext::new(0)?;
+    let (writer, reader) = (context.new_stream()?, context.new_stream()?);
+    let ones = writer.clone_htod(&vec![1u32; N])?;
+    let there = writer.alloc_zeros::<u32>(N)?;
+    context.synchronize()?;
+    let (from, _from) = ones.device_ptr(&writer);
+    let (to, _to) = there.device_ptr(&writer);
+    // SAFETY: the memory holds N values, and nothing else writes it.
+    unsafe { result::memcpy_dtod_async(to, from, 4 * N, writer.hip_stream()) }?;
+    // Both guards are there yet.
+    assert_eq!(right(&reader.clone_dtoh(&there)?, 1), N);
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_stream_that_is_dropped_leaves_no_work_in_memory_of_others() -> Outcome {
+    let context = HipContext::new(0)?;
+    let (gone, other) = (context.new_stream()?, context.new_stream()?);
+    let zeros = gone.alloc_zeros::<u32>(LARGE)?;
+    let freed = zeros.device_ptr(&gone).0;
+    drop((zeros, gone));
+    // SAFETY: the memory is written in the next line.
+    let mut again = unsafe { other.alloc::<u32>(LARGE) }?;
+    other.memcpy_htod(&vec![2u32; LARGE], &mut again)?;
+    // Nobody else here has memory of this size, so it is the same.
+    assert!(context.has_async_alloc() || again.device_ptr(&other).0 == freed);
+    context.synchronize()?;
+    assert_eq!(right(&other.clone_dtoh(&again)?, 2), LARGE);
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn memory_of_a_graph_is_nobody_else_s_after_the_capture() -> Outcome {
+    let context = HipContext::new(0)?;
+    let stream = context.new_stream()?;
+    let source = stream.clone_htod(&vec![9u32; N])?;
+    stream.synchronize()?;
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+    let between = stream.clone_dtod(&source)?;
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    let graph = stream.end_capture(flags)?.unwrap();
+    drop(between);
+    let others: Vec<_> = (0..100)
+        .map(|_| stream.clone_htod(&vec![4u32; N]))
+        .collect::<Result<_, _>>()?;
+    graph.launch()?;
+    for other in &others {
+        assert_eq!(right(&stream.clone_dtoh(other)?, 4), N);
+    }
+    drop(graph);
     Ok(context.check_err()?)
 }
 

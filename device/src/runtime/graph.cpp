@@ -89,7 +89,7 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
       captures().underway.erase(capture);
     }
     require(!capture->broken, hipErrorStreamCaptureInvalidated);
-    *graph = new ihipGraph{capture->work};
+    *graph = new ihipGraph{capture->last_first()};
   });
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -21,9 +22,26 @@ namespace hipcpu {
 
 using Work = std::function<void()>;
 
-// The work of a capture, in the order in which it was put in. That order keeps every dependency.
+class Stream;
+
+// The work of a capture. A graph keeps no order but that of each stream and of the events that were
+// waited for (HIP, "HIP graphs": nodes and dependencies).
 struct Capture {
-  std::vector<Work> work;
+  struct Item {
+    Work work;
+    std::vector<size_t> after;  // other items, by their places
+  };
+  std::vector<Item> items;
+  // By stream: what its next work comes after.
+  std::map<const Stream *, std::vector<size_t>> before;
+
+  void add(const Stream *stream, Work work);
+  // What is recorded by an event on a stream, and what a stream that waits for that comes after.
+  const std::vector<size_t> &recorded(const Stream *stream) { return before[stream]; }
+  void wait(const Stream *stream, const std::vector<size_t> &items);
+  // The work in an order in which what was put in last is done as soon as it may be.
+  std::vector<Work> last_first() const;
+
   hipStream_t origin;
   hipStreamCaptureMode mode;
   std::thread::id thread;  // in which it began
