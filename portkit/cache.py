@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,8 @@ def cached_folder(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
     Raises:
         DiskError: the cache cannot be written.
     """
+    import tempfile
+
     place = cache_folder() / kind / key
     if place.is_dir():
         return place
@@ -90,6 +91,8 @@ def write_cached(kind: str, key: str, text: str) -> None:
     Raises:
         DiskError: the cache cannot be written.
     """
+    import tempfile
+
     place = cache_folder() / kind / key
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -112,5 +112,5 @@ def test_manifests_are_parsed_as_toml() -> None:
     ids=["any case", "one within another", "a long s", "empty"],
 )
 def test_the_words_of_a_text(text: str, held: list[str]) -> None:
-    found = finder(["cuda", "nvrtc", "cublas", "metal"])(text.encode())
+    found = finder(("cuda", "nvrtc", "cublas", "metal"))(text.encode())
     assert sorted(found) == sorted(held)

@@ -160,7 +160,7 @@ class Session:
             elif text is not None and source is not None:
                 parts = (source.data[: whole.start], text.encode(), source.data[whole.end :])
                 if source.tree.root_node.has_error or self._parses(finding.path, b"".join(parts)):
-                    return replace(finding, edits=(replace(whole, text=text),))
+                    return replace(finding, edits=(whole._replace(text=text),))
         elif len(files) == 1 and not finding.edits:
             (file,) = files
             text = self.edit(file.text, PurePosixPath(file.path).name)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.lang.features import variable
-from portkit.lang.renaming import code_only
+from portkit.lang.renaming import code_only, without_comments
 from portkit.lang.source import field_text
 from portkit.site.context import Gating
 
@@ -123,7 +123,8 @@ def without_feature(site: Site) -> str:
     result = field_text(site.node, "return_type")
     if body is None or site.conditions or site.scope.container in ("trait", "trait impl"):
         return ""
-    signature = job.rename(site.source.text(site.node.start_byte, body.start_byte).strip())
+    head = without_comments(site.source.text(site.node.start_byte, body.start_byte))
+    signature = job.rename(head.strip())
     if job.names_gated(signature):
         return ""
     if result == "bool":

@@ -37,7 +37,7 @@ def guarded(job: Job, source: Source) -> Iterator[Finding]:
 
 
 def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
-    for item in items(source):
+    for item in items(source, [guard.symbol]):
         node, body = item.node, item.node.child_by_field_name("body")
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue

@@ -179,11 +179,14 @@ def _twice(site: Site) -> str:
     """Return why a person must find a name for the counterpart, or an empty string.
 
     A copy would have the name of its site where both exist with both features on. rustc: E0252 for
-    imports, E0428 for items and variants, E0124 for fields. Macros and ``_`` may stand twice.
+    imports, E0428 for items and variants, E0124 for fields, E0062 for their values. Macros and
+    ``_`` may stand twice.
     """
     job, imported = site.job, site.kind == "use_declaration"
     own = site.kind != "macro_definition" and site.is_source
-    names = brought_in(site.node) if imported else [site.name] if own else []
+    is_value = site.kind in ("field_initializer", "shorthand_field_initializer")
+    name_of_site = standing.name_of(site.node) if is_value else site.name
+    names = brought_in(site.node) if imported else [name_of_site] if own else []
     name = next((n for n in names if n not in ("", "_") and job.rename(n) == n), "")
     if not name:
         return ""
@@ -192,6 +195,8 @@ def _twice(site: Site) -> str:
         return (
             f"a copy would bring in {name} a second time: import {title}'s under a name of its own"
         )
+    if is_value:
+        return f"with both features on {name} would have two values: choose by hand"
     return f"with both features on {name} would stand twice: give {title}'s a name of its own"
 
 

@@ -31,6 +31,8 @@ OVERRIDE, REPAIR, ADJUST = "PK104", "PK107", "PK108"
 IDLE = "PK904"
 """The code of an entry that does nothing, or says so wrongly."""
 _CODES = {Repair: REPAIR, Adjust: ADJUST}
+_FILE = "*"
+"""The symbol of a patch that is about a file as a whole."""
 _RIGHT = "the copy is right, the original is untouched"
 _NOT_FOUND = (
     "nothing of that is found here: see whether upstream has mended it or says it in other words"
@@ -87,7 +89,7 @@ def looked_into(job: Job, source: Source) -> tuple[Looked, ...]:
     known = job.looked_into.get(source)
     if known is None:
         patches = job.patches(Within, source.path)
-        known = job.looked_into[source] = tuple(_looked_into(source, patches))
+        known = job.looked_into[source] = tuple(_looked_into(job, source, patches))
     return known
 
 
@@ -115,7 +117,7 @@ def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:
     whole = Span(0, len(source.data))
     # Of one that says that there is nothing only places count, and most files lack its words.
     stands = tuple(patch for patch in idle if patch.pattern.may_stand(source.data, whole))
-    for looked in _looked_into(source, stands):
+    for looked in _looked_into(job, source, stands):
         if looked.hits:
             yield _not_idle(job, source, looked.symbol, looked.span)
 
@@ -126,22 +128,21 @@ def wholes(job: Job, source: Source) -> Iterator[Finding]:
     wanted = {patch.symbol: patch for patch in job.patches(Whole, source.path)}
     if not (wanted or idle) or job.codebase.kept(source.path):
         return
-    for item in items(source):
-        if item.symbol in idle:
-            yield _not_idle(job, source, item.symbol, item.span)
-        patch = wanted.get(item.symbol)
+    for symbol, span in _items(job, source):
+        if symbol in idle:
+            yield _not_idle(job, source, symbol, span)
+        patch = wanted.pop(symbol, None)
         if patch is None:
             continue
-        del wanted[item.symbol]
-        current = fingerprint(source.slice(item.span))
+        current = fingerprint(source.slice(span))
         known = current in patch.fingerprints.values()
         versions = ", ".join(sorted(patch.fingerprints)) or "none"
         yield Finding(
             code=OVERRIDE,
             path=source.path,
-            span=item.span,
+            span=span,
             construct="override",
-            symbol=item.symbol,
+            symbol=symbol,
             applicability=Applicability.SAFE if known else Applicability.REVIEW,
             status=_status(job, source),
             message=patch.reason
@@ -198,14 +199,26 @@ def _status(job: Job, source: Source) -> Status:
     return Status.PORTED if standing else Status.NONE
 
 
-def _looked_into(source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
+def _items(job: Job, source: Source) -> list[tuple[str, Span]]:
+    """Return the items of a file that patches are about, among others: once for all patches."""
+    known = job.patched_items.get(source)
+    if known is None:
+        symbols = {_FILE}
+        for idle in (False, True):
+            symbols |= {patch.symbol for patch in job.patches(Whole, source.path, idle=idle)}
+            symbols |= {patch.symbol for patch in job.patches(Within, source.path, idle=idle)}
+        found = items(source, symbols - {_FILE})
+        known = job.patched_items[source] = [(item.symbol, item.span) for item in found]
+    return known
+
+
+def _looked_into(job: Job, source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
     read: dict[Span, list[Token]] = {}
-    # A file of which nothing is wanted is not parsed.
-    every = [(item.symbol, item.span) for item in items(source)] if patches else []
     for patch in patches:
-        if patch.symbol == "*":
+        if patch.symbol == _FILE:
             concerned = [("", Span(0, len(source.data)))]
         else:
+            every = _items(job, source)
             concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
         found = [
             Looked(patch, *each, tuple(_hits(source, patch, each[1], read))) for each in concerned

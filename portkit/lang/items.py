@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.span import Span
+from portkit.lang.words import occurrences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node
 
@@ -62,9 +63,23 @@ class Item:
         return Span(start, self.node.end_byte)
 
 
-def items(source: Source) -> Iterator[Item]:
-    """Yield the items of a file; those inside another come after the ones beside it."""
-    pending: list[tuple[Node, str]] = [(source.tree.root_node, "")]
+def items(source: Source, symbols: Iterable[str] | None = None) -> Iterator[Item]:
+    """Yield the items of a file; those inside another come after the ones beside it.
+
+    Args:
+        source: the file.
+        symbols: patterns over symbols. The file is parsed as far as it takes to find the items that
+            fit one of them, and what stands beside those is yielded as well.
+    """
+    words = [_rarest_word(source.data, symbol) for symbol in symbols or ("*",)]
+    places = sorted({at for word in words for at in occurrences(source.data, word)})
+    if b"" in words:
+        tree = source.tree
+    elif places:
+        tree = source.tree_around(places)
+    else:
+        return
+    pending: list[tuple[Node, str]] = [(tree.root_node, "")]
     while pending:
         container, outer = pending.pop()
         for node, attributes in grouped(container):
@@ -75,6 +90,13 @@ def items(source: Source) -> Iterator[Item]:
             body = node.child_by_field_name("body")
             if body is not None and node.type in _CONTAINERS:
                 pending.append((body, symbol))
+
+
+def _rarest_word(data: bytes, symbol: str) -> bytes:
+    """Return what stands in each item whose symbol fits a pattern, and nearly nowhere else."""
+    # What `fnmatch` reads in brackets is one of several characters.
+    words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
+    return min((word.encode() for word in words), key=data.count, default=b"")
 
 
 def item_symbol(node: Node) -> str:

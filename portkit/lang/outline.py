@@ -11,6 +11,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
+from portkit.lang.words import occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 _BEGINNING = re.compile(rb"\n\n(?=[A-Za-z#/])")
 # What names other files and crates, and what speaks of the file as a whole.
 _KEPT = (b"\nuse ", b"\nmod ", b"\npub use ", b"\npub mod ", b"\npub(", b"\n#!")
+_KEPT_BEGIN = (b"\nuse ", b"\nmod ", b"\npub", b"\n#!")
+"""What each of them begins with: the fewer there are to look for the better."""
 _BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
+_UNMARKED = bytes(set(range(256)) - set(b'{}()[]"'))
+"""What neither opens nor closes anything."""
 
 
 def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Span] | None:
@@ -38,18 +43,21 @@ def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Sp
         The parts, in order; none where the file does not show plainly where its items begin.
     """
     lowered = data.lower()
-    lines = (at + 1 for at in _all(data, _KEPT))
+    lines = (at + 1 for at in _all(data, _KEPT_BEGIN) if data.startswith(_KEPT, at))
     wanted = sorted({0, *places, *lines, *_all(lowered, words)})
+    commented = b"/*" in data
     kept: list[Span] = []
     start = last = quotes = comments = 0
     brackets = [0] * len(_BRACKETS)
     for end in [*(m.end() for m in _BEGINNING.finditer(data)), len(data)]:
         text = data[last:end]
         last = end
-        quotes += text.count(b'"')
-        comments += text.count(b"/*") - text.count(b"*/")
+        marks = text.translate(None, _UNMARKED)
+        quotes += marks.count(b'"')
         for number, (one, other) in enumerate(_BRACKETS):
-            brackets[number] += text.count(one) - text.count(other)
+            brackets[number] += marks.count(one) - marks.count(other)
+        if commented:
+            comments += text.count(b"/*") - text.count(b"*/")
         if comments > 0 and end < len(data):
             continue  # a comment goes on beyond the blank line
         if any(brackets) or comments or quotes % 2:
@@ -64,11 +72,7 @@ def parts(data: bytes, places: Sequence[int], words: Sequence[bytes]) -> list[Sp
 
 
 def _all(data: bytes, words: Sequence[bytes]) -> Iterator[int]:
-    for word in words:
-        at = data.find(word)
-        while at >= 0:
-            yield at
-            at = data.find(word, at + 1)
+    return (at for word in words for at in occurrences(data, word))
 
 
 def _ends_with_an_item(text: bytes) -> bool:

@@ -78,6 +78,20 @@ class NameTable:
     def _kept(self) -> re.Pattern[str]:
         return re.compile(self.kept_strings)
 
+    @cached_property
+    def _named(self) -> re.Pattern[str]:
+        """What stands in each text that renaming changes, the embedding of bytes aside."""
+        pieces = [old for old, _ in self.parts]
+        if self.feature is not None:
+            pieces += (self.feature[0], variable(self.feature[0]))
+        every = (*self.words, *self.prose, *self.pages)
+        whole = [w for w in every if not any(old in w for old in pieces)]
+        return re.compile("|".join(map(re.escape, (*pieces, *whole))))
+
+    def concerns(self, text: str) -> bool:
+        """Whether renaming may change a text; most texts are told by this at once."""
+        return self._named.search(text) is not None or "include_str!" in text
+
     def word(self, word: str) -> str:
         """Rename one identifier."""
         known = self._known.get(word)
@@ -90,12 +104,16 @@ class NameTable:
 
     def text(self, text: str) -> str:
         """Rename the words of a comment, a message or a manifest; a web address is one word."""
+        if not self.concerns(text):
+            return text
         if self.feature is None:
             return _WORD.sub(self._prose_word, text)
         return self._named_feature.sub(self._prose_with_feature, text)
 
     def rust(self, text: str) -> str:
         """Rename a piece of Rust source, token by token."""
+        if not self.concerns(text):
+            return text
         if self.feature is None:
             renamed = TOKEN.sub(self._token, text)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.lang.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from portkit.lang.source import Source
 
@@ -52,6 +52,7 @@ def comments(source: Source) -> Iterator[Kept]:
     if _MARK not in source.data:
         return
     lines = source.data.decode(errors="replace").split("\n")
+    below = _places_below(lines)
     for number, line in enumerate(lines, 1):
         found = _COMMENT.fullmatch(line)
         if found is None:
@@ -60,8 +61,15 @@ def comments(source: Source) -> Iterator[Kept]:
         codes = tuple(re.findall(r"P[KH]\d{3}", found["codes"] or ""))
         first = last = number
         if not found["code"].strip():
-            first = last = number + 1
-            while last < len(lines) and _BETWEEN.match(lines[last - 1]):
-                last += 1
+            first, last = number + 1, below[number]
         span = Span(start, start + len(line.encode()))
         yield Kept(source.path, span, codes, first, last, found["reason"], found["verb"])
+
+
+def _places_below(lines: Sequence[str]) -> list[int]:
+    """Return for each line the first one below it at which a place may begin, from 1."""
+    found = [len(lines) + 1]
+    for number in range(len(lines), 1, -1):
+        between = number < len(lines) and _BETWEEN.match(lines[number - 1])
+        found.append(found[-1] if between else number)
+    return [0, *reversed(found)]

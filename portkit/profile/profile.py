@@ -7,7 +7,6 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -74,6 +73,8 @@ class Facade:
             up: the way from the manifest's folder to the workspace root, such as ``../``.
             version: of the workspace, which a copy has too.
         """
+        import json
+
         if not self.source:
             return f'path = "{up}{self.name}", version = "{version}"'
         source = dict(self.source)

@@ -8,6 +8,7 @@ exception that excepts nothing is reported, since it would hide the next place t
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,11 @@ def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     comments = [c for s in sources.values() for c in keep_comments.comments(s)]
     if not comments and not settings.skips:
         return scan
-    used: set[Kept | Skip] = set()
-    findings = [_excepted(scan, f, comments, settings.skips, used) for f in scan.findings]
+    keeping, used = _by_comments(scan, comments)
+    findings = [
+        _excepted(f, keeping.get(number), settings.skips, used)
+        for number, f in enumerate(scan.findings)
+    ]
     exceptions: tuple[Kept | Skip, ...] = (*comments, *settings.skips)
     unused = [each for each in exceptions if each not in used]
     if unused:
@@ -46,25 +50,45 @@ def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     return replace(scan, findings=tuple(findings))
 
 
-def _excepted(
-    scan: Scan,
-    finding: Finding,
-    comments: Sequence[Kept],
-    skips: Sequence[Skip],
-    used: set[Kept | Skip],
-) -> Finding:
-    reasons: list[tuple[str, str]] = []
-    here = [
-        c
-        for c in comments
-        if c.path == finding.path and finding.code in c.codes and c.verb == keep_comments.VERB
-    ]
-    if here:
-        line, _ = scan.job.workspace.sources[finding.path].position(finding.span.start)
+def _by_comments(scan: Scan, comments: Sequence[Kept]) -> tuple[dict[int, Kept], set[Kept | Skip]]:
+    """Return the comment that keeps each finding, by its number, and the comments that keep any.
+
+    Of several the first counts. Findings and comments are gone through side by side: a file may
+    have many of both.
+    """
+    by_code: dict[tuple[str, str], list[Kept]] = {}
+    for comment in comments:
+        if comment.verb == keep_comments.VERB and comment.reason:
+            for code in comment.codes:
+                by_code.setdefault((comment.path, code), []).append(comment)
+    lines: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for number, finding in enumerate(scan.findings):
+        key = finding.path, finding.code
+        if key in by_code:
+            line, _ = scan.job.workspace.sources[finding.path].position(finding.span.start)
+            lines.setdefault(key, []).append((line, number))
+    keeping: dict[int, Kept] = {}
+    used: set[Kept | Skip] = set()
+    for key, found in lines.items():
+        here, at = by_code[key], 0
+        found.sort()
+        for line, number in found:
+            # What ends before this line keeps none of the later ones either.
+            while at < len(here) and here[at].last < line:
+                at += 1
+            if at < len(here) and here[at].first <= line:
+                keeping[number] = here[at]
         for comment in here:
-            if comment.first <= line <= comment.last and comment.reason:
+            after = bisect_left(found, (comment.first, 0))
+            if after < len(found) and found[after][0] <= comment.last:
                 used.add(comment)
-                reasons.append((comment.reason, "kept by a comment"))
+    return keeping, used
+
+
+def _excepted(
+    finding: Finding, comment: Kept | None, skips: Sequence[Skip], used: set[Kept | Skip]
+) -> Finding:
+    reasons = [(comment.reason, "kept by a comment")] if comment is not None else []
     for skip in skips:
         if skip.applies(finding.code, finding.path):
             used.add(skip)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError, PortkitError
 from portkit.lang.source import Source
+from portkit.lang.words import occurrences
 from portkit.rules import When
 from portkit.rules.unread_file import failed, unread
 from portkit.scan.edits import edited
 from portkit.scan.walk import MOST_PLACES, TooMuchError, Walk, by_hand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from portkit.scan.asked import Asked
     from portkit.scan.walk import Unaccounted
@@ -93,11 +94,3 @@ def _seeds(job: Job, source: Source) -> list[int]:
     if not source.path.endswith(".rs"):
         return []
     return [o for name in job.learnt.macros for o in occurrences(source.data, f"{name}!".encode())]
-
-
-def occurrences(data: bytes, wanted: bytes) -> Iterator[int]:
-    """Yield where bytes stand in others."""
-    at = data.find(wanted)
-    while at >= 0:
-        yield at
-        at = data.find(wanted, at + 1)

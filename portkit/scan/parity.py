@@ -113,7 +113,7 @@ def _without_arms(job: Job) -> Iterator[Unpaired]:
             source = job.workspace.sources[path]
             if arms not in job.patches(Arms, path) or name not in source.data:
                 continue
-            for item in items(source):
+            for item in items(source, [arms.symbol]):
                 if item.symbol == arms.symbol and wanted not in normal(node_text(item.node)):
                     line, end = (
                         node.row + 1 for node in (item.node.start_point, item.node.end_point)

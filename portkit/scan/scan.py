@@ -20,11 +20,11 @@ from portkit.lang.source import (
     Source,
     language,
 )
-from portkit.lang.words import finder
+from portkit.lang.words import finder, occurrences
 from portkit.rules import rules
 from portkit.rules.unread_file import failed
 from portkit.scan.asked import Asked
-from portkit.scan.look import looked_at, occurrences
+from portkit.scan.look import looked_at
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt
 from portkit.site.macros import described
@@ -82,7 +82,10 @@ def scan(
     """
     asked = Asked.of(rules() if chosen is None else chosen)
     job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
-    language("lib.rs")  # what both processes need is loaded before they part
+    # What both processes need is loaded before they part.
+    language("lib.rs")
+    language("Cargo.toml")
+    _finder(job)
     return together(
         lambda team: _scanned(team, job, asked),
         sum(len(source.data) for source in workspace.sources.values()),
@@ -163,7 +166,7 @@ def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
 
 def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]:
     """Return the offsets of the mentions in each file with any, and the files that may teach."""
-    words_in = finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
+    words_in = _finder(job)
     sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
     found = [
         (source.path, offsets, _may_teach(job, source))
@@ -175,6 +178,10 @@ def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]
         {path: offsets for path, offsets, _ in gathered},
         [path for path, _, teaches in gathered if teaches],
     )
+
+
+def _finder(job: Job) -> Callable[[bytes], list[str]]:
+    return finder((*job.vendor.vocabulary, *job.vendor.peer_vocabulary))
 
 
 def _weight(job: Job, path: str) -> int:

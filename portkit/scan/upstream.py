@@ -61,7 +61,7 @@ def _known_texts(job: Job, override: Whole, path: str) -> Iterator[tuple[str, st
         except (PortkitError, OSError):
             continue
         source = Source(path, data)
-        for item in items(source):
+        for item in items(source, [override.symbol]):
             if item.symbol == override.symbol:
                 yield version, source.slice(item.span)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text, span_of
-from portkit.lang.span import Span
 from portkit.rules import When
 from portkit.site.context import Scope, Site
 from portkit.tree.finding import Applicability, Status
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.lang.source import Source
+    from portkit.lang.span import Span
     from portkit.scan.asked import Asked
     from portkit.site.context import Job
     from portkit.tree.finding import Finding
@@ -86,7 +86,7 @@ class Walk:
         self._push(pending, whole, Scope())
         while pending:
             site = pending.pop()
-            if not self._holds_open(site.span):
+            if not self._holds_open(site.start, site.node.end_byte):
                 continue
             self.read += site.node.end_byte - site.start
             if self.read > MOST_READ:
@@ -96,7 +96,7 @@ class Walk:
                     finding = self._understood(finding_of(site, rule.code, intent))
                     self.findings.append(finding)
                     self._claim(finding.claims)
-            if self._holds_open(site.span):
+            if self._holds_open(site.start, site.node.end_byte):
                 self._push(pending, site, _inside(site))
         return self.findings, self._left()
 
@@ -124,7 +124,7 @@ class Walk:
         siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
         for child, attributes in reversed(siblings):
             start = attributes[0].start_byte if attributes else child.start_byte
-            if not self._holds_open(Span(start, child.end_byte)):
+            if not self._holds_open(start, child.end_byte):
                 continue
             pending.append(self._site(child, attributes, siblings, scope, site))
             # Comments among the attributes of an item that nobody claims are places of their own.
@@ -148,9 +148,9 @@ class Walk:
             node, attributes, siblings, self.source, scope, crate, job, outer, level, self.known
         )
 
-    def _holds_open(self, span: Span) -> bool:
-        at = self._open(bisect.bisect_left(self.places, span.start))
-        return at < len(self.places) and self.places[at] < span.end
+    def _holds_open(self, start: int, end: int) -> bool:
+        at = self._open(bisect.bisect_left(self.places, start))
+        return at < len(self.places) and self.places[at] < end
 
     def _open(self, at: int) -> int:
         """Return the index of the first place from one on that nothing has claimed."""
@@ -201,9 +201,11 @@ def _inside(site: Site) -> Scope:
             vendor=vendor,
             gated=gated,
         )
-    if node.type in ("declaration_list", "enum_variant_list", "field_declaration_list"):
-        return replace(scope, vendor=vendor, gated=gated)
-    return replace(scope, vendor=vendor, gated=gated, container="")
+    lists = ("declaration_list", "enum_variant_list", "field_declaration_list")
+    container = scope.container if node.type in lists else ""
+    if (vendor, gated, container) == (scope.vendor, scope.gated, scope.container):
+        return scope  # as within most nodes
+    return replace(scope, vendor=vendor, gated=gated, container=container)
 
 
 def _vendor(site: Site) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from portkit.lang import features
 from portkit.lang.cfg import Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
-from portkit.lang.source import node_text
+from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Prose
 
@@ -115,9 +115,10 @@ class Job:
                     patterns.append(each)
                 else:
                     exact.setdefault(each[1].path, []).append(each)
-            known = self._patches[kind, idle] = exact, patterns
-        exact, patterns = known
-        if not patterns and path not in exact:
+            begin = tuple({_PATTERN.split(each.path)[0] for _, each in patterns})
+            known = self._patches[kind, idle] = exact, patterns, begin
+        exact, patterns, begin = known
+        if path not in exact and not path.startswith(begin):
             return ()  # nothing is about most files
         found = [each for each in patterns if fnmatchcase(path, each[1].path)]
         if path in exact:
@@ -125,8 +126,10 @@ class Job:
         return tuple([patch for _, patch in found])
 
     @cached_property
-    def _patches(self) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any]]]:
-        """The patches of each kind: by file, and those with a pattern over files."""
+    def _patches(
+        self,
+    ) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any], tuple[str, ...]]]:
+        """The patches of each kind: by file, those with a pattern, and how the patterns begin."""
         return {}
 
     @property
@@ -189,6 +192,11 @@ class Job:
     @cached_property
     def looked_into(self) -> dict[Source, Any]:
         """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
+        return {}
+
+    @cached_property
+    def patched_items(self) -> dict[Source, list[tuple[str, Span]]]:
+        """The items that patches may be about in each file: each kind of patch asks."""
         return {}
 
     @cached_property
@@ -295,6 +303,8 @@ class Job:
 
     def renames_code(self, text: str) -> bool:
         """Whether renaming changes the code of a text, its comments and strings aside."""
+        if not self.vendor.names.concerns(text):
+            return False
         code = code_only(text)
         return self.rename(code) != code
 
@@ -397,8 +407,11 @@ class Site:
 
     @property
     def code(self) -> str:
-        """The text of the node alone."""
-        return self.source.text(self.node.start_byte, self.node.end_byte)
+        """The text of the node alone, without attributes."""
+        node = self.node
+        if node.type in ("field_initializer", "shorthand_field_initializer"):
+            node = next(c for c in node.children if c.type not in ATTACHED)
+        return self.source.text(node.start_byte, self.node.end_byte)
 
     @property
     def indent(self) -> str:
@@ -419,7 +432,7 @@ class Site:
         """Whether the place's own attributes ask for a feature."""
         return any(cfg.requires(feature) for _, cfg in self.conditions)
 
-    @property
+    @cached_property
     def is_source(self) -> bool:
         """Whether the place's own attributes say that it exists for the source vendor alone."""
         return any(self.job.of_source(cfg) for _, cfg in self.conditions)

@@ -47,11 +47,8 @@ def files(job: Job, pattern: str) -> list[Source]:
 
 
 def has_item(source: Source, symbol: str, fits: Callable[[str], bool]) -> bool:
-    """Whether a file has an item whose name fits; one that lacks its words is not parsed."""
-    words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "*", symbol))
-    return all(word.encode() in source.data for word in words) and any(
-        fits(item.symbol) for item in items(source)
-    )
+    """Whether a file has an item whose name fits."""
+    return any(fits(item.symbol) for item in items(source, [symbol]))
 
 
 def is_renamed(job: Job, word: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,8 +42,7 @@ class Status(StrEnum):
     """There is nothing to write."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the bytes ``[start, end)`` by ``text``; an insertion has ``start == end``."""
 
     start: int
@@ -71,7 +70,8 @@ def no_files() -> tuple[NewFile, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: processes hand each other hundreds, and what has slots is taken apart in Python.
+@dataclass(frozen=True)
 class Finding:
     """What one rule says about one site.
 

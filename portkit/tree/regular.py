@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from typing import TYPE_CHECKING, Final
 
@@ -50,10 +49,13 @@ def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
     flags = _READ if follow else _READ | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
         pieces, left = [], limit + 1
-        while left > 0 and (piece := os.read(descriptor, left)):
+        # The system makes room for as much as is asked for, which takes longer than to read it.
+        room = status.st_size + 1
+        while left > 0 and (piece := os.read(descriptor, min(left, room))):
             pieces.append(piece)
             left -= len(piece)
     finally:
@@ -73,7 +75,7 @@ def replace_file(path: Path, content: bytes) -> None:
     Raises:
         OSError: as the operating system says.
     """
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     descriptor = os.open(part, _NEW, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

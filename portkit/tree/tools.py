@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,6 +55,8 @@ def _absolute(path: str) -> str:
 
 def tools() -> tuple[Tool, ...]:
     """Return the programs that portkit works with, found or not."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(_NAMES)) as pool:
         return tuple(pool.map(_tool, _NAMES))
 

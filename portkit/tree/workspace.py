@@ -97,7 +97,7 @@ class Workspace:
     def _manifests(self) -> tuple[tuple[Crate, ...], tuple[Unread, ...]]:
         crates, odd = [], []
         for path, source in self.sources.items():
-            if PurePosixPath(path).name != "Cargo.toml":
+            if path.rpartition("/")[2] != "Cargo.toml":
                 continue
             try:
                 manifest = parse_manifest(source.data)

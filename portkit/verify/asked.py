@@ -99,7 +99,7 @@ def dtypes(job: Job, settings: Names) -> tuple[str, ...]:
     function = f"fn {settings.dtypes.rpartition('::')[2]}".encode()
     for path, source in job.workspace.sources.items():
         if path.endswith(".rs") and function in source.data:
-            for item in items(source):
+            for item in items(source, [settings.dtypes]):
                 if item.symbol == settings.dtypes:
                     return tuple(re.findall(r'"(\w+)"', source.slice(item.span)))
     return ()

@@ -7,7 +7,6 @@ crash until ``sync``.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import stat
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
 # <fcntl.h> and <linux/fs.h>
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
-
-_RENAMEAT2: Final = (
-    getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if sys.platform == "linux"
-    else None
-)
 
 
 class Disk:
@@ -72,10 +65,14 @@ class Disk:
         Source: rename(2), ``renameat2`` with ``RENAME_EXCHANGE``, which Linux and some of its file
         systems have. Elsewhere this raises with ``ENOSYS`` or ``EINVAL`` and changes nothing.
         """
-        if _RENAMEAT2 is None:
+        import ctypes
+
+        system = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+        renameat2 = getattr(system, "renameat2", None)
+        if renameat2 is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(one), None, str(other))
         names = os.fsencode(one), os.fsencode(other)
-        if _RENAMEAT2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) != 0:
+        if renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) != 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code), str(one), None, str(other))
 

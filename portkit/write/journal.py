@@ -22,7 +22,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import re
 import stat
@@ -140,6 +139,8 @@ class Journal:
 
     def begin(self, record: Record) -> None:
         """Write the record; nothing may be staged before this returns."""
+        import json
+
         self.disk.make_folder(self.folder)
         self.disk.sync(self.folder.parent)
         place = self.folder / State.STAGING
@@ -313,6 +314,8 @@ def _parse(data: bytes) -> Record:
     Raises:
         ValueError: it is not a record, or not of this format.
     """
+    import json
+
     try:
         value = json.loads(data)
         if value["format"] != FORMAT:

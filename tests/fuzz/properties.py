@@ -196,3 +196,16 @@ def _of_findings(scan: Scan, path: str) -> Iterator[Fault]:
             inside = any(p.start <= edit.start and edit.end <= p.end for p in places)
             if edit.start < edit.end and not inside:
                 yield Fault("something unclaimed is replaced", finding.code)
+
+
+def repeats_without_end(text: bytes) -> bool:
+    """Whether a macro repeats something and does not say how often, which rustfmt passes over.
+
+    The parser takes all up to the next star for what stands between two repetitions.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "a.rs"
+        path.write_bytes(text)
+        command = ["rustc", "--crate-type=lib", "--emit=metadata", f"--out-dir={name}", str(path)]
+        done = subprocess.run(command, capture_output=True, check=False)
+    return b"expected one of: `*`, `+`, or `?`" in done.stderr

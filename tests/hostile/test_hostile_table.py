@@ -207,6 +207,13 @@ CASES = (
         0,
         r"places? for ROCm",
     ),
+    Case(
+        "a field in short under the feature",
+        code('fn f(a: u8, b: u8) -> S {\n    S { #[cfg(feature = "cuda")] a, b }\n}\n'),
+        "apply --diff .",
+        0,
+        r'any\(feature = "cuda", feature = "rocm"\)\)\] a, b \}',
+    ),
     Case("workspace = 3", text("Cargo.toml", "workspace = 3\n"), "scan .", 10, r"Cargo\.toml"),
     Case("package = 3", text("Cargo.toml", "package = 3\n"), "scan .", 10, r"Cargo\.toml"),
     Case(

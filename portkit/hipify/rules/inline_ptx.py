@@ -34,7 +34,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
         last = index
         while last < len(source.tokens) - 1 and not source.is_token(last, "("):
             last += 1
-        last = source.closing(last) or index
+        last = (source.closing(last) if source.is_token(last, "(") else None) or index
         yield refused(
             source,
             CODE,

@@ -1,0 +1,73 @@
+"""Comments that keep a place, in numbers."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from tree_support import crate, scan_of
+
+from portkit.lang.source import Source
+from portkit.profile import keep_comments
+from portkit.profile.settings import NAME, settings
+from portkit.scan import exceptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from portkit.scan.scan import Scan
+
+ABOVE = "        // portkit: keep PK301 reason {i}\n        D::Cuda(x{i}) => {i},\n"
+STACKED = "        // portkit: keep PK301 reason {i}\n"
+
+
+def scanned(lines: str, count: int) -> Scan:
+    arms = "".join(lines.replace("{i}", str(i)) for i in range(count))
+    last = "        D::Cuda(_) => 1,\n        _ => 0,\n"
+    return scan_of(crate(f"fn f(d: &D) -> u8 {{\n    match d {{\n{arms}{last}    }}\n}}\n"))
+
+
+def with_exceptions(scan: Scan) -> Scan:
+    return exceptions.with_exceptions(scan, settings(Source(NAME, b"")))
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Return how many instructions of the code that looks for comments are run."""
+    taken = 0
+    files = {exceptions.__file__, keep_comments.__file__}
+
+    def trace(frame: FrameType, event: str, _: object) -> object:
+        nonlocal taken
+        if frame.f_code.co_filename not in files:
+            return None
+        frame.f_trace_opcodes = True
+        taken += event == "opcode"
+        return trace
+
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return taken
+
+
+@pytest.mark.parametrize("lines", [ABOVE, STACKED], ids=["above each place", "above one place"])
+def test_twice_the_comments_take_twice_the_steps(lines: str) -> None:
+    few, many = (scanned(lines, count) for count in (100, 200))
+    taken = steps(lambda: with_exceptions(few))
+    assert taken > 100
+    assert steps(lambda: with_exceptions(many)) < 2.2 * taken
+
+
+def test_the_first_comment_above_a_place_gives_the_reason_and_none_is_unused() -> None:
+    kept = [f for f in with_exceptions(scanned(STACKED, 3)).findings if f.excepted]
+    assert [f.message for f in kept] == ["reason 0"]
+    assert all(f.code != "PK903" for f in with_exceptions(scanned(STACKED, 3)).findings)
+
+
+def test_each_comment_keeps_its_own_place() -> None:
+    kept = [f for f in with_exceptions(scanned(ABOVE, 3)).findings if f.excepted]
+    assert [f.message for f in kept] == ["reason 0", "reason 1", "reason 2"]
