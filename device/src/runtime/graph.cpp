@@ -34,6 +34,11 @@ hipStreamCaptureMode &mode_of_thread() {
 
 }  // namespace
 
+bool is_any_captured() {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  return !captures().underway.empty();
+}
+
 void require_no_capture() {
   const hipStreamCaptureMode mode = mode_of_thread();
   if (mode == hipStreamCaptureModeRelaxed) return;

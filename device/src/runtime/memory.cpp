@@ -6,6 +6,7 @@
 #include <set>
 
 #include "../check/checker.h"
+#include "chaos.h"
 #include "device.h"
 #include "memory.h"
 #include "stream.h"
@@ -112,6 +113,8 @@ HIP_EXPORT hipError_t hipMalloc(void **pointer, size_t bytes) {
   return answer(__func__, [&] {
     require(pointer != nullptr, hipErrorInvalidValue);
     require_no_capture();
+    // While a stream is captured a program has no way to make room.
+    require(is_any_captured() || !refuses_memory(), hipErrorOutOfMemory);
     *pointer = allocate(current_device(), bytes);
   });
 }

@@ -33,7 +33,8 @@ Options read() {
   o.fail = text("PORTKIT_DEVICE_FAIL", "");
   o.check = text("PORTKIT_DEVICE_CHECK", "") == "1";
   o.peers = text("PORTKIT_DEVICE_PEERS", "") != "no";
-  o.lazy = text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
+  o.chaos = number("PORTKIT_DEVICE_CHAOS", 0);
+  o.lazy = o.chaos != 0 || text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
   return o;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../check/checker.h"
+#include "chaos.h"
 #include "device.h"
 #include "options.h"
 
@@ -158,8 +159,17 @@ std::vector<Moment> implicit_dependencies(const std::shared_ptr<Stream> &stream)
   return found;
 }
 
+// Any stream may get on at any time.
+void let_any_get_on(int device) {
+  if (!is_chaotic()) return;
+  std::vector<std::shared_ptr<Stream>> all = streams_of(device);
+  all.push_back(default_stream(device));
+  while (any_below(3) == 0) all[any_below(all.size())]->step();
+}
+
 // Puts work into a stream that is not captured.
 uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
+  let_any_get_on(stream->device);
   std::vector<Moment> before = implicit_dependencies(stream);
   bool all_reached = true;
   for (const auto &[other, position] : before) {

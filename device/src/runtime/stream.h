@@ -107,6 +107,8 @@ void submit_and_wait(hipStream_t handle, Work work);
 // thread what it does not see, such as to allocate memory (HIP, hipThreadExchangeStreamCaptureMode).
 void require_no_capture();
 
+bool is_any_captured();
+
 // Waits for all work of a device.
 void wait_for_device(int device);
 
