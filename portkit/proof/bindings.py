@@ -30,15 +30,19 @@ FILE: Final = Path(__file__).with_suffix(".toml")
 RUNS: Final[Mapping[str, Mapping[str, str]]] = {
     "tests": {},
     "tests with HIP's pool": {"HIPRC_ALLOCATOR": "pool", "PORTKIT_DEVICE_PEERS": "no"},
+    "a wait that fails": {"PORTKIT_DEVICE_FAIL": "hipStreamWaitEvent:1"},
 }
-"""What the environment says besides, where each run needs another way of memory."""
+"""What the environment says besides in each run of the tests."""
 
 _DEVICE: Final = {"PORTKIT_DEVICE_COUNT": "2", "PORTKIT_DEVICE_STREAMS": "lazy"}
 """As late as HIP allows, work shows what does not wait for it."""
 
 _ARCH: Final = "gfx1100"
-_OF_THE_ALLOCATOR: Final = ("failures", "memory")
-"""Files of tests that ask what the allocator has done, which the pool leaves without work."""
+_FAILURES: Final = "failures"
+"""The file of tests that goes on where a call fails."""
+
+_OF_THE_ALLOCATOR: Final = (_FAILURES, "memory")
+"""Those that ask what the allocator has done, which the pool leaves without work."""
 
 _SECONDS: Final = 300.0
 """A run takes half a minute; what takes this long hangs."""
@@ -97,9 +101,12 @@ def _failure(crate: Path, run: str, environment: Mapping[str, str]) -> tuple[str
         VerificationError: the crate does not build.
     """
     files = sorted(path.stem for path in (crate / "tests").glob("*.rs"))
-    chosen = [name for name in files if not (RUNS[run] and name in _OF_THE_ALLOCATOR)]
-    command = ["cargo", "test", "--quiet", "--all-features", "--lib"]
-    command += [word for name in chosen for word in ("--test", name)]
+    command = ["cargo", "test", "--quiet", "--all-features"]
+    if "PORTKIT_DEVICE_FAIL" in RUNS[run]:
+        command += ["--test", _FAILURES]
+    else:
+        left_out = _OF_THE_ALLOCATOR if RUNS[run] else ()
+        command += ["--lib", *(w for f in files if f not in left_out for w in ("--test", f))]
     begun = time.monotonic()
     try:
         done = subprocess.run(

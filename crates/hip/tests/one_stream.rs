@@ -26,5 +26,17 @@ fn one_stream_alone_and_then_a_second() -> Result<(), Box<dyn std::error::Error>
     let second = HipContext::new(0)?.new_stream()?;
     assert_eq!(right(second.clone_dtoh(&copy)?), 4096);
     assert!(context.is_in_multi_stream_mode());
+
+    // A stream that is gone leaves no work in memory that others have.
+    const LARGE: usize = 5 << 20;
+    let twos = vec![2u32; LARGE];
+    let gone = context.new_stream()?;
+    drop((gone.alloc_zeros::<u32>(LARGE)?, gone));
+    // Nobody else has memory of this size, so it is the same unless memory is short.
+    // SAFETY: the memory is written in the next line.
+    let mut again = unsafe { second.alloc::<u32>(LARGE) }?;
+    second.memcpy_htod(&twos, &mut again)?;
+    context.synchronize()?;
+    assert!(second.clone_dtoh(&again)? == twos);
     Ok(context.check_err()?)
 }

@@ -4,7 +4,9 @@
 //! On a device that does the work of streams as late as HIP allows, each of these fails where
 //! something does not wait.
 
-use hiprc::driver::{result, sys, DevicePtr, DevicePtrMut, HipContext, HipSlice, HipStream};
+use hiprc::driver::{
+    record_launch, result, sys, DevicePtr, DevicePtrMut, HipContext, HipError, HipSlice, HipStream,
+};
 use hiprc::rocblas::RocBlas;
 use std::error::Error;
 use std::sync::Arc;
@@ -12,9 +14,6 @@ use std::sync::Arc;
 type Outcome = Result<(), Box<dyn Error>>;
 
 const N: usize = 1 << 14;
-
-/// So many values have a segment of memory to themselves.
-const LARGE: usize = 5 << 20;
 
 /// Ones that a stream has yet to write, where zeros are.
 fn being_written(stream: &Arc<HipStream>) -> Result<HipSlice<u32>, Box<dyn Error>> {
@@ -169,17 +168,11 @@ fn a_use_counts_from_when_it_begins() -> Outcome {
 
 #[test]
 #[ignore = "needs a HIP device"]
-fn a_stream_that_is_dropped_leaves_no_work_in_memory_of_others() -> Outcome {
+fn what_a_launcher_met_is_told_by_the_next_call() -> Outcome {
     let context = HipContext::new(0)?;
-    let (gone, other) = (context.new_stream()?, context.new_stream()?);
-    let zeros = gone.alloc_zeros::<u32>(LARGE)?;
-    drop((zeros, gone));
-    // Nobody else here has memory of this size, so it is the same unless memory is short.
-    // SAFETY: the memory is written in the next line.
-    let mut again = unsafe { other.alloc::<u32>(LARGE) }?;
-    other.memcpy_htod(&vec![2u32; LARGE], &mut again)?;
-    context.synchronize()?;
-    assert_eq!(right(&other.clone_dtoh(&again)?, 2), LARGE);
+    let met = sys::hipError_t::hipErrorLaunchFailure;
+    record_launch(met);
+    assert_eq!(context.new_stream().unwrap_err(), HipError(met));
     Ok(context.check_err()?)
 }
 
@@ -187,6 +180,9 @@ fn a_stream_that_is_dropped_leaves_no_work_in_memory_of_others() -> Outcome {
 #[ignore = "needs a HIP device"]
 fn memory_of_a_graph_is_nobody_else_s_after_the_capture() -> Outcome {
     let context = HipContext::new(0)?;
+    if context.has_async_alloc() {
+        return Ok(()); // HIP's pool makes it part of the graph
+    }
     let stream = context.new_stream()?;
     let source = stream.clone_htod(&vec![9u32; N])?;
     stream.synchronize()?;
