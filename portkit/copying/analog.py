@@ -190,12 +190,13 @@ def _evaluated(
 
 def _line(source: Source, start: int, end: int) -> _Piece:
     """Return the piece that takes a range away, with its comma and the lines that are its own."""
-    comma = re.compile(rb"\s*+,[ \t]*+").match(source.data, end)
-    end = comma.end() if comma is not None else end
+    end = source.comma(end) or end
     tail = re.compile(rb"[ \t]*\r?\n?").match(source.data, end)
     line = source.data.rfind(b"\n", 0, start) + 1
     if tail is not None and not source.data[line:start].strip():
         start, end = line, tail.end()
+    elif tail is not None:
+        end += len(tail.group().rstrip(b"\r\n"))
     return _Piece(start, end, "")
 
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _NO_PATTERN = re.compile(
-    r"\|\||::\s*_\b|\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in"
-    r"|let|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
+    r"\|\||#\s*\[|::\s*_\b"
+    r"|\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let"
+    r"|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
 )
 """What the parser lets pass in a pattern, and rustc does not."""
 _TIGHTER = frozenset({"&&", "==", "!="})

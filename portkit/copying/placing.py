@@ -42,10 +42,10 @@ def insertion(site: Site, text: str) -> Edit:
         return Edit(end, end, f"\n\n{text}")
     parent = site.parent
     if site.kind in _COMMA_AFTER or (parent is not None and parent.type == "array_expression"):
-        comma = re.compile(rb"\s*,").match(site.source.data, end)
+        comma = site.source.comma(end)
         if comma is None:
             return Edit(end, end, f",\n{site.indent}{text}")
-        end = site.source.line_tail(comma.end())
+        end = site.source.line_tail(comma)
         return Edit(end, end, f"\n{site.indent}{text},")
     if site.kind == "match_arm":
         separator = "" if site.code.rstrip().endswith((",", "}")) else ","
@@ -87,9 +87,9 @@ def behind(source: Source, after: Span, text: str) -> Edit:
     if not source.data[: after.start].rstrip(b" \t").endswith(b"\n"):
         return Edit(end, end, f", {text}")
     indent = source.indent(after.start)
-    comma = re.compile(rb"\s*,").match(source.data, end)
+    comma = source.comma(end)
     if comma is None:
         return Edit(end, end, f",\n{indent}{text}")
     tail = source.line_tail if source.path.endswith(".rs") else partial(python.line_tail, source)
-    end = tail(comma.end())
+    end = tail(comma)
     return Edit(end, end, f"\n{indent}{text},")

@@ -29,6 +29,8 @@ _GRAMMARS = {
     ".toml": "tree_sitter_toml",
 }
 """The parser of each kind of file by its ending; of all others it is Rust's."""
+_COMMA = re.compile(rb"(?:\s|//[^\n]*|/\*(?s:.*?)\*/)*+,")
+_COMMA_ELSE = re.compile(rb"(?:\s|#[^\n]*)*+,")
 _BLOCK = 1 << 12
 _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
@@ -145,6 +147,11 @@ class Source:
         """Return the end of a comment that follows ``offset`` on its line, or ``offset``."""
         match = re.compile(rb"[ \t]*//(?:[^\r\n]|\r(?!\n))*").match(self.data, offset)
         return match.end() if match else offset
+
+    def comma(self, offset: int) -> int | None:
+        """Return the end of the comma that follows ``offset``, comments aside; None for none."""
+        comma = (_COMMA if self.path.endswith(".rs") else _COMMA_ELSE).match(self.data, offset)
+        return comma.end() if comma else None
 
 
 def parses(text: str) -> bool:
