@@ -30,7 +30,7 @@ FILE: Final = Path(__file__).with_suffix(".toml")
 RUNS: Final[Mapping[str, Mapping[str, str]]] = {
     "tests": {},
     "tests with HIP's pool": {"HIPRC_ALLOCATOR": "pool", "PORTKIT_DEVICE_PEERS": "no"},
-    "a wait that fails": {"PORTKIT_DEVICE_FAIL": "hipStreamWaitEvent:1"},
+    "a wait that fails": {"PORTKIT_DEVICE_FAIL": "hipStreamWaitEvent:2"},
 }
 """What the environment says besides in each run of the tests."""
 
