@@ -150,6 +150,21 @@ def test_a_library_that_lacks_another_is_not_called_missing(probe: Path, tmp_pat
     assert hip.startswith("the HIP runtime could not be loaded: libneeded.so: ")
 
 
+def test_a_machine_without_a_gpu_or_without_rocm_has_none(probe: Path, tmp_path: Path) -> None:
+    if not Path("/opt/rocm").exists():
+        assert run(probe, "available") == "false\n"
+    for devices in (0, 2):
+        build("amdhip64", tmp_path / str(devices) / "libamdhip64.so", f"-DDEVICES={devices}")
+        there = run(probe, "available", LD_LIBRARY_PATH=str(tmp_path / str(devices)))
+        assert there == ("true\n" if devices else "false\n")
+
+
+def test_a_runtime_that_is_there_and_does_not_load_is_an_error(probe: Path, tmp_path: Path) -> None:
+    (tmp_path / "libamdhip64.so").write_text("no library")
+    said = run(probe, "available", LD_LIBRARY_PATH=str(tmp_path))
+    assert "the HIP runtime could not be loaded" in said and "reinstall ROCm" in said
+
+
 def test_a_missing_function_is_named(probe: Path, tmp_path: Path) -> None:
     build("amdhip64", tmp_path / "libamdhip64.so", "-DWITHOUT_FUNCTION_ATTRIBUTES")
     text = run(probe, "attribute", LD_LIBRARY_PATH=str(tmp_path))
@@ -161,17 +176,44 @@ def test_a_missing_function_is_named(probe: Path, tmp_path: Path) -> None:
 # What is called.
 
 
-@pytest.mark.parametrize("pools", ["0", "1"])
-def test_memory_is_freed_once_and_nothing_is_no_call(call: Call, pools: str) -> None:
-    log = call("memory", STAND_IN_POOLS=pools)
+def test_memory_of_a_pool_is_freed_once_and_nothing_is_no_call(call: Call) -> None:
+    log = call("memory", HIPRC_ALLOCATOR="pool")
     allocated = [line for line in log if line.startswith("malloc")]
     freed = [line for line in log if line.startswith("free")]
     # The values, their copy, the zeros and the longer slice.
     assert len(allocated) == len(freed) == 4
-    assert all((" on " in line) == (pools == "1") for line in allocated + freed)
+    assert all(" on 1" in line for line in allocated + freed)
     assert not [line for line in log if " 0 on " in line or "null" in line]
-    created = sum(line.startswith("create event") for line in log)
-    assert created == sum(line.startswith("destroy event") for line in log) > 0
+
+
+@pytest.mark.parametrize("pools", ["0", "1"])
+def test_memory_is_taken_once_and_given_back_in_the_end(call: Call, pools: str) -> None:
+    log = call("memory", STAND_IN_POOLS=pools)
+    assert [line for line in log if line.startswith(("malloc", "free"))] == [
+        f"malloc {2 << 20}",
+        "free",
+    ]
+    # One stream has nothing to wait for.
+    assert not [line for line in log if "event" in line]
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"HIPRC_ALLOCATOR": "arena"}, "HIPRC_ALLOCATOR is arena: it can be caching or pool"),
+        (
+            {"HIPRC_ALLOCATOR": "pool", "STAND_IN_POOLS": "0"},
+            "HIPRC_ALLOCATOR is pool, and HIP has no memory pools for GPU 0: unset it",
+        ),
+        ({"HIPRC_MEMORY_LIMIT": "2G"}, "HIPRC_MEMORY_LIMIT is 2G: it is a number of MiB"),
+    ],
+    ids=["another", "no pools", "limit"],
+)
+def test_an_allocator_that_there_is_not_is_a_sentence(
+    probe: Path, libraries: Path, variables: dict[str, str], said: str
+) -> None:
+    printed = run(probe, "context", LD_LIBRARY_PATH=str(libraries), **variables)
+    assert printed == f"{said}\n"
 
 
 def test_views(call: Call) -> None:

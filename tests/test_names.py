@@ -85,10 +85,20 @@ def test_strings(before: str, after: str) -> None:
         ('"// CUDA" + CUDA', '"// ROCm" + ROCM'),
         ("// https://docs.example.org/cuda/CUDA.html and cuda", None),
         ('"http://example.org/cuda" // cuda', None),
+        # Part of a path is an identifier, not prose.
+        ("/// See [`Device::Cuda`] of CUDA.", "/// See [`Device::Rocm`] of ROCm."),
+        ("// Cuda::new and `cudarc::driver`", "// Rocm::new and `hip::driver`"),
+        ("// asked of cudarc alone", "// asked of HIP bindings alone"),
+        (
+            "// https://docs.nvidia.com/cuda/cublas/index.html#cublas-t-gemm",
+            "// https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/level-3.html",
+        ),
+        ("// https://docs.nvidia.com/cuda/cublas/index.html", None),
     ],
 )
 def test_comments_and_addresses(before: str, after: str | None) -> None:
-    wanted = before.removesuffix("cuda") + "rocm" if after is None else after
+    stays = before[:-4] + "rocm" if before.endswith("cuda") else before
+    wanted = stays if after is None else after
     assert NAMES.rust(before) == wanted
 
 

@@ -30,6 +30,15 @@ def device(
     check_memory: Annotated[
         bool, typer.Option("--check-memory", help="Watch every access of memory.")
     ] = False,
+    chaos: Annotated[
+        int,
+        typer.Option(
+            metavar="SEED",
+            min=0,
+            help="Do what HIP leaves open in any way, by a number of at least 1.",
+            show_default=False,
+        ),
+    ] = 0,
     profile: Annotated[
         str,
         typer.Option(
@@ -61,6 +70,8 @@ def device(
     codebases = [own] if own else [*brought().values(), *announced().values()]
     before = dict(os.environ)
     after = build_toolkit().environment(arch=arch, checked=check_memory, base=before)
+    if chaos:
+        after["PORTKIT_DEVICE_CHAOS"] = str(chaos)
     for directory in codebases:
         after |= for_cpu_device(load_settings(load_codebase(directory)), [arch])
     if not words:

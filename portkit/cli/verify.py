@@ -127,6 +127,16 @@ def verify(
             " wrote, accesses out of bounds.",
         ),
     ] = False,
+    chaos: Annotated[
+        int,
+        typer.Option(
+            metavar="SEED",
+            min=0,
+            help="Have the CPU device do what HIP leaves open in any way, by a number of at least"
+            " 1.",
+            show_default=False,
+        ),
+    ] = 0,
     trust: Annotated[
         bool,
         typer.Option(
@@ -200,6 +210,7 @@ def verify(
             device=device.value,
             waves=parse_waves(words(wave)),
             checked=check_memory,
+            chaos=chaos,
             profile=profile_directory(profile),
             sandbox=sandbox,
         )

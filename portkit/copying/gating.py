@@ -67,7 +67,14 @@ def needs_feature(site: Site, copy: str) -> bool:
         return job.rename(site.name) != job.codebase.error_without_feature
     if site.kind == "use_declaration":
         return is_gated_path(job, job.rename(field_text(site.node, "argument")))
-    return site.kind in ALWAYS or job.names_gated(copy)
+    return site.kind in ALWAYS or job.names_gated(_without_gated_blocks(job, copy))
+
+
+def _without_gated_blocks(job: Job, text: str) -> str:
+    """Leave out the blocks of code that stand under the feature by themselves."""
+    attribute = re.escape(feature_attribute(job))
+    block = rf"^( *){attribute}\n\1\S[^\n]*[{{(]\n(?:\1[ )][^\n]*\n|\n)*?\1\}}$"
+    return re.sub(block, "", text, flags=re.MULTILINE)
 
 
 def is_gated_path(job: Job, path: str) -> bool:

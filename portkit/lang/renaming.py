@@ -7,7 +7,7 @@ prose, kernel symbols and web addresses are never changed by the rule for identi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,8 @@ class NameTable:
     Attributes:
         words: whole identifiers, the exceptions to ``parts``.
         parts: pieces of identifiers, tried in order; each is ``(from, to)``.
-        prose: whole words of comments and messages.
+        prose: whole words of comments and messages; part of a path, a word is an identifier.
+        pages: web addresses, and the page of the platform that says the same.
         kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
             platform's kernels, not prose, and keeps its name.
         binary: endings of files that are text on one platform and bytes on the other, after
@@ -65,6 +66,7 @@ class NameTable:
     prose: Mapping[str, str]
     kept_strings: str
     binary: tuple[str, ...] = ()
+    pages: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
 
     @cached_property
@@ -82,7 +84,8 @@ class NameTable:
         pieces = [old for old, _ in self.parts]
         if self.feature is not None:
             pieces += (self.feature[0], variable(self.feature[0]))
-        whole = [w for w in (*self.words, *self.prose) if not any(old in w for old in pieces)]
+        every = (*self.words, *self.prose, *self.pages)
+        whole = [w for w in every if not any(old in w for old in pieces)]
         return re.compile("|".join(map(re.escape, (*pieces, *whole))))
 
     def concerns(self, text: str) -> bool:
@@ -100,7 +103,7 @@ class NameTable:
         return known
 
     def text(self, text: str) -> str:
-        """Rename the words of a comment, a message or a manifest; web addresses keep theirs."""
+        """Rename the words of a comment, a message or a manifest; a web address is one word."""
         if not self.concerns(text):
             return text
         if self.feature is None:
@@ -146,9 +149,10 @@ class NameTable:
     def _prose_word(self, match: re.Match[str]) -> str:
         word = match.group()
         if "://" in word:
-            return word
-        if match.string[match.start() - 1 : match.start()] == ".":
-            return self.word(word)  # the ending of a file
+            return self.pages.get(word, word)
+        text, start, end = match.string, match.start(), match.end()
+        if text.endswith((".", "::"), 0, start) or text.startswith("::", end):
+            return self.word(word)  # the ending of a file, part of a path
         return self.prose[word] if word in self.prose else self.word(word)
 
     def _token(self, match: re.Match[str]) -> str:

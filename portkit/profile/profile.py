@@ -255,6 +255,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         },
         parts=names.parts,
         prose=names.prose,
+        pages=names.pages,
         kept_strings=names.kept_strings,
         binary=names.binary,
     )

@@ -56,6 +56,10 @@ class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         dict[str, Text], Meta(description="Parameters of functions whose type differs.")
     ]
     prose: Annotated[dict[str, Text], Meta(description="Whole words of comments and messages.")]
+    pages: Annotated[
+        dict[str, Text],
+        Meta(description="Web addresses in comments, and the vendor's page that says the same."),
+    ] = {}
 
     def __post_init__(self) -> None:
         try:

@@ -93,7 +93,33 @@ def mutations(
             typer.echo(f"{each.mutant}: {each.step}: {each.said}")
     typer.echo(f"{len(caught)} of {len(every)} mutants are caught")
     if report is not None:
-        text = page(tree.title, date.today().isoformat(), every, found)
+        text = page(f"the port of {tree.title}", date.today().isoformat(), every, found)
+        report.write_text(text, encoding="utf-8")
+
+
+@app.command()
+def bindings(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="For a copy of the bindings; made anew.")
+    ],
+    results: Annotated[Path, typer.Option(help="What was found, kept from run to run.")],
+    only: Annotated[list[str] | None, typer.Option(help="Take this mutant alone.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
+) -> None:
+    """Seed defects into the HIP bindings, one at a time, and see which test finds each."""
+    from datetime import date
+
+    from portkit.proof.bindings import RUNS, load_mutants, take_tests
+    from portkit.proof.mutation_run import page
+
+    every = load_mutants()
+    found = take_tests(folder, [m for m in every if not only or m.name in only], results)
+    for each in found:
+        if each.caught:
+            typer.echo(f"{each.mutant}: {each.step}: {each.said}")
+    typer.echo(f"{len({each.mutant for each in found if each.caught})} of {len(every)} are caught")
+    if report is not None:
+        text = page("the HIP bindings", date.today().isoformat(), every, found, tuple(RUNS))
         report.write_text(text, encoding="utf-8")
 
 

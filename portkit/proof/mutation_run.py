@@ -213,20 +213,27 @@ def _why(result: Result | None) -> str:
     return result.evidence[0] if result and result.evidence else "it was not taken"
 
 
-def page(title: str, date: str, mutants: Sequence[Mutant], found: Sequence[Found]) -> str:
+def page(
+    title: str,
+    date: str,
+    mutants: Sequence[Mutant],
+    found: Sequence[Found],
+    steps: Sequence[str] = LADDER,
+) -> str:
     """Return the page about what caught which mutant, as Markdown.
 
     Args:
-        title: of the tree, such as ``toy 1.2.3``.
+        title: of what they are seeded into, such as ``the port of toy 1.2.3``.
         date: of the run.
         mutants: all of them.
         found: what the steps said.
+        steps: that are taken over each, until one finds it.
     """
     caught: Mapping[str, Found] = {each.mutant: each for each in found if each.caught}
     taken = {m.name: [each.step for each in found if each.mutant == m.name] for m in mutants}
-    finished = [m for m in mutants if m.name in caught or set(taken[m.name]) >= set(LADDER)]
+    finished = [m for m in mutants if m.name in caught or set(taken[m.name]) >= set(steps)]
     counts = Counter(each.step for each in caught.values())
-    told = ", ".join(f"{step} {counts[step]}" for step in LADDER if counts[step])
+    told = ", ".join(f"{step} {counts[step]}" for step in steps if counts[step])
     rows = []
     for mutant in mutants:
         by = caught.get(mutant.name)
@@ -238,11 +245,10 @@ def page(title: str, date: str, mutants: Sequence[Mutant], found: Sequence[Found
         )
     return "\n".join(
         [
-            f"# Mutations of the port of {title}",
+            f"# Mutations of {title}",
             "",
-            f"Taken on {date}. {len(mutants)} defects (`mutants.toml`), one at a time"
-            f" in a copy of the port; {len(caught)} are caught: {told or 'none'}. A step that a row"
-            " does not name was not taken over that defect.",
+            f"Taken on {date}. {len(mutants)} defects, one at a time; {len(caught)} are caught:"
+            f" {told or 'none'}. A step that a row does not name was not taken over that defect.",
             "",
             "| defect | what is wrong | first caught by | passed before | said |",
             "| --- | --- | --- | --- | --- |",

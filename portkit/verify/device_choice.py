@@ -100,9 +100,9 @@ def chosen(tree: Tree) -> Chosen | Outcome:
 def wanted_gpus(tree: Tree) -> tuple[str, str]:
     """Return the architectures of the GPUs to use, else why there are none.
 
-    A choice of the user has no reason; the checker is the CPU device's.
+    A choice of the user has no reason; the checker and what a seed decides are the CPU device's.
     """
-    if tree.options.device == "cpu" or tree.options.checked:
+    if tree.options.device == "cpu" or tree.options.checked or tree.options.chaos:
         return "", ""
     reason = missing_gpu(tree)
     return ("", reason) if reason else (_architectures() or "unknown", "")
@@ -150,11 +150,13 @@ def cpu_device(tree: Tree, reason: str = "") -> Chosen:
             "PORTKIT_DEVICE_STREAMS": tree.environment.get("PORTKIT_DEVICE_STREAMS", streams),
             **toolkit.environment(arch=arch, checked=options.checked, base=base),
             "PORTKIT_DEVICE_MEMORY": str(MEMORY),
+            **({"PORTKIT_DEVICE_CHAOS": str(options.chaos)} if options.chaos else {}),
         }
 
+    seed = f", seed {options.chaos}" if options.chaos else ""
     building = {**environment(""), **for_cpu_device(tree.settings, archs.values())}
     runs = tuple(
-        Run(f"{arch}, wave {wave}", environment(arch, STREAMS_OF_WAVE[wave]))
+        Run(f"{arch}, wave {wave}{seed}", environment(arch, STREAMS_OF_WAVE[wave]))
         for wave, arch in archs.items()
     )
     # Shadow memory (src/check/shadow.cpp): 33 bytes for each of the device's.
@@ -196,7 +198,7 @@ def decides(tree: Tree) -> tuple[str, ...]:
     own = sorted(f"{k}={v}" for k, v in tree.environment.items() if k.startswith("PORTKIT_DEVICE_"))
     options = tree.options
     runs = (f"{wave} {STREAMS_OF_WAVE[wave]}" for wave in options.waves)
-    return (toolkit_key(), str(options.checked), *runs, *own)
+    return (toolkit_key(), str(options.checked), str(options.chaos), *runs, *own)
 
 
 def _architectures() -> str:

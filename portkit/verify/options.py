@@ -118,6 +118,7 @@ class Options:
         device: what the ported tests run on, one of ``DEVICES``.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.
+        chaos: the seed of what the CPU device does where HIP leaves it open; 0 for none.
         profile: the codebase's directory; none for the one that the tree's own settings name.
         sandbox: whether what the tree brings is run in a sandbox.
     """
@@ -137,5 +138,6 @@ class Options:
     device: str = "auto"
     waves: tuple[int, ...] = (32,)
     checked: bool = False
+    chaos: int = 0
     profile: Directory | None = None
     sandbox: bool = False

@@ -12,6 +12,8 @@ import pytest
 from facade_support import write_workspace
 from kernel_support import SOURCE, exported
 
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.device.toolkit import build_toolkit
 from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.hipcc import find_hipcc
 
@@ -23,7 +25,9 @@ pytestmark = [
 STAND_INS = Path(__file__).parent.parent / "fixtures" / "facade" / "libraries"
 
 USE = """use candle_hip::driver::HipContext;
-use candle_rocm_kernels::{ffi, launchers_run_on, ALL_IDS, FILL, SORT_ALL};
+use candle_rocm_kernels::{
+    ffi, launchers_are_for_others, launchers_run_on, ALL_IDS, FILL, SORT_ALL,
+};
 
 fn main() {
     assert_eq!((FILL.index(), SORT_ALL.index()), (0, 1));
@@ -41,6 +45,21 @@ fn main() {
             let context = HipContext::new(0).unwrap();
             let twice = [(); 2].map(|()| launchers_run_on(&context));
             println!("{} {}", twice[0], twice[1]);
+        }
+        Some("met") => {
+            let context = HipContext::new(0).unwrap();
+            unsafe { ffi::launch_Norm(std::ptr::null_mut(), 0) };
+            let told = [(); 2].map(|()| context.check_err().map_err(|error| error.0 .0));
+            println!("{:?} {:?}", told[0], told[1]);
+            // What a launcher says itself is what it met, not what another did before.
+            let gemm = || unsafe { ffi::launch_gemm(std::ptr::null(), 1) };
+            println!("{} {}", gemm(), gemm());
+            let told = context.synchronize().map_err(|error| error.0 .0);
+            println!("{told:?} {:?}", context.synchronize().is_ok());
+        }
+        Some("others") => {
+            let context = HipContext::new(0).unwrap();
+            println!("{}", launchers_are_for_others(&context));
         }
         Some("load") => {
             let context = HipContext::new(0).unwrap();
@@ -147,6 +166,15 @@ def stand_ins(tmp_path: Path) -> str:
     return str(folder)
 
 
+def cpu_device() -> dict[str, str]:
+    """What the environment says where programs run on the CPU device."""
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
+    return build_toolkit().environment(arch="gfx1100", base={})
+
+
 EMPTY = {"CANDLE_ROCM_KERNELS": "none"}
 
 
@@ -167,6 +195,10 @@ def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
         "build it again without that, with hipcc installed\n"
     )
     assert crate.run("ask", **environment) == "false false\n"
+    assert crate.run("others", **environment) == (
+        "this program has launchers for no architecture, the device is gfx90a: "
+        "CANDLE_ROCM_KERNELS=none was set; build it again without that, with hipcc installed\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,6 +210,14 @@ def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
             {"CANDLE_ROCM_ARCHS": "sm_89"},
             "expected architectures such as gfx90a",
             marks=pytest.mark.hipcc,
+        ),
+        pytest.param(
+            {"CANDLE_ROCM_ARCHS": "native,gfx90a"},
+            "Linux knows no AMD GPU in this machine: name architectures",
+            marks=[
+                pytest.mark.hipcc,
+                pytest.mark.skipif(Path("/dev/kfd").exists(), reason="there may be one"),
+            ],
         ),
         pytest.param(
             {"CANDLE_ROCM_ARCHS": "gfx90a", "CANDLE_ROCM_COMPRESS": "yes"},
@@ -229,42 +269,96 @@ def objects(cache: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in cache.glob("*.o")}
 
 
-ASK_FOR_GPUS = """
+ASK_FOR_ARCHS = """
 #[test]
 fn asked() {
-    println!("{}", archs_of_gpus(Path::new(&env::var("NODES").unwrap())).join(" "));
+    let compiler = Compiler {
+        program: env::var("HIPCC").unwrap().into(),
+        version: String::new(),
+    };
+    println!("{}", compiler.archs().unwrap().join(" "));
 }
 """
+HIPCC_OF_RELEASE = """#!/bin/sh
+case "$*" in {unknown}) exit 1;; esac
+"""
+GENERIC = {"gfx90a", "gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic"}
+EXACT = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"}
 
 
-def test_the_architectures_of_this_machine_s_gpus_are_found(crate: Crate, tmp_path: Path) -> None:
+def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: Path) -> None:
     # What Linux's amdkfd says of a processor and of some GPUs (LLVM, "User Guide for AMDGPU
     # Backend", "Processors", has the names).
-    versions = (0, 90010, 90402, 100300, 110000, 110501, 120001)
+    versions = (0, 90010, 90402, 100300, 110000, 110501, 120001, 90006)
     for node, version in enumerate(versions):
         folder = tmp_path / "nodes" / str(node)
         folder.mkdir(parents=True)
         (folder / "properties").write_text(f"simd_count 4\ngfx_target_version {version}\nfw 1\n")
+    here = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx906"}
+    (tmp_path / "none").mkdir()
+    text = (crate.folder / "build.rs").read_text()
+    place = 'Path::new("/sys/class/kfd/kfd/topology/nodes")'
+    assert place in text
     source = tmp_path / "build.rs"
-    source.write_text((crate.folder / "build.rs").read_text() + ASK_FOR_GPUS)
+    source.write_text(text.replace(place, 'Path::new(&env::var("NODES").unwrap())') + ASK_FOR_ARCHS)
     program = tmp_path / "asked"
     rustc = ["rustc", "--test", "--edition=2021", "-Awarnings"]
     subprocess.run([*rustc, "-o", program, source], check=True)
 
-    def asked(nodes: Path) -> set[str]:
-        environment = os.environ | {"NODES": str(nodes)}
+    def asked(nodes: str, archs: str = "", unknown: str = "nothing") -> set[str]:
+        hipcc = tmp_path / "hipcc"
+        hipcc.write_text(HIPCC_OF_RELEASE.format(unknown=unknown))
+        hipcc.chmod(0o755)
         ran = subprocess.run(
             [program, "--nocapture", "--quiet"],
-            env=environment,
+            env={
+                "NODES": str(tmp_path / nodes),
+                "HIPCC": str(hipcc),
+                "CANDLE_ROCM_ARCHS": archs,
+            },
             capture_output=True,
             text=True,
             check=True,
         )
         return {word for word in ran.stdout.split() if word.startswith("gfx")}
 
-    names = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"}
-    assert asked(tmp_path / "nodes") == names
-    assert asked(tmp_path / "none") == set()
+    assert asked("none") == GENERIC
+    assert asked("none", unknown="*generic*") == EXACT
+    assert asked("nodes") == GENERIC | here
+    # What this release's hipcc cannot compile for is no reason to build nothing.
+    assert asked("nodes", unknown="*gfx906*") == GENERIC | here - {"gfx906"}
+    assert asked("nodes", "native") == here
+    assert asked("nodes", "native, gfx908") == here | {"gfx908"}
+    assert asked("nodes", "gfx908") == {"gfx908"}
+
+
+def test_another_system_than_linux_is_refused_in_a_sentence(crate: Crate, tmp_path: Path) -> None:
+    program = tmp_path / "build"
+    rustc = ["rustc", "--edition=2021", "-o", program, crate.folder / "build.rs"]
+    subprocess.run(rustc, check=True)
+
+    def built(**environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program],
+            cwd=crate.folder,
+            env={
+                **os.environ,
+                "OUT_DIR": str(tmp_path),
+                "CARGO_CFG_TARGET_OS": "windows",
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = built()
+    assert (done.returncode, done.stderr) == (
+        1,
+        "the ROCm kernels are built for Linux only, not for windows: build in WSL 2 on Windows, or "
+        "set CANDLE_ROCM_KERNELS=none to build without kernels\n",
+    )
+    assert built(**EMPTY).returncode == 0
 
 
 @pytest.mark.hipcc
@@ -321,6 +415,25 @@ def test_code_objects_are_bundled_compressed_where_that_is_possible(
     assert crate.run("sizes").split()[0] == str(len(bundles["1"]))
 
 
+@pytest.mark.parametrize(
+    ("failing", "lines"),
+    [
+        (0, ["Ok(()) Ok(())", "0 0", "Ok(()) true"]),
+        (1, ["Err(719) Ok(())", "0 0", "Ok(()) true"]),
+        (2, ["Ok(()) Ok(())", "719 0", "Err(719) true"]),
+        (3, ["Ok(()) Ok(())", "0 719", "Err(719) true"]),
+    ],
+)
+def test_what_a_launch_meets_is_told_whatever_its_launcher_gives_back(
+    crate: Crate, failing: int, lines: list[str]
+) -> None:
+    device = cpu_device()
+    crate.build(HIPCC=device["HIPCC"], CANDLE_ROCM_ARCHS="gfx1100")
+    # 719 is hipErrorLaunchFailure.
+    asked = {"PORTKIT_DEVICE_FAIL": f"hipLaunchKernel:{failing}:719"}
+    assert crate.run("met", **device, **asked).splitlines() == lines
+
+
 @pytest.mark.hipcc
 def test_launchers_run_where_the_build_and_the_runtime_have_code(
     crate: Crate, stand_ins: str
@@ -331,8 +444,12 @@ def test_launchers_run_where_the_build_and_the_runtime_have_code(
     assert crate.run("launch") == "303\n"
     assert crate.run("ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "true true\n"
     assert crate.run("ask", LD_LIBRARY_PATH=stand_ins) == "false false\n"
-    crate.build(CANDLE_ROCM_ARCHS="gfx1100")
+    crate.build(CANDLE_ROCM_ARCHS="gfx1100,gfx1030")
     assert crate.run("ask", LD_LIBRARY_PATH=stand_ins, STAND_IN_COVERED="1") == "false false\n"
+    assert crate.run("others", LD_LIBRARY_PATH=stand_ins) == (
+        "this program has launchers for gfx1030, gfx1100, the device is gfx90a: build it again "
+        "with the device's architecture in CANDLE_ROCM_ARCHS\n"
+    )
 
 
 def toolchain() -> list[str | Path]:
@@ -357,4 +474,9 @@ def test_hiprtc_compiles_the_embedded_sources(crate: Crate) -> None:
 def test_the_library_has_the_functions_that_are_declared(crate: Crate) -> None:
     crate.build(CANDLE_ROCM_ARCHS="gfx90a")
     library = crate.made("libcandle_rocm_launchers.a")
-    assert exported(library) == {"launch_gemm", "launch_Norm", "candle_rocm_launchers_present"}
+    assert exported(library) == {
+        "launch_gemm",
+        "launch_Norm",
+        "candle_rocm_launchers_failure",
+        "candle_rocm_launchers_present",
+    }

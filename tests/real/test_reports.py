@@ -27,9 +27,9 @@ REPORTS = Path(__file__).parents[2] / "reports"
 FORMS = ("json", "markdown", "plan", "html")
 """The forms that `make reports` writes."""
 COUNTS = {
-    "0.9.2": {"manual": 0, "review": 36, "mechanical": 339, "ported": 0, "kept": 501},
-    "0.10.2": {"manual": 0, "review": 35, "mechanical": 340, "ported": 0, "kept": 518},
-    "0.11.1": {"manual": 0, "review": 35, "mechanical": 356, "ported": 0, "kept": 574},
+    "0.9.2": {"manual": 0, "review": 38, "mechanical": 339, "ported": 0, "kept": 502},
+    "0.10.2": {"manual": 0, "review": 37, "mechanical": 340, "ported": 0, "kept": 519},
+    "0.11.1": {"manual": 0, "review": 40, "mechanical": 356, "ported": 0, "kept": 575},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 

@@ -91,8 +91,18 @@ class Renamed(Run):
 
 
 def renamed() -> list[Renamed]:
-    """Return the runs whose trees name a feature, under each pair of names."""
-    every = [Renamed(run.case, run.gating, *names) for run in every_run() for names in NAMES]
+    """Return the runs whose trees name a feature, under each pair of names.
+
+    A template has a feature's name from whoever wrote the profile.
+    """
+    runs = [
+        run
+        for run in every_run()
+        if not any(
+            "feature =" in path.read_text() for path in run.case.folder.glob("templates/**/*.rs")
+        )
+    ]
+    every = [Renamed(run.case, run.gating, *names) for run in runs for names in NAMES]
     return [run for run in every if run.after != Run(run.case, run.gating).after]
 
 

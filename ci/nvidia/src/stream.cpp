@@ -50,6 +50,12 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph)
   return forward(__func__, [&] { return cuStreamEndCapture(native(stream), out<CUgraph>(graph)); });
 }
 
+HIP_EXPORT hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode) {
+  return forward(__func__, [&] {
+    return cuThreadExchangeStreamCaptureMode(out<CUstreamCaptureMode>(mode));
+  });
+}
+
 HIP_EXPORT hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status) {
   return forward(__func__, [&] {
     return cuStreamIsCapturing(native(stream), out<CUstreamCaptureStatus>(status));

@@ -115,6 +115,11 @@ impl Library {
         }
     }
 
+    /// Whether there is no file of the library; one that cannot be opened is there.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.open(), Err(LoadError { broken: None, .. }))
+    }
+
     /// What kept a function of this library from being called, if something did.
     pub fn problem(&self) -> Option<String> {
         match self.opened.get()? {

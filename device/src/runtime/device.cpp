@@ -212,7 +212,10 @@ HIP_EXPORT hipError_t hipSetDeviceFlags(unsigned flags) {
 }
 
 HIP_EXPORT hipError_t hipDeviceSynchronize() {
-  return answer(__func__, [&] { wait_for_device(current()); });
+  return answer(__func__, [&] {
+    require_no_capture();
+    wait_for_device(current());
+  });
 }
 
 HIP_EXPORT hipError_t hipDeviceReset() {
@@ -298,7 +301,7 @@ HIP_EXPORT hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer) {
     require(can != nullptr, hipErrorInvalidValue);
     require_device(device);
     require_device(peer);
-    *can = device != peer;
+    *can = device != peer && options().peers;
   });
 }
 
@@ -307,6 +310,7 @@ HIP_EXPORT hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags) {
     require_device(peer);
     require(flags == 0, hipErrorInvalidValue);
     require(peer != current(), hipErrorInvalidDevice);
+    require(options().peers, hipErrorPeerAccessUnsupported);
   });
 }
 

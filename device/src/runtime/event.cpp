@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "device.h"
 #include "stream.h"
@@ -20,6 +21,7 @@ struct Event {
   uint64_t position = 0;
   std::shared_ptr<Clock::time_point> time;
   std::shared_ptr<Capture> capture;  // the record is part of it
+  std::vector<size_t> captured;      // what it comes after there
   check::Clock clock;                // what is done when it is reached
 
   bool reached() const { return stream == nullptr || stream->reached(position); }
@@ -80,7 +82,10 @@ HIP_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream_handl
     const std::shared_ptr<Stream> stream = stream_of(stream_handle);
     require(event->device == stream->device, hipErrorInvalidHandle);
     event->capture = stream->capture;
-    if (event->capture != nullptr) return;  // the order of the capture says it all
+    if (event->capture != nullptr) {
+      event->captured = event->capture->recorded(stream.get());
+      return;
+    }
     auto time = std::make_shared<Clock::time_point>();
     submit(stream_handle, [time] { *time = Clock::now(); });
     event->stream = stream;
@@ -98,8 +103,11 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
     // hipStreamWaitEvent_common).
     if (event->capture != nullptr && !event->capture->ended) {
       stream->capture = event->capture;  // it joins
+      stream->capture->wait(stream.get(), event->captured);
       return;
     }
+    // Only the order of a stream's own work crosses the border of a capture.
+    require(stream->capture == nullptr || event->stream == nullptr, hipErrorStreamCaptureIsolation);
     stream->comes_after(event->clock);
     if (event->reached()) return;
     submit(stream_handle, [source = event->stream, position = event->position] {
@@ -112,6 +120,7 @@ HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Event> event = event_of(handle);
     require(event->capture == nullptr, hipErrorCapturedEvent);
+    require_no_capture();
     if (event->reached()) {
       check::host_waited(event->clock);
       return;

@@ -1,5 +1,7 @@
 // Captures of streams, and graphs that repeat them.
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include "stream.h"
 
@@ -11,15 +13,69 @@ struct hipGraphExec {
   std::shared_ptr<const std::vector<hipcpu::Work>> work;
 };
 
+namespace hipcpu {
+
+namespace {
+
+struct Captures {
+  std::mutex mutex;
+  std::set<std::shared_ptr<Capture>> underway;
+};
+
+Captures &captures() {
+  static Captures *captures = new Captures;
+  return *captures;
+}
+
+hipStreamCaptureMode &mode_of_thread() {
+  static thread_local hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
+  return mode;
+}
+
+}  // namespace
+
+bool is_any_captured() {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  return !captures().underway.empty();
+}
+
+void require_no_capture() {
+  const hipStreamCaptureMode mode = mode_of_thread();
+  if (mode == hipStreamCaptureModeRelaxed) return;
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  for (const auto &capture : captures().underway) {
+    const bool own = capture->thread == std::this_thread::get_id();
+    require(capture->mode == hipStreamCaptureModeRelaxed ||
+                (!own && (capture->mode == hipStreamCaptureModeThreadLocal ||
+                          mode == hipStreamCaptureModeThreadLocal)),
+            hipErrorStreamCaptureUnsupported);
+  }
+}
+
+}  // namespace hipcpu
+
 using namespace hipcpu;
 
-HIP_EXPORT hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCaptureMode) {
+HIP_EXPORT hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode) {
+  return answer(__func__, [&] {
+    require(mode != nullptr && *mode >= hipStreamCaptureModeGlobal &&
+                *mode <= hipStreamCaptureModeRelaxed,
+            hipErrorInvalidValue);
+    std::swap(*mode, mode_of_thread());
+  });
+}
+
+HIP_EXPORT hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCaptureMode mode) {
   return answer(__func__, [&] {
     require(handle != nullptr && handle != hipStreamLegacy, hipErrorStreamCaptureUnsupported);
     const std::shared_ptr<Stream> stream = stream_of(handle);
     require(stream->capture == nullptr, hipErrorIllegalState);
     stream->capture = std::make_shared<Capture>();
     stream->capture->origin = handle;
+    stream->capture->mode = mode;
+    stream->capture->thread = std::this_thread::get_id();
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    captures().underway.insert(stream->capture);
   });
 }
 
@@ -33,8 +89,12 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
     require(capture->origin == handle, hipErrorStreamCaptureUnmatched);
     stream->capture = nullptr;
     capture->ended = true;
+    {
+      std::lock_guard<std::mutex> lock(captures().mutex);
+      captures().underway.erase(capture);
+    }
     require(!capture->broken, hipErrorStreamCaptureInvalidated);
-    *graph = new ihipGraph{capture->work};
+    *graph = new ihipGraph{capture->last_first()};
   });
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "../check/checker.h"
+#include "chaos.h"
 
 namespace hipcpu {
 
@@ -16,6 +17,14 @@ constexpr size_t align = 256;  // of every allocation, as hipMalloc gives it
 // Fresh memory holds garbage: as a floating-point number of any size it is not a number, so that
 // what is computed from it shows.
 constexpr int garbage = 0xff;
+
+// With a seed it may be anything: also zeros, as memory reads that was freshly mapped
+// (ROCm/rocm-systems 11693), and numbers that look like some. What was freed is written over.
+int fresh() {
+  constexpr int patterns[] = {garbage, 0x00, 0x3c, 0x7f};
+  return is_chaotic() ? patterns[any_below(4)] : garbage;
+}
+constexpr int given_back = 0xfb;
 
 size_t rounded(size_t bytes) { return std::max((bytes + align - 1) / align * align, align); }
 
@@ -43,7 +52,7 @@ void *Heap::allocate(size_t bytes) {
   char *begin = base_ + range.offset;
   check::allocated(begin, std::max<size_t>(bytes, 1));
   const check::Reach reach;
-  memset(begin, garbage, needed);
+  memset(begin, fresh(), needed);
   return begin;
 }
 
@@ -54,6 +63,10 @@ bool Heap::free(void *pointer) {
   const Range range = found->second;
   taken_.erase(found);
   used_ -= room_for(range.bytes);
+  if (is_chaotic()) {
+    const check::Reach reach;
+    memset(pointer, given_back, range.bytes);
+  }
   if (!check::enabled()) {
     merge_free({range.offset, room_for(range.bytes)});
     return true;

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "../check/checker.h"
+#include "chaos.h"
 #include "device.h"
 #include "memory.h"
 #include "stream.h"
@@ -35,7 +37,22 @@ void *allocate(int ordinal, size_t bytes) {
   return pointer;
 }
 
+// Memory that was allocated in the order of a stream.
+struct Pooled {
+  std::mutex mutex;
+  std::set<const void *> begins;
+};
+
+Pooled &pooled() {
+  static Pooled *pooled = new Pooled;
+  return *pooled;
+}
+
 void free_device(void *pointer) {
+  {
+    std::lock_guard<std::mutex> lock(pooled().mutex);
+    pooled().begins.erase(pointer);
+  }
   const int ordinal = device_of(pointer);
   if (ordinal >= 0) device(ordinal).heap.free(pointer);
 }
@@ -52,6 +69,8 @@ void allocate_async(void **pointer, size_t bytes, hipStream_t stream) {
   const std::shared_ptr<Stream> of = stream_of(stream);
   require(of->capture == nullptr, hipErrorStreamCaptureUnsupported);
   *pointer = allocate(of->device, bytes);
+  std::lock_guard<std::mutex> lock(pooled().mutex);
+  pooled().begins.insert(*pointer);
 }
 
 // Every device has one pool, which is its heap.
@@ -67,6 +86,14 @@ int device_of_pool(hipMemPool_t pool) {
 }
 
 }  // namespace
+
+bool is_of_pool(const void *address) {
+  const int ordinal = device_of(address);
+  if (ordinal < 0) return false;
+  const void *begin = device(ordinal).heap.find(address).begin;
+  std::lock_guard<std::mutex> lock(pooled().mutex);
+  return pooled().begins.count(begin) > 0;
+}
 
 bool is_locked_host_memory(const void *address) {
   const auto *at = static_cast<const char *>(address);
@@ -85,6 +112,9 @@ using namespace hipcpu;
 HIP_EXPORT hipError_t hipMalloc(void **pointer, size_t bytes) {
   return answer(__func__, [&] {
     require(pointer != nullptr, hipErrorInvalidValue);
+    require_no_capture();
+    // While a stream is captured a program has no way to make room.
+    require(is_any_captured() || !refuses_memory(), hipErrorOutOfMemory);
     *pointer = allocate(current_device(), bytes);
   });
 }
@@ -93,6 +123,7 @@ HIP_EXPORT hipError_t hipFree(void *pointer) {
   return answer(__func__, [&] {
     if (pointer == nullptr) return;
     require_allocation(pointer);
+    require_no_capture();
     wait_for_device(device_of(pointer));
     free_device(pointer);
   });

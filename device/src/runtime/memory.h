@@ -1,9 +1,13 @@
-// Host memory as HIP sees it.
+// What is known of memory by its address.
 #pragma once
 
 namespace hipcpu {
 
 // Whether an address lies in host memory that was allocated by HIP or made known to it.
 bool is_locked_host_memory(const void *address);
+
+// Whether an address lies in memory of a device's pool. Other devices reach that only where the pool
+// was told so (HIP, hipMemPoolSetAccess), which cannot be done here.
+bool is_of_pool(const void *address);
 
 }  // namespace hipcpu

@@ -30,8 +30,11 @@ Options read() {
   const size_t processors = std::max(1u, std::thread::hardware_concurrency());
   o.threads = static_cast<unsigned>(number("PORTKIT_DEVICE_THREADS", processors));
   o.report = text("PORTKIT_DEVICE_REPORT", "");
+  o.fail = text("PORTKIT_DEVICE_FAIL", "");
   o.check = text("PORTKIT_DEVICE_CHECK", "") == "1";
-  o.lazy = text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
+  o.peers = text("PORTKIT_DEVICE_PEERS", "") != "no";
+  o.chaos = number("PORTKIT_DEVICE_CHAOS", 0);
+  o.lazy = o.chaos != 0 || text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
   return o;
 }
 

@@ -1,10 +1,12 @@
 #include "stream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <utility>
 
 #include "../check/checker.h"
+#include "chaos.h"
 #include "device.h"
 #include "options.h"
 
@@ -99,6 +101,7 @@ namespace {
 struct Streams {
   std::mutex mutex;
   std::map<hipStream_t, std::shared_ptr<Stream>> by_handle;  // the default ones excepted
+  std::vector<std::shared_ptr<Stream>> destroyed;            // with work that is not done
 };
 
 Streams &streams() {
@@ -133,6 +136,9 @@ std::vector<std::shared_ptr<Stream>> streams_of(int device) {
   for (const auto &[handle, stream] : streams().by_handle) {
     if (stream->device == device) found.push_back(stream);
   }
+  for (const auto &stream : streams().destroyed) {
+    if (stream->device == device) found.push_back(stream);
+  }
   return found;
 }
 
@@ -153,8 +159,17 @@ std::vector<Moment> implicit_dependencies(const std::shared_ptr<Stream> &stream)
   return found;
 }
 
+// Any stream may get on at any time.
+void let_any_get_on(int device) {
+  if (!is_chaotic()) return;
+  std::vector<std::shared_ptr<Stream>> all = streams_of(device);
+  all.push_back(default_stream(device));
+  while (any_below(3) == 0) all[any_below(all.size())]->step();
+}
+
 // Puts work into a stream that is not captured.
 uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
+  let_any_get_on(stream->device);
   std::vector<Moment> before = implicit_dependencies(stream);
   bool all_reached = true;
   for (const auto &[other, position] : before) {
@@ -168,6 +183,12 @@ uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
   });
 }
 
+// A stream that had joined a capture leaves it when that ends.
+std::shared_ptr<Stream> after_capture(std::shared_ptr<Stream> stream) {
+  if (stream->capture != nullptr && stream->capture->ended) stream->capture = nullptr;
+  return stream;
+}
+
 hipStream_t create(unsigned flags, int priority) {
   require((flags & ~unsigned{hipStreamNonBlocking}) == 0, hipErrorInvalidValue);
   auto stream = std::make_shared<Stream>(current_device(), flags, priority);
@@ -179,19 +200,42 @@ hipStream_t create(unsigned flags, int priority) {
 
 }  // namespace
 
+void Capture::add(const Stream *stream, Work work) {
+  items.push_back({std::move(work), before[stream]});
+  before[stream] = {items.size() - 1};
+}
+
+void Capture::wait(const Stream *stream, const std::vector<size_t> &others) {
+  std::vector<size_t> &own = before[stream];
+  own.insert(own.end(), others.begin(), others.end());
+}
+
+std::vector<Work> Capture::last_first() const {
+  std::vector<Work> order;
+  std::vector<bool> there(items.size());
+  const std::function<void(size_t)> put = [&](size_t place) {
+    if (there[place]) return;
+    there[place] = true;
+    for (const size_t other : items[place].after) put(other);
+    order.push_back(items[place].work);
+  };
+  for (size_t place = items.size(); place-- > 0;) put(place);
+  return order;
+}
+
 std::shared_ptr<Stream> stream_of(hipStream_t handle) {
   if (handle == nullptr || handle == hipStreamLegacy) return default_stream(current_device());
-  if (handle == hipStreamPerThread) return thread_stream(current_device());
+  if (handle == hipStreamPerThread) return after_capture(thread_stream(current_device()));
   std::lock_guard<std::mutex> lock(streams().mutex);
   const auto found = streams().by_handle.find(handle);
   require(found != streams().by_handle.end(), hipErrorInvalidHandle);
-  return found->second;
+  return after_capture(found->second);
 }
 
 void submit(hipStream_t handle, Work work) {
   const std::shared_ptr<Stream> stream = stream_of(handle);
   if (stream->capture != nullptr) {
-    stream->capture->work.push_back(std::move(work));
+    stream->capture->add(stream.get(), std::move(work));
   } else {
     enqueue(stream, std::move(work));
   }
@@ -242,9 +286,15 @@ HIP_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
   return answer(__func__, [&] {
     require(handle != nullptr && handle != hipStreamLegacy && handle != hipStreamPerThread,
             hipErrorInvalidHandle);
-    stream_of(handle)->wait();
+    const std::shared_ptr<Stream> stream = stream_of(handle);
+    // HIP may wait for the work of the stream, or not (hipStreamDestroy).
+    if (!options().lazy) stream->wait();
     std::lock_guard<std::mutex> lock(streams().mutex);
     streams().by_handle.erase(handle);
+    std::vector<std::shared_ptr<Stream>> &left = streams().destroyed;
+    const auto done = [](const auto &each) { return each->reached(each->submitted()); };
+    left.erase(std::remove_if(left.begin(), left.end(), done), left.end());
+    if (!done(stream)) left.push_back(stream);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -21,10 +22,29 @@ namespace hipcpu {
 
 using Work = std::function<void()>;
 
-// The work of a capture, in the order in which it was put in. That order keeps every dependency.
+class Stream;
+
+// The work of a capture. A graph keeps no order but that of each stream and of the events that were
+// waited for (HIP, "HIP graphs": nodes and dependencies).
 struct Capture {
-  std::vector<Work> work;
+  struct Item {
+    Work work;
+    std::vector<size_t> after;  // other items, by their places
+  };
+  std::vector<Item> items;
+  // By stream: what its next work comes after.
+  std::map<const Stream *, std::vector<size_t>> before;
+
+  void add(const Stream *stream, Work work);
+  // What is recorded by an event on a stream, and what a stream that waits for that comes after.
+  const std::vector<size_t> &recorded(const Stream *stream) { return before[stream]; }
+  void wait(const Stream *stream, const std::vector<size_t> &items);
+  // The work in an order in which what was put in last is done as soon as it may be.
+  std::vector<Work> last_first() const;
+
   hipStream_t origin;
+  hipStreamCaptureMode mode;
+  std::thread::id thread;  // in which it began
   bool broken = false;
   bool ended = false;
 };
@@ -82,6 +102,12 @@ void submit(hipStream_t handle, Work work);
 
 // The same, and waits for it; not allowed while the stream is captured.
 void submit_and_wait(hipStream_t handle, Work work);
+
+// Throws hipErrorStreamCaptureUnsupported where a capture that is underway forbids the calling
+// thread what it does not see, such as to allocate memory (HIP, hipThreadExchangeStreamCaptureMode).
+void require_no_capture();
+
+bool is_any_captured();
 
 // Waits for all work of a device.
 void wait_for_device(int device);

@@ -1,25 +1,36 @@
-use super::{result, sys, HipError};
+use super::allocator::MemoryStats;
+use super::gpu::{Bound, Gpu};
+use super::{launched, result, sys, HipError};
 use crate::arch::GfxArch;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::loader::HIP;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 /// A device and what this crate knows about it.
 ///
 /// HIP has one context for each device, which it makes and keeps itself; two values of this type
-/// with the same ordinal are equal.
+/// with the same ordinal are equal. They share streams, the order of work and memory; errors that
+/// wait to be told are each value's own.
 #[derive(Debug)]
 pub struct HipContext {
-    device: sys::hipDevice_t,
+    gpu: &'static Gpu,
     ordinal: usize,
-    has_async_alloc: bool,
-    pub(super) num_streams: AtomicUsize,
-    event_tracking: AtomicBool,
     error_state: AtomicU32,
+}
+
+impl Drop for HipContext {
+    /// With the last context of a device its unused memory is given back.
+    fn drop(&mut self) {
+        if self.gpu.contexts.fetch_sub(1, Ordering::SeqCst) == 1 {
+            // There is nobody to tell an error to.
+            let _ = self.gpu.memory.trim(0);
+        }
+    }
 }
 
 impl PartialEq for HipContext {
     fn eq(&self, other: &Self) -> bool {
-        self.device == other.device && self.ordinal == other.ordinal
+        self.ordinal == other.ordinal
     }
 }
 
@@ -27,19 +38,22 @@ impl Eq for HipContext {}
 
 impl HipContext {
     /// The context of the device with an ordinal, which becomes the one of the calling thread.
+    ///
+    /// The first one of a device reads `HIPRC_ALLOCATOR` and `HIPRC_MEMORY_LIMIT`; see
+    /// [`memory_stats`](Self::memory_stats).
+    ///
+    /// # Errors
+    ///
+    /// HIP's, and one that says what to do where the environment cannot be understood.
     pub fn new(ordinal: usize) -> Result<Arc<Self>, HipError> {
         let invalid = HipError(sys::hipError_t::hipErrorInvalidDevice);
         result::init()?;
         let device = result::device::get(ordinal.try_into().map_err(|_| invalid)?)?;
-        let pools = sys::hipDeviceAttribute_t::hipDeviceAttributeMemoryPoolsSupported;
-        // SAFETY: the device comes from HIP.
-        let has_async_alloc = unsafe { result::device::get_attribute(device, pools) }? > 0;
+        let gpu = Gpu::of(device)?;
+        gpu.contexts.fetch_add(1, Ordering::SeqCst);
         let context = Arc::new(Self {
-            device,
+            gpu,
             ordinal,
-            has_async_alloc,
-            num_streams: AtomicUsize::new(0),
-            event_tracking: AtomicBool::new(true),
             error_state: AtomicU32::new(0),
         });
         context.bind_to_thread()?;
@@ -52,6 +66,20 @@ impl HipContext {
         result::device::get_count()
     }
 
+    /// Whether there is a device: not without one, nor where ROCm is not installed.
+    ///
+    /// # Errors
+    ///
+    /// HIP's others, and that of a runtime that is there and cannot be loaded.
+    pub fn is_available() -> Result<bool, HipError> {
+        match Self::device_count() {
+            Ok(count) => Ok(count > 0),
+            Err(HipError(sys::hipError_t::hipErrorNoDevice)) => Ok(false),
+            Err(_) if HIP.is_absent() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The ordinal of the device.
     pub fn ordinal(&self) -> usize {
         self.ordinal
@@ -59,24 +87,48 @@ impl HipContext {
 
     /// The device.
     pub fn hip_device(&self) -> sys::hipDevice_t {
-        self.device
+        self.gpu.device
     }
 
-    /// Whether memory is allocated and freed in the order of a stream.
+    /// Whether memory comes from HIP's pool, where it is allocated and freed in the order of a
+    /// stream, and not from this crate's allocator, which keeps that order itself.
     pub fn has_async_alloc(&self) -> bool {
-        self.has_async_alloc
+        self.gpu.memory.is_pool()
+    }
+
+    /// What the allocator has done for the device, in all contexts; zeros where memory comes from
+    /// HIP's pool.
+    ///
+    /// Memory is taken from HIP in segments, of which blocks are handed out again and again. The
+    /// environment says otherwise when a device is first used: `HIPRC_ALLOCATOR=pool` takes memory
+    /// from HIP's pool, `HIPRC_MEMORY_LIMIT` says how many MiB of a device may be held.
+    pub fn memory_stats(&self) -> MemoryStats {
+        self.gpu.memory.stats()
+    }
+
+    /// Waits for the device, and gives memory back to HIP that is not in use.
+    ///
+    /// While a stream is captured this does nothing.
+    pub fn empty_cache(&self) -> Result<(), HipError> {
+        self.trim_cache(0)
+    }
+
+    /// As [`empty_cache`](Self::empty_cache), until at most `keep` bytes are held.
+    pub fn trim_cache(&self, keep: usize) -> Result<(), HipError> {
+        self.check_err()?;
+        self.gpu.memory.trim(keep)
     }
 
     /// The name of the device.
     pub fn name(&self) -> Result<String, HipError> {
         self.check_err()?;
-        result::device::get_name(self.device)
+        result::device::get_name(self.gpu.device)
     }
 
     /// The identity of the device.
     pub fn uuid(&self) -> Result<sys::hipUUID, HipError> {
         self.check_err()?;
-        result::device::get_uuid(self.device)
+        result::device::get_uuid(self.gpu.device)
     }
 
     /// The architecture of the device.
@@ -87,7 +139,7 @@ impl HipContext {
     /// name of the architecture cannot be understood.
     pub fn arch(&self) -> Result<GfxArch, HipError> {
         self.check_err()?;
-        let name = result::device::get_arch_name(self.device)?;
+        let name = result::device::get_arch_name(self.gpu.device)?;
         name.parse()
             .map_err(|_| HipError(sys::hipError_t::hipErrorNotSupported))
     }
@@ -106,14 +158,14 @@ impl HipContext {
     pub fn attribute(&self, attribute: sys::hipDeviceAttribute_t) -> Result<i32, HipError> {
         self.check_err()?;
         // SAFETY: the device comes from HIP.
-        unsafe { result::device::get_attribute(self.device, attribute) }
+        unsafe { result::device::get_attribute(self.gpu.device, attribute) }
     }
 
     /// The size of the device's memory in bytes.
     pub fn total_mem(&self) -> Result<usize, HipError> {
         self.check_err()?;
         // SAFETY: the device comes from HIP.
-        unsafe { result::device::total_mem(self.device) }
+        unsafe { result::device::total_mem(self.gpu.device) }
     }
 
     /// Free and total bytes of the device's memory.
@@ -123,12 +175,27 @@ impl HipContext {
     }
 
     /// Makes the device the one of the calling thread. All other functions do so where needed.
+    ///
+    /// # Errors
+    ///
+    /// HIP's; else that of [`check_err`](Self::check_err), with the device made that of the thread
+    /// nevertheless.
     pub fn bind_to_thread(&self) -> Result<(), HipError> {
-        self.check_err()?;
-        if result::device::get_current()? != self.device {
-            result::device::set_current(self.device)?;
-        }
-        Ok(())
+        self.gpu.bind()?;
+        self.check_err()
+    }
+
+    pub(super) fn gpu(&self) -> &'static Gpu {
+        self.gpu
+    }
+
+    /// Makes the device that of the thread until what is given is dropped, for a `drop`: no other
+    /// work of the thread may come to another device by it.
+    pub(crate) fn bound(&self) -> Option<Bound> {
+        let bound = self.gpu.bound();
+        bound
+            .map_err(|error| self.record_err::<()>(Err(error)))
+            .ok()
     }
 
     /// Waits until all work of the device is done.
@@ -160,45 +227,49 @@ impl HipContext {
         result::device::set_limit(limit, value)
     }
 
-    /// Whether streams other than the default ones have been made.
+    /// Whether more than one stream of the device was asked for, in whichever context, or a
+    /// thread's own. It stays so for good.
     pub fn is_in_multi_stream_mode(&self) -> bool {
-        self.num_streams.load(Ordering::Relaxed) > 0
+        self.gpu.has_many_streams()
     }
 
-    /// Whether slices keep events of their last uses.
+    /// Whether slices know which streams use them.
     pub fn is_event_tracking(&self) -> bool {
-        self.event_tracking.load(Ordering::Relaxed)
+        self.gpu.is_tracking()
     }
 
-    /// Whether streams wait for each other through the events of slices.
+    /// Whether streams wait for each other where they use the same memory.
     pub fn is_managing_stream_synchronization(&self) -> bool {
-        self.is_in_multi_stream_mode() && self.is_event_tracking()
+        self.gpu.orders()
     }
 
-    /// Lets slices keep events of their last uses, as they do from the beginning.
+    /// Lets slices know which streams use them, as they do from the beginning. This is one setting
+    /// for all contexts of the device.
     ///
     /// # Safety
     ///
-    /// Slices that were made while tracking was off stay without events; their order on several
-    /// streams stays the caller's care.
+    /// Slices that were made while tracking was off never know; their order on several streams
+    /// stays the caller's care.
     pub unsafe fn enable_event_tracking(&self) {
-        self.event_tracking.store(true, Ordering::Relaxed);
+        self.gpu.track(true);
     }
 
-    /// Lets slices that are made from now on do without events, which saves time where one stream
-    /// is used or the caller orders the work.
+    /// Lets slices that are made from now on not know, where the caller orders the work. One stream
+    /// alone costs nothing in any case.
     ///
     /// # Safety
     ///
     /// The caller has to see to it that a slice is neither used on a stream before another has
     /// allocated or written it, nor written or freed before another has read it.
     pub unsafe fn disable_event_tracking(&self) {
-        self.event_tracking.store(false, Ordering::Relaxed);
+        self.gpu.track(false);
     }
 
-    /// Gives and forgets the last error that [`record_err`](Self::record_err) kept.
+    /// Gives and forgets the last error that [`record_err`](Self::record_err) kept, or else what
+    /// launchers of the calling thread met ([`record_launch`](super::record_launch)).
     pub fn check_err(&self) -> Result<(), HipError> {
-        sys::hipError_t(self.error_state.swap(0, Ordering::Relaxed)).result()
+        sys::hipError_t(self.error_state.swap(0, Ordering::Relaxed)).result()?;
+        launched::take()
     }
 
     /// Keeps an error for the next call that can return it, where one happens that cannot be

@@ -1,4 +1,6 @@
+use super::allocator::{Pool, SHARED};
 use super::{result, sys, HipContext, HipError, HipStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// A point in the work of a stream that can be waited for.
@@ -6,6 +8,8 @@ use std::sync::Arc;
 pub struct HipEvent {
     event: sys::hipEvent_t,
     context: Arc<HipContext>,
+    /// The capture that it was recorded in last.
+    capture: AtomicU64,
 }
 
 // SAFETY: HIP's functions on events can be called from any thread.
@@ -15,7 +19,7 @@ unsafe impl Sync for HipEvent {}
 
 impl Drop for HipEvent {
     fn drop(&mut self) {
-        self.context.record_err(self.context.bind_to_thread());
+        let _bound = self.context.bound();
         // SAFETY: the event is alive and not used again.
         self.context
             .record_err(unsafe { result::event::destroy(self.event) });
@@ -33,6 +37,7 @@ impl HipContext {
         Ok(HipEvent {
             event: result::event::create(flags)?,
             context: self.clone(),
+            capture: AtomicU64::new(SHARED),
         })
     }
 }
@@ -58,7 +63,15 @@ impl HipEvent {
         self.check_device(stream.context())?;
         self.context.bind_to_thread()?;
         // SAFETY: both are alive and of one device.
-        unsafe { result::event::record(self.event, stream.hip_stream()) }
+        unsafe { result::event::record(self.event, stream.hip_stream()) }?;
+        let pool = stream.gpu().captures.pool(stream.key());
+        self.capture.store(pool, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// The capture that it was recorded in last, if it was in one.
+    pub(super) fn captured(&self) -> Option<Pool> {
+        Some(self.capture.load(Ordering::SeqCst)).filter(|&pool| pool != SHARED)
     }
 
     /// Waits until the event has been reached.

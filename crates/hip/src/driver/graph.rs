@@ -1,3 +1,5 @@
+use super::capture::Captured;
+use super::uses::{self, Uses};
 use super::{result, sys, HipError, HipStream};
 use std::sync::Arc;
 
@@ -10,11 +12,15 @@ pub struct HipGraph {
     graph: sys::hipGraph_t,
     exec: sys::hipGraphExec_t,
     stream: Arc<HipStream>,
+    captured: Option<Captured>,
 }
 
 impl Drop for HipGraph {
+    /// Waits for the launches, so that others may have the memory of the graph.
     fn drop(&mut self) {
         let context = self.stream.context();
+        let _bound = context.bound();
+        self.stream.give_back(self.captured.take());
         // SAFETY: the graphs are alive and not used again.
         unsafe {
             context.record_err(result::graph::exec_destroy(self.exec));
@@ -29,35 +35,76 @@ impl HipStream {
         self: &Arc<Self>,
         flags: sys::hipGraphInstantiateFlags,
     ) -> Result<Option<HipGraph>, HipError> {
-        self.context().bind_to_thread()?;
+        // An error that waits to be told goes on to do so: the capture has to end.
+        let bound = self.gpu().bind();
         // SAFETY: the stream is alive.
-        let graph = unsafe { result::stream::end_capture(self.hip_stream()) }?;
-        if graph.is_null() {
-            return Ok(None);
-        }
-        // SAFETY: the graph is alive.
-        match unsafe { result::graph::instantiate(graph, flags) } {
-            Ok(exec) => Ok(Some(HipGraph {
+        let graph = unsafe { result::stream::end_capture(self.hip_stream()) };
+        let captured = self.gpu().captures.end(self.key());
+        let made = graph.and_then(|graph| {
+            if graph.is_null() {
+                return bound.map(|()| None);
+            }
+            // SAFETY: the graph is alive.
+            match bound.and_then(|()| unsafe { result::graph::instantiate(graph, flags) }) {
+                Ok(exec) => Ok(Some((graph, exec))),
+                Err(error) => {
+                    // SAFETY: the graph is alive and not used again.
+                    self.context()
+                        .record_err(unsafe { result::graph::destroy(graph) });
+                    Err(error)
+                }
+            }
+        });
+        match made {
+            Ok(Some((graph, exec))) => Ok(Some(HipGraph {
                 graph,
                 exec,
                 stream: self.clone(),
+                captured,
             })),
-            Err(error) => {
-                // SAFETY: the graph is alive and not used again.
-                self.context()
-                    .record_err(unsafe { result::graph::destroy(graph) });
-                Err(error)
+            Ok(None) | Err(_) => {
+                self.give_back(captured);
+                made.map(|_| None)
             }
+        }
+    }
+
+    /// Gives back the memory of a graph, whose work this stream has.
+    fn give_back(&self, captured: Option<Captured>) {
+        let (context, gpu) = (self.context(), self.gpu());
+        let captured = captured.and_then(|captured| gpu.captures.adopt(self.key(), captured));
+        let Some(captured) = captured else { return };
+        let held: Vec<&Uses> = captured.held.iter().map(|(_, uses)| uses).collect();
+        context.record_err(uses::begin(&held, self));
+        // SAFETY: the stream is alive.
+        if let Err(error) = unsafe { result::stream::synchronize(self.hip_stream()) } {
+            context.record_err::<()>(Err(error));
+            if let Err(error) = gpu.wait() {
+                // What may still be written is nobody else's.
+                return context.record_err::<()>(Err(error));
+            }
+        }
+        for pool in captured.pools {
+            gpu.memory.dissolve(pool);
+        }
+        for (address, _) in &captured.held {
+            // SAFETY: the memory was given up, and what used it is done.
+            context.record_err(unsafe { gpu.memory.free(gpu, *address, self.key()) });
         }
     }
 }
 
 impl HipGraph {
-    /// Launches the graph on the stream that captured it.
+    /// Launches the graph on the stream that captured it, which first waits for other streams
+    /// that use the same memory.
     pub fn launch(&self) -> Result<(), HipError> {
         self.stream.context().bind_to_thread()?;
+        let captured = self.captured.iter().flat_map(|captured| &captured.uses);
+        let used: Vec<&Uses> = captured.collect();
+        uses::begin(&used, &self.stream)?;
         // SAFETY: both are alive.
-        unsafe { result::graph::launch(self.exec, self.stream.hip_stream()) }
+        unsafe { result::graph::launch(self.exec, self.stream.hip_stream()) }?;
+        uses::end(&used, &self.stream)
     }
 
     /// Uploads the graph, so that its first launch takes no longer than the others.

@@ -1,4 +1,5 @@
 use super::region::Region;
+use super::uses::{self, Uses};
 use super::{
     result, sys, DeviceRepr, HipError, HipEvent, HipFunction, HipSlice, HipStream, HipView,
     HipViewMut,
@@ -36,7 +37,7 @@ impl LaunchConfig {
 pub struct LaunchArgs<'a> {
     stream: &'a HipStream,
     function: &'a HipFunction,
-    uses: Vec<&'a HipEvent>,
+    uses: Vec<&'a Uses>,
     args: Vec<*mut c_void>,
     flags: Option<sys::hipEventFlags>,
 }
@@ -139,9 +140,7 @@ impl<'a> LaunchArgs<'a> {
     ) -> Result<Option<(HipEvent, HipEvent)>, HipError> {
         let stream = self.stream;
         stream.context().bind_to_thread()?;
-        for event in &self.uses {
-            stream.wait(event)?;
-        }
+        uses::begin(&self.uses, stream)?;
         let event = || {
             self.flags
                 .map(|flags| stream.record_event(Some(flags)))
@@ -157,16 +156,12 @@ impl<'a> LaunchArgs<'a> {
             &mut self.args,
         )?;
         let after = event()?;
-        for event in &self.uses {
-            event.record(stream)?;
-        }
+        uses::end(&self.uses, stream)?;
         Ok(before.zip(after))
     }
 
     pub(super) fn memory<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
-        if self.stream.context().is_managing_stream_synchronization() {
-            self.uses.extend(memory.uses().last());
-        }
+        self.uses.push(memory.uses());
         self.args
             .push(memory.pointer() as *const sys::hipDeviceptr_t as *mut c_void);
         self

@@ -1,6 +1,6 @@
 use super::uses::Uses;
 use super::{
-    result, DevicePtr, DevicePtrMut, DeviceRepr, HipError, HipSlice, HipStream, HostSlice,
+    result, sys, DevicePtr, DevicePtrMut, DeviceRepr, HipError, HipSlice, HipStream, HostSlice,
     ValidAsZeroBits,
 };
 use std::mem::size_of;
@@ -9,10 +9,11 @@ use std::sync::Arc;
 impl HipStream {
     /// A slice of no values.
     pub fn null<T>(self: &Arc<Self>) -> Result<HipSlice<T>, HipError> {
-        Ok(HipSlice::new(0, 0, Uses::new(self.context())?, self))
+        Ok(HipSlice::new(0, 0, Uses::UNTRACKED, self))
     }
 
-    /// Allocates memory for `len` values.
+    /// Allocates memory for `len` values. Work of other streams that uses it waits for what this
+    /// one has now.
     ///
     /// # Safety
     ///
@@ -22,14 +23,18 @@ impl HipStream {
         len: usize,
     ) -> Result<HipSlice<T>, HipError> {
         self.context().bind_to_thread()?;
-        let uses = Uses::new(self.context())?;
-        let bytes = len * size_of::<T>();
-        let pointer = if self.context().has_async_alloc() {
-            result::malloc_async(self.hip_stream(), bytes)?
-        } else {
-            result::malloc_sync(bytes)?
-        };
-        Ok(HipSlice::new(pointer, len, uses, self))
+        let (gpu, stream) = (self.gpu(), self.key());
+        let too_many = HipError(sys::hipError_t::hipErrorOutOfMemory);
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(too_many)?;
+        let pool = gpu.captures.pool(stream);
+        let pointer = gpu.memory.allocate(stream, pool, bytes)?;
+        match Uses::new(self) {
+            Ok(uses) => Ok(HipSlice::new(pointer, len, uses, self)),
+            Err(error) => {
+                gpu.memory.free(gpu, pointer, stream)?;
+                Err(error)
+            }
+        }
     }
 
     /// Allocates memory for `len` values and sets all bits to zero.
@@ -50,7 +55,8 @@ impl HipStream {
     ) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
         let num_bytes = dst.num_bytes();
-        let (dst, _guard) = dst.device_ptr_mut(self);
+        let (dst, mut guard) = dst.device_ptr_mut(self);
+        guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe { result::memset_d8_async(dst, 0, num_bytes, self.hip_stream()) }
     }
@@ -87,8 +93,10 @@ impl HipStream {
         assert!(dst.len() >= src.len());
         self.context().bind_to_thread()?;
         // SAFETY: the guard outlives the copy.
-        let (src, _src_guard) = unsafe { src.stream_synced_slice(self) };
-        let (dst, _dst_guard) = dst.device_ptr_mut(self);
+        let (src, mut src_guard) = unsafe { src.stream_synced_slice(self) };
+        src_guard.begun()?;
+        let (dst, mut dst_guard) = dst.device_ptr_mut(self);
+        dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe { result::memcpy_htod_async(dst, src, self.hip_stream()) }
     }
@@ -101,7 +109,8 @@ impl HipStream {
         let len = src.len();
         let mut dst = Vec::with_capacity(len);
         self.context().bind_to_thread()?;
-        let (src, _guard) = src.device_ptr(self);
+        let (src, mut guard) = src.device_ptr(self);
+        guard.begun()?;
         let room = &mut dst.spare_capacity_mut()[..len];
         // SAFETY: memory and stream are alive; the vector holds `len` values once this returns.
         unsafe {
@@ -132,9 +141,11 @@ impl HipStream {
         assert!(dst.len() >= src.len());
         self.context().bind_to_thread()?;
         let len = src.len();
-        let (src, _src_guard) = src.device_ptr(self);
+        let (src, mut src_guard) = src.device_ptr(self);
+        src_guard.begun()?;
         // SAFETY: the guard outlives the copy.
-        let (dst, _dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
+        let (dst, mut dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
+        dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.hip_stream()) }
     }
@@ -154,17 +165,24 @@ impl HipStream {
         let num_bytes = src.num_bytes();
         let from = src.stream();
         if from.context() == self.context() {
-            let (src, _src_guard) = src.device_ptr(self);
-            let (dst, _dst_guard) = dst.device_ptr_mut(self);
+            let (src, mut src_guard) = src.device_ptr(self);
+            src_guard.begun()?;
+            let (dst, mut dst_guard) = dst.device_ptr_mut(self);
+            dst_guard.begun()?;
             // SAFETY: memory and stream are alive.
             return unsafe { result::memcpy_dtod_async(dst, src, num_bytes, self.hip_stream()) };
         }
-        // The event of a read can only be recorded on a stream of its own device. This stream
-        // waits for what the other one did, and the other one for this copy.
-        let (src_ptr, src_guard) = src.device_ptr(from);
+        if self.context().has_async_alloc() {
+            return self.memcpy_through_host(src, dst, num_bytes);
+        }
+        // Uses are kept for each device apart. So this stream waits for what the other one did, and
+        // the other one for this copy.
+        let (src_ptr, mut src_guard) = src.device_ptr(from);
+        src_guard.begun()?;
         self.join(from)?;
         self.context().bind_to_thread()?;
-        let (dst, _dst_guard) = dst.device_ptr_mut(self);
+        let (dst, mut dst_guard) = dst.device_ptr_mut(self);
+        dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
         unsafe {
             result::memcpy_peer_async(
@@ -179,6 +197,31 @@ impl HipStream {
         from.join(self)?;
         drop(src_guard);
         self.context().bind_to_thread()
+    }
+
+    /// Copies memory of another device's pool, which this device cannot reach unless the pool was
+    /// told so, also where it has access to the device as a peer.
+    fn memcpy_through_host<T, Src: DevicePtr<T>, Dst: DevicePtrMut<T>>(
+        self: &Arc<Self>,
+        src: &Src,
+        dst: &mut Dst,
+        num_bytes: usize,
+    ) -> Result<(), HipError> {
+        let from = src.stream();
+        let mut host = vec![0u8; num_bytes];
+        {
+            let (src, mut guard) = src.device_ptr(from);
+            guard.begun()?;
+            from.context().bind_to_thread()?;
+            // SAFETY: memory and stream are alive, and any byte is a value of the vector.
+            unsafe { result::memcpy_dtoh_async(&mut host, src, from.hip_stream()) }?;
+        }
+        from.synchronize()?;
+        self.context().bind_to_thread()?;
+        let (dst, mut guard) = dst.device_ptr_mut(self);
+        guard.begun()?;
+        // SAFETY: memory and stream are alive; HIP has read the vector when it returns.
+        unsafe { result::memcpy_htod_async(dst, &host, self.hip_stream()) }
     }
 
     /// Allocates memory and copies values of a device to it.

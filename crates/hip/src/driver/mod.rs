@@ -1,15 +1,22 @@
 //! The HIP runtime: devices, streams, memory, modules and launches.
 //!
 //! [`HipContext`] stands for a device, [`HipStream`] for a queue of work on it, [`HipSlice`] for
-//! memory on it. What a slice was last read and written by is kept in events, so work on several
-//! streams of a device stays in order without further care; see
-//! [`HipContext::disable_event_tracking`] for how to do without.
+//! memory on it. A slice knows which streams use it, so work on several streams of a device stays
+//! in order without further care: a stream that uses it waits for what the others have been given by
+//! then. See [`HipContext::disable_event_tracking`] for how to do without.
+//!
+//! Memory is taken from HIP in segments and used again; see [`HipContext::memory_stats`].
 
+mod allocator;
+mod capture;
 mod context;
 mod device;
+mod device_memory;
 mod event;
+mod gpu;
 mod graph;
 mod launch;
+mod launched;
 mod memory;
 mod module;
 mod pinned;
@@ -23,11 +30,13 @@ pub mod sys;
 mod uses;
 mod view;
 
+pub use allocator::MemoryStats;
 pub use context::HipContext;
 pub use device::{HipDevice, LaunchArg, LaunchAsync};
 pub use event::HipEvent;
 pub use graph::HipGraph;
 pub use launch::{LaunchArgs, LaunchConfig, PushKernelArg};
+pub use launched::record_launch;
 pub(crate) use module::is_code_object;
 pub use module::{HipFunction, HipModule};
 pub use pinned::PinnedHostSlice;

@@ -1,4 +1,4 @@
-use super::uses::UNTRACKED;
+use super::uses::Uses;
 use super::{result, sys, HipContext, HipError, HipStream, HipViewMut};
 use crate::hiprtc::{Hsaco, HsacoKind};
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ unsafe impl Sync for HipModule {}
 
 impl Drop for HipModule {
     fn drop(&mut self) {
-        self.context.record_err(self.context.bind_to_thread());
+        let _bound = self.context.bound();
         // SAFETY: the module is loaded and not used again.
         self.context
             .record_err(unsafe { result::module::unload(self.module) });
@@ -112,7 +112,7 @@ impl HipModule {
         let name = c_string(name)?;
         // SAFETY: the module is loaded.
         let (pointer, bytes) = unsafe { result::module::get_global(self.module, &name) }?;
-        Ok(HipViewMut::new(pointer, bytes, &UNTRACKED, stream))
+        Ok(HipViewMut::new(pointer, bytes, &Uses::UNTRACKED, stream))
     }
 }
 

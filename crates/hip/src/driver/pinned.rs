@@ -1,14 +1,59 @@
+use super::gpu::{lock, StreamKey};
 use super::{result, sys, DeviceRepr, HipContext, HipError, HipEvent, HipStream};
 use super::{HostSlice, SyncOnDrop, ValidAsZeroBits};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Page-locked memory of the host, from and to which copies are faster and run beside the host.
 #[derive(Debug)]
 pub struct PinnedHostSlice<T> {
     pointer: *mut T,
     len: usize,
-    /// The last use by a stream.
-    event: HipEvent,
+    context: Arc<HipContext>,
+    uses: HostUses,
+}
+
+/// The uses of memory of the host by streams: an event for each stream that has used it, recorded
+/// with each use, since the host waits for them as well. A use that is captured is none: the host
+/// has to wait for the stream that the graph is launched on.
+#[derive(Debug, Default)]
+pub(super) struct HostUses(Mutex<Vec<(StreamKey, HipEvent)>>);
+
+impl HostUses {
+    /// Lets a stream wait for the uses by others.
+    pub(super) fn begin(&self, stream: &HipStream) -> Result<(), HipError> {
+        let key = stream.key();
+        if stream.is_captured() {
+            return Ok(());
+        }
+        let uses = lock(&self.0);
+        let mut others = uses.iter().filter(|(by, _)| *by != key);
+        others.try_for_each(|(_, event)| stream.wait(event))
+    }
+
+    /// Records a use, after the work was put in.
+    pub(super) fn end(&self, stream: &HipStream) -> Result<(), HipError> {
+        let key = stream.key();
+        if stream.is_captured() {
+            return Ok(());
+        }
+        let mut uses = lock(&self.0);
+        if let Some((_, event)) = uses.iter().find(|(by, _)| *by == key) {
+            return event.record(stream);
+        }
+        let blocking = sys::hipEventFlags(
+            sys::hipEventFlags::hipEventBlockingSync.0
+                | sys::hipEventFlags::hipEventDisableTiming.0,
+        );
+        uses.push((key, stream.record_event(Some(blocking))?));
+        Ok(())
+    }
+
+    /// Waits for all uses.
+    fn wait(&self) -> Result<(), HipError> {
+        lock(&self.0)
+            .iter()
+            .try_for_each(|(_, event)| event.synchronize())
+    }
 }
 
 // SAFETY: the memory is owned; other threads see it through `&self` only once streams are done.
@@ -18,9 +63,10 @@ unsafe impl<T: Sync> Sync for PinnedHostSlice<T> {}
 
 impl<T> Drop for PinnedHostSlice<T> {
     fn drop(&mut self) {
-        self.context().record_err(self.event.synchronize());
+        let _bound = self.context.bound();
+        self.context.record_err(self.uses.wait());
         // SAFETY: the memory comes from `malloc_host` and is not used again.
-        self.context()
+        self.context
             .record_err(unsafe { result::free_host(self.pointer.cast()) });
     }
 }
@@ -57,13 +103,13 @@ impl HipContext {
         let bytes = std::alloc::Layout::array::<T>(len)
             .expect("too many values")
             .size();
-        let event = self.new_event(Some(sys::hipEventFlags::hipEventBlockingSync))?;
         // HIP gives a null pointer for no bytes, and a slice needs one that is not.
         let pointer = result::malloc_host(bytes.max(1), flags)?.cast();
         Ok(PinnedHostSlice {
             pointer,
             len,
-            event,
+            context: self.clone(),
+            uses: HostUses::default(),
         })
     }
 }
@@ -71,7 +117,7 @@ impl HipContext {
 impl<T> PinnedHostSlice<T> {
     /// The device whose streams the memory is used by.
     pub fn context(&self) -> &Arc<HipContext> {
-        self.event.context()
+        &self.context
     }
 
     /// The number of values.
@@ -93,13 +139,13 @@ impl<T> PinnedHostSlice<T> {
 impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
     /// The address, once streams are done with the memory.
     pub fn as_ptr(&self) -> Result<*const T, HipError> {
-        self.event.synchronize()?;
+        self.uses.wait()?;
         Ok(self.pointer)
     }
 
     /// The address, to be written, once streams are done with the memory.
     pub fn as_mut_ptr(&mut self) -> Result<*mut T, HipError> {
-        self.event.synchronize()?;
+        self.uses.wait()?;
         Ok(self.pointer)
     }
 
@@ -127,17 +173,17 @@ impl<T> HostSlice<T> for PinnedHostSlice<T> {
         &'a self,
         stream: &'a HipStream,
     ) -> (&'a [T], SyncOnDrop<'a>) {
-        stream.context().record_err(stream.wait(&self.event));
+        let guard = SyncOnDrop::use_of_host(&self.uses, stream);
         let values = std::slice::from_raw_parts(self.pointer, self.len);
-        (values, SyncOnDrop::Record(Some((&self.event, stream))))
+        (values, guard)
     }
 
     unsafe fn stream_synced_mut_slice<'a>(
         &'a mut self,
         stream: &'a HipStream,
     ) -> (&'a mut [T], SyncOnDrop<'a>) {
-        stream.context().record_err(stream.wait(&self.event));
+        let guard = SyncOnDrop::use_of_host(&self.uses, stream);
         let values = std::slice::from_raw_parts_mut(self.pointer, self.len);
-        (values, SyncOnDrop::Record(Some((&self.event, stream))))
+        (values, guard)
     }
 }

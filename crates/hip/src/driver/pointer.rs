@@ -1,5 +1,7 @@
+use super::pinned::HostUses;
 use super::region::Region;
-use super::{sys, HipEvent, HipSlice, HipStream, HipView, HipViewMut};
+use super::uses::{self, Uses};
+use super::{sys, HipError, HipEvent, HipSlice, HipStream, HipView, HipViewMut};
 use std::sync::Arc;
 
 /// Memory of a device.
@@ -86,38 +88,77 @@ readable!(HipSlice<T>, HipView<'_, T>, HipViewMut<'_, T>);
 writable!(HipSlice<T>, HipViewMut<'_, T>);
 
 /// What has to be done once work on memory has been put into a stream; dropping this does it.
+///
+/// Where the stream could not be made to wait for other uses of the memory, dropping this keeps the
+/// error for [`HipContext::check_err`](super::HipContext::check_err).
 #[derive(Debug)]
 #[must_use]
-pub enum SyncOnDrop<'a> {
-    /// Record the event on the stream.
-    Record(Option<(&'a HipEvent, &'a HipStream)>),
-    /// Wait for the stream.
-    Sync(Option<&'a HipStream>),
+pub struct SyncOnDrop<'a> {
+    then: Then<'a>,
+    unordered: Option<HipError>,
+}
+
+#[derive(Debug)]
+enum Then<'a> {
+    Nothing,
+    Record(&'a HipEvent, &'a HipStream),
+    Used(&'a Uses, &'a HipStream),
+    UsedHost(&'a HostUses, &'a HipStream),
+    Wait(&'a HipStream),
 }
 
 impl<'a> SyncOnDrop<'a> {
+    /// Does nothing.
+    pub fn nothing() -> Self {
+        Self::of(Then::Nothing, Ok(()))
+    }
+
+    fn of(then: Then<'a>, begun: Result<(), HipError>) -> Self {
+        let unordered = begun.err();
+        Self { then, unordered }
+    }
+
     /// Records the event, if there is one.
     pub fn record_event(event: &'a Option<HipEvent>, stream: &'a HipStream) -> Self {
-        Self::Record(event.as_ref().map(|event| (event, stream)))
+        let then = match event {
+            Some(event) => Then::Record(event, stream),
+            None => Then::Nothing,
+        };
+        Self::of(then, Ok(()))
     }
 
     /// Waits for the stream.
     pub fn sync_stream(stream: &'a HipStream) -> Self {
-        Self::Sync(Some(stream))
+        Self::of(Then::Wait(stream), Ok(()))
+    }
+
+    /// Lets the stream wait for uses of memory by others, and records its own.
+    pub(super) fn use_of(uses: &'a Uses, stream: &'a HipStream) -> Self {
+        Self::of(Then::Used(uses, stream), uses::begin(&[uses], stream))
+    }
+
+    /// The same for memory of the host.
+    pub(super) fn use_of_host(uses: &'a HostUses, stream: &'a HipStream) -> Self {
+        Self::of(Then::UsedHost(uses, stream), uses.begin(stream))
+    }
+
+    /// Gives the error of a stream that does not wait, before work is put in that relies on it.
+    pub(crate) fn begun(&mut self) -> Result<(), HipError> {
+        self.unordered.take().map_or(Ok(()), Err)
     }
 }
 
 impl Drop for SyncOnDrop<'_> {
     fn drop(&mut self) {
-        match self {
-            Self::Record(Some((event, stream))) => {
-                if stream.context().is_managing_stream_synchronization() {
-                    stream.context().record_err(event.record(stream));
-                }
-            }
-            Self::Sync(Some(stream)) => stream.context().record_err(stream.synchronize()),
-            Self::Record(None) | Self::Sync(None) => {}
-        }
+        let (stream, done) = match &self.then {
+            Then::Nothing => return,
+            Then::Record(event, stream) => (stream, event.record(stream)),
+            Then::Used(uses, stream) => (stream, uses::end(&[uses], stream)),
+            Then::UsedHost(uses, stream) => (stream, uses.end(stream)),
+            Then::Wait(stream) => (stream, stream.synchronize()),
+        };
+        let begun = self.unordered.map_or(Ok(()), Err);
+        stream.context().record_err(done.and(begun));
     }
 }
 
@@ -163,14 +204,14 @@ macro_rules! pageable {
                     &'a self,
                     _stream: &'a HipStream,
                 ) -> (&'a [T], SyncOnDrop<'a>) {
-                    (self, SyncOnDrop::Sync(None))
+                    (self, SyncOnDrop::nothing())
                 }
 
                 unsafe fn stream_synced_mut_slice<'a>(
                     &'a mut self,
                     _stream: &'a HipStream,
                 ) -> (&'a mut [T], SyncOnDrop<'a>) {
-                    (self, SyncOnDrop::Sync(None))
+                    (self, SyncOnDrop::nothing())
                 }
             }
         )*

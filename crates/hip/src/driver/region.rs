@@ -10,6 +10,6 @@ pub(super) trait Region {
     fn stream(&self) -> &Arc<HipStream>;
 
     fn used_on<'a>(&'a self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-        (*self.pointer(), self.uses().on(self.stream(), stream))
+        (*self.pointer(), SyncOnDrop::use_of(self.uses(), stream))
     }
 }

@@ -1,6 +1,6 @@
 use super::region::Region;
-use super::uses::Uses;
-use super::{result, sys, DeviceRepr, HipContext, HipError, HipStream, HipView, HipViewMut};
+use super::uses::{self, Uses};
+use super::{sys, DeviceRepr, HipContext, HipError, HipStream, HipView, HipViewMut};
 use std::marker::PhantomData;
 use std::mem::{size_of, ManuallyDrop};
 use std::ops::RangeBounds;
@@ -26,18 +26,15 @@ unsafe impl<T> Sync for HipSlice<T> {}
 
 impl<T> Drop for HipSlice<T> {
     fn drop(&mut self) {
-        let context = self.stream.context();
-        context.record_err(context.bind_to_thread());
-        self.uses.wait(&self.stream, &self.stream);
-        // SAFETY: the memory was allocated in the same way and is not used again.
-        unsafe {
-            if context.has_async_alloc() {
-                context.record_err(result::free_async(self.pointer, self.stream.hip_stream()));
-            } else {
-                context.record_err(self.stream.synchronize());
-                context.record_err(result::free_sync(self.pointer));
-            }
+        let (context, gpu, stream) = (self.context(), self.stream.gpu(), self.stream.key());
+        if self.pointer == 0 || gpu.captures.hold(gpu, stream, self.pointer, &self.uses) {
+            return;
         }
+        let _bound = context.bound();
+        context.record_err(uses::begin(&[&self.uses], &self.stream));
+        // SAFETY: the memory was allocated for this value, or the caller of `upgrade_device_ptr`
+        // vouches for it, and it is not used again.
+        context.record_err(unsafe { gpu.memory.free(gpu, self.pointer, stream) });
     }
 }
 
@@ -73,8 +70,9 @@ impl HipStream {
     ///
     /// # Safety
     ///
-    /// The memory has to be of the stream's device, to hold `len` values of `T`, to have been
-    /// allocated as this crate does, and not to be used or freed otherwise.
+    /// The memory has to be of the stream's device, to hold `len` values of `T`, to be the whole of
+    /// what [`HipSlice::leak`] or an allocation of HIP gave, and not to be used or freed otherwise.
+    /// Work that uses it and is not done has to be on this stream.
     ///
     /// # Panics
     ///
@@ -84,7 +82,7 @@ impl HipStream {
         pointer: sys::hipDeviceptr_t,
         len: usize,
     ) -> HipSlice<T> {
-        HipSlice::new(pointer, len, Uses::new(self.context()).unwrap(), self)
+        HipSlice::new(pointer, len, Uses::new(self).unwrap(), self)
     }
 }
 
@@ -223,7 +221,10 @@ impl<T> HipSlice<T> {
 
     /// Gives up the memory, which is not freed. The stream first waits for its uses on others.
     pub fn leak(self) -> sys::hipDeviceptr_t {
-        self.uses.wait(&self.stream, &self.stream);
+        let context = self.context();
+        let _bound = context.bound();
+        context.record_err(uses::begin(&[&self.uses], &self.stream));
+        drop(_bound);
         let mut slice = ManuallyDrop::new(self);
         // SAFETY: the slice is not used or dropped after its fields.
         unsafe {

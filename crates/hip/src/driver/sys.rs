@@ -342,6 +342,9 @@ c_functions! {
     /// The version of the runtime.
     fn hipRuntimeGetVersion(version: *mut c_int) -> hipError_t;
 
+    /// Gives and forgets the last failure of the calling thread.
+    fn hipGetLastError() -> hipError_t;
+
     /// The number of devices.
     fn hipGetDeviceCount(count: *mut c_int) -> hipError_t;
     /// The device with an ordinal.
@@ -395,6 +398,8 @@ c_functions! {
     fn hipStreamIsCapturing(
         stream: hipStream_t, status: *mut hipStreamCaptureStatus,
     ) -> hipError_t;
+    /// Swaps what captures forbid the calling thread.
+    fn hipThreadExchangeStreamCaptureMode(mode: *mut hipStreamCaptureMode) -> hipError_t;
     /// Puts a call of a host function into a stream.
     fn hipLaunchHostFunc(
         stream: hipStream_t, function: unsafe extern "C" fn(*mut c_void), data: *mut c_void,

@@ -132,7 +132,7 @@ impl<'a, T> HipView<'a, T> {
     /// The address, with the guard that [`DevicePtr::device_ptr`](super::DevicePtr::device_ptr)
     /// gives.
     pub fn view_ptr(self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-        (self.pointer, self.uses.on(self.stream, stream))
+        (self.pointer, SyncOnDrop::use_of(self.uses, stream))
     }
 }
 
@@ -223,13 +223,13 @@ impl<'a, T> HipViewMut<'a, T> {
     /// The address, to be read, with the guard that
     /// [`DevicePtr::device_ptr`](super::DevicePtr::device_ptr) gives.
     pub fn view_ptr(self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-        (self.pointer, self.uses.on(self.stream, stream))
+        (self.pointer, SyncOnDrop::use_of(self.uses, stream))
     }
 
     /// The address, to be written, with the guard that
     /// [`DevicePtrMut::device_ptr_mut`](super::DevicePtrMut::device_ptr_mut) gives.
     pub fn view_ptr_mut(self, stream: &'a HipStream) -> (sys::hipDeviceptr_t, SyncOnDrop<'a>) {
-        (self.pointer, self.uses.on(self.stream, stream))
+        (self.pointer, SyncOnDrop::use_of(self.uses, stream))
     }
 
     fn reborrow(&mut self) -> HipViewMut<'_, T> {

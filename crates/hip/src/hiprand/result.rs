@@ -2,6 +2,7 @@
 
 use super::sys::{self, hiprandGenerator_t, hiprandRngType_t, hiprandStatus_t};
 use crate::driver::sys::hipStream_t;
+use crate::driver::HipError;
 use crate::loader::HIPRAND;
 use std::fmt;
 
@@ -32,6 +33,13 @@ impl fmt::Display for HiprandError {
 }
 
 impl std::error::Error for HiprandError {}
+
+impl From<HipError> for HiprandError {
+    /// What kept a stream from waiting before hipRAND was called, which has no status for it.
+    fn from(_: HipError) -> Self {
+        Self(hiprandStatus_t::HIPRAND_STATUS_INTERNAL_ERROR)
+    }
+}
 
 /// Creates a generator of the default kind on the calling thread's device.
 pub fn create_generator() -> Result<hiprandGenerator_t, HiprandError> {

@@ -15,7 +15,7 @@ pub struct HipRng {
 impl Drop for HipRng {
     fn drop(&mut self) {
         let context = self.stream.context();
-        context.record_err(context.bind_to_thread());
+        let _bound = context.bound();
         // SAFETY: the generator is alive and not used again. There is nobody to tell an error to.
         let _ = unsafe { result::destroy_generator(self.generator) };
     }
@@ -25,7 +25,7 @@ impl HipRng {
     /// Creates a generator for a stream.
     pub fn new(seed: u64, stream: Arc<HipStream>) -> Result<Self, HiprandError> {
         let context = stream.context();
-        context.record_err(context.bind_to_thread());
+        let _bound = context.bound();
         let mut rng = Self {
             generator: result::create_generator()?,
             stream,
@@ -68,7 +68,8 @@ impl HipRng {
         sys::hiprandGenerator_t: UniformFill<T>,
     {
         let num = dst.len();
-        let (dst, _guard) = dst.device_ptr_mut(&self.stream);
+        let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
+        guard.begun()?;
         // SAFETY: generator and memory are alive.
         unsafe { UniformFill::fill(self.generator, dst as *mut T, num) }
     }
@@ -89,7 +90,8 @@ impl HipRng {
         sys::hiprandGenerator_t: NormalFill<T>,
     {
         let num = dst.len();
-        let (dst, _guard) = dst.device_ptr_mut(&self.stream);
+        let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
+        guard.begun()?;
         // SAFETY: generator and memory are alive.
         unsafe { NormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
     }
@@ -109,7 +111,8 @@ impl HipRng {
         sys::hiprandGenerator_t: LogNormalFill<T>,
     {
         let num = dst.len();
-        let (dst, _guard) = dst.device_ptr_mut(&self.stream);
+        let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
+        guard.begun()?;
         // SAFETY: generator and memory are alive.
         unsafe { LogNormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
     }

@@ -2,12 +2,16 @@
 
 use super::cache::{digest, Cache};
 use super::compile::compile_with_headers;
+use super::once::Once;
 use super::{CompileError, Hsaco};
 use crate::driver::sys::hipError_t;
 use crate::driver::{result, HipContext, HipError, HipModule};
 use crate::loader;
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// What threads compile: a compiler takes seconds, in which others may want the same.
+static COMPILING: Once<Result<Vec<u8>, HipError>> = Once::new();
 
 /// Kernels that a program carries: compiled for the architectures of its build, and as the source
 /// for every other.
@@ -17,7 +21,7 @@ use std::sync::Arc;
 /// [`HipContext::load_module`](crate::driver::HipContext::load_module). On a device that no
 /// compiled kernel is for, hipRTC compiles the source; the outcome is kept among the user's caches
 /// (`$XDG_CACHE_HOME` or `~/.cache`), by source, architecture and release of ROCm, so that this
-/// happens once.
+/// happens once. Threads that load the same kernels meanwhile wait for it, others do not.
 #[derive(Debug)]
 pub struct Kernels {
     /// The name of the source, such as `affine.hip`.
@@ -61,13 +65,16 @@ impl Kernels {
         let arch = context.arch()?;
         let cache = Cache::of_user();
         let name = self.file_name(arch.name(), result::runtime_version()?);
-        if let Some(image) = cache.get(&name) {
-            return context.load_image(Cow::Owned(image));
-        }
-        let image = self
-            .image(arch.name())
-            .map_err(|error| HipError::own(self.uncovered(arch.name(), &error)))?;
-        cache.put(&name, &image);
+        let image = COMPILING.get(&name, || {
+            if let Some(image) = cache.get(&name) {
+                return Ok(image);
+            }
+            let image = self
+                .image(arch.name())
+                .map_err(|error| HipError::own(self.uncovered(arch.name(), &error)))?;
+            cache.put(&name, &image);
+            Ok(image)
+        })?;
         context.load_image(Cow::Owned(image))
     }
 

@@ -4,6 +4,7 @@ mod cache;
 mod compile;
 mod hsaco;
 mod kernels;
+mod once;
 mod options;
 pub mod result;
 pub mod sys;

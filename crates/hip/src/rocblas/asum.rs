@@ -36,7 +36,8 @@ macro_rules! asum {
                 x: &X,
                 result: &mut $type,
             ) -> Result<(), RocblasError> {
-                let (x, _guard) = x.device_ptr(self.stream());
+                let (x, mut guard) = x.device_ptr(self.stream());
+                guard.begun()?;
                 result::$asum(*self.handle(), cfg.n, x as *const $type, cfg.incx, result)
             }
         }

@@ -84,9 +84,12 @@ macro_rules! with_functions {
                 b: &B,
                 c: &mut C,
             ) -> Result<(), RocblasError> {
-                let (a, _guard_a) = a.device_ptr(self.stream());
-                let (b, _guard_b) = b.device_ptr(self.stream());
-                let (c, _guard_c) = c.device_ptr_mut(self.stream());
+                let (a, mut guard_a) = a.device_ptr(self.stream());
+                guard_a.begun()?;
+                let (b, mut guard_b) = b.device_ptr(self.stream());
+                guard_b.begun()?;
+                let (c, mut guard_c) = c.device_ptr_mut(self.stream());
+                guard_c.begun()?;
                 result::$gemm(
                     *self.handle(),
                     cfg.transa,
@@ -116,9 +119,12 @@ macro_rules! with_functions {
                 b: &B,
                 c: &mut C,
             ) -> Result<(), RocblasError> {
-                let (a, _guard_a) = a.device_ptr(self.stream());
-                let (b, _guard_b) = b.device_ptr(self.stream());
-                let (c, _guard_c) = c.device_ptr_mut(self.stream());
+                let (a, mut guard_a) = a.device_ptr(self.stream());
+                guard_a.begun()?;
+                let (b, mut guard_b) = b.device_ptr(self.stream());
+                guard_b.begun()?;
+                let (c, mut guard_c) = c.device_ptr_mut(self.stream());
+                guard_c.begun()?;
                 result::$strided_batched(
                     *self.handle(),
                     cfg.gemm.transa,
@@ -160,9 +166,12 @@ macro_rules! in_single_precision {
             ) -> Result<(), RocblasError> {
                 const TYPE: rocblas_datatype = rocblas_datatype::$datatype;
                 let (alpha, beta) = (cfg.alpha.to_f32(), cfg.beta.to_f32());
-                let (a, _guard_a) = a.device_ptr(self.stream());
-                let (b, _guard_b) = b.device_ptr(self.stream());
-                let (c, _guard_c) = c.device_ptr_mut(self.stream());
+                let (a, mut guard_a) = a.device_ptr(self.stream());
+                guard_a.begun()?;
+                let (b, mut guard_b) = b.device_ptr(self.stream());
+                guard_b.begun()?;
+                let (c, mut guard_c) = c.device_ptr_mut(self.stream());
+                guard_c.begun()?;
                 result::gemm_ex(
                     *self.handle(),
                     cfg.transa,
@@ -199,9 +208,12 @@ macro_rules! in_single_precision {
             ) -> Result<(), RocblasError> {
                 const TYPE: rocblas_datatype = rocblas_datatype::$datatype;
                 let (alpha, beta) = (cfg.gemm.alpha.to_f32(), cfg.gemm.beta.to_f32());
-                let (a, _guard_a) = a.device_ptr(self.stream());
-                let (b, _guard_b) = b.device_ptr(self.stream());
-                let (c, _guard_c) = c.device_ptr_mut(self.stream());
+                let (a, mut guard_a) = a.device_ptr(self.stream());
+                guard_a.begun()?;
+                let (b, mut guard_b) = b.device_ptr(self.stream());
+                guard_b.begun()?;
+                let (c, mut guard_c) = c.device_ptr_mut(self.stream());
+                guard_c.begun()?;
                 result::gemm_strided_batched_ex(
                     *self.handle(),
                     cfg.gemm.transa,

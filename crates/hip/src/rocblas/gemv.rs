@@ -50,9 +50,12 @@ macro_rules! gemv {
                 x: &X,
                 y: &mut Y,
             ) -> Result<(), RocblasError> {
-                let (a, _guard_a) = a.device_ptr(self.stream());
-                let (x, _guard_x) = x.device_ptr(self.stream());
-                let (y, _guard_y) = y.device_ptr_mut(self.stream());
+                let (a, mut guard_a) = a.device_ptr(self.stream());
+                guard_a.begun()?;
+                let (x, mut guard_x) = x.device_ptr(self.stream());
+                guard_x.begun()?;
+                let (y, mut guard_y) = y.device_ptr_mut(self.stream());
+                guard_y.begun()?;
                 result::$gemv(
                     *self.handle(),
                     cfg.trans,

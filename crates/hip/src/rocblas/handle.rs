@@ -1,46 +1,116 @@
 use super::result::{self, RocblasError};
 use super::sys;
 use crate::driver::HipStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A handle of rocBLAS, which puts its work into one stream.
+/// Handles of rocBLAS for a stream: each thread has one of its own.
+///
+/// A handle has memory that its kernels share, one after the other in its stream, and is not made for
+/// two threads at once (rocBLAS, "Device memory allocation"; PyTorch has one for each thread and
+/// stream as well). On the stream of a thread another thread means another stream.
 #[derive(Debug)]
 pub struct RocBlas {
-    handle: sys::rocblas_handle,
+    handles: Mutex<Handles>,
     stream: Arc<HipStream>,
 }
 
-// SAFETY: a handle can be used from any thread.
+#[derive(Debug)]
+struct Handles {
+    mode: sys::rocblas_pointer_mode,
+    all: Vec<Handle>,
+}
+
+/// A handle, in memory that is given back with it, and the thread that has it.
+#[derive(Debug)]
+struct Handle {
+    at: *mut sys::rocblas_handle,
+    thread: Weak<()>,
+}
+
+// SAFETY: handles can be used from any thread, of which each has its own.
 unsafe impl Send for RocBlas {}
-// SAFETY: rocBLAS guards what calls on one handle share.
+// SAFETY: as above.
 unsafe impl Sync for RocBlas {}
+
+/// What is returned where no handle could be made: rocBLAS refuses it.
+static NONE: Shared = Shared(std::ptr::null_mut());
+
+struct Shared(sys::rocblas_handle);
+
+// SAFETY: it is null.
+unsafe impl Sync for Shared {}
+
+thread_local! {
+    /// Is there as long as the thread.
+    static THREAD: Arc<()> = Arc::new(());
+}
 
 impl Drop for RocBlas {
     fn drop(&mut self) {
-        let context = self.stream.context();
-        context.record_err(context.bind_to_thread());
-        // SAFETY: the handle is alive and not used again. There is nobody to tell an error to.
-        let _ = unsafe { result::destroy_handle(self.handle) };
+        let _bound = self.stream.context().bound();
+        for handle in self.lock().all.drain(..) {
+            // SAFETY: the memory comes from a box, and nobody uses it again.
+            let handle = unsafe { Box::from_raw(handle.at) };
+            // SAFETY: the handle is alive and not used again. There is nobody to tell an error to.
+            let _ = unsafe { result::destroy_handle(*handle) };
+        }
     }
 }
 
 impl RocBlas {
-    /// Creates a handle for a stream.
+    /// Creates a handle for a stream, that of the calling thread.
     pub fn new(stream: Arc<HipStream>) -> Result<Self, RocblasError> {
-        let context = stream.context();
-        context.record_err(context.bind_to_thread());
+        let mode = sys::rocblas_pointer_mode::rocblas_pointer_mode_host;
+        let all = Vec::new();
         let blas = Self {
-            handle: result::create_handle()?,
+            handles: Mutex::new(Handles { mode, all }),
             stream,
         };
-        // SAFETY: both are alive and of one device.
-        unsafe { result::set_stream(blas.handle, blas.stream.hip_stream()) }?;
+        blas.own_handle()?;
         Ok(blas)
     }
 
-    /// The handle. It must not be destroyed.
+    /// The handle of the calling thread, which no other may use. It must not be destroyed.
+    ///
+    /// Null if none can be made, which rocBLAS then says.
     pub fn handle(&self) -> &sys::rocblas_handle {
-        &self.handle
+        match self.own_handle() {
+            // SAFETY: the memory is there as long as `self`, and nobody writes it.
+            Ok(handle) => unsafe { &*handle },
+            Err(_) => &NONE.0,
+        }
+    }
+
+    fn own_handle(&self) -> Result<*const sys::rocblas_handle, RocblasError> {
+        let thread = THREAD.try_with(Arc::downgrade).unwrap_or_default();
+        let mut handles = self.lock();
+        if let Some(own) = handles.all.iter().find(|one| one.thread.ptr_eq(&thread)) {
+            return Ok(own.at);
+        }
+        // A thread that has ended has left its handle. On its own stream its work may go on.
+        if !self.stream.is_of_thread() {
+            let mut all = handles.all.iter_mut();
+            if let Some(left) = all.find(|one| one.thread.strong_count() == 0) {
+                left.thread = thread;
+                return Ok(left.at);
+            }
+        }
+        let _bound = self.stream.context().bound();
+        let at = Box::into_raw(Box::new(result::create_handle()?));
+        let mode = handles.mode;
+        handles.all.push(Handle { at, thread });
+        // SAFETY: the memory is there; handle and stream are alive and of one device.
+        unsafe {
+            result::set_stream(*at, self.stream.hip_stream())?;
+            if mode != sys::rocblas_pointer_mode::rocblas_pointer_mode_host {
+                sys::rocblas_set_pointer_mode(*at, mode).result()?;
+            }
+        }
+        Ok(at)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Handles> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The stream that work is put into.
@@ -55,22 +125,29 @@ impl RocBlas {
     /// The stream has to be of the same device, and work on the former one not to concern the same
     /// memory.
     pub unsafe fn set_stream(&mut self, stream: Arc<HipStream>) -> Result<(), RocblasError> {
-        result::set_stream(self.handle, stream.hip_stream())?;
+        for handle in &self.lock().all {
+            result::set_stream(*handle.at, stream.hip_stream())?;
+        }
         self.stream = stream;
         Ok(())
     }
 
     /// Sets where scalars are: on the host, as at the beginning, or on the device.
     pub fn set_pointer_mode(&self, mode: sys::rocblas_pointer_mode) -> Result<(), RocblasError> {
-        // SAFETY: the handle is alive.
-        unsafe { sys::rocblas_set_pointer_mode(self.handle, mode) }.result()
+        let mut handles = self.lock();
+        for handle in &handles.all {
+            // SAFETY: the memory is there, and the handle alive.
+            unsafe { sys::rocblas_set_pointer_mode(*handle.at, mode) }.result()?;
+        }
+        handles.mode = mode;
+        Ok(())
     }
 
     /// Where scalars are.
     pub fn get_pointer_mode(&self) -> Result<sys::rocblas_pointer_mode, RocblasError> {
         let mut mode = sys::rocblas_pointer_mode::rocblas_pointer_mode_host;
         // SAFETY: the handle is alive, and the pointer valid for a write.
-        unsafe { sys::rocblas_get_pointer_mode(self.handle, &mut mode) }.result()?;
+        unsafe { sys::rocblas_get_pointer_mode(*self.handle(), &mut mode) }.result()?;
         Ok(mode)
     }
 }

@@ -5,6 +5,7 @@ use super::sys::{
     rocblas_operation, rocblas_status,
 };
 use crate::driver::sys::hipStream_t;
+use crate::driver::HipError;
 use crate::loader::ROCBLAS;
 use std::ffi::{c_int, c_longlong, c_void};
 use std::fmt;
@@ -36,6 +37,13 @@ impl fmt::Display for RocblasError {
 }
 
 impl std::error::Error for RocblasError {}
+
+impl From<HipError> for RocblasError {
+    /// What kept a stream from waiting before rocBLAS was called, which has no status for it.
+    fn from(_: HipError) -> Self {
+        Self(rocblas_status::rocblas_status_internal_error)
+    }
+}
 
 /// Creates a handle on the calling thread's device.
 pub fn create_handle() -> Result<rocblas_handle, RocblasError> {

@@ -7,10 +7,11 @@ pub fn get_or_load_func(&self, fn_name: &str, mdl: &kernels::Module) -> Result<R
     let rocm_module = match loaded {
         Some(rocm_module) => rocm_module,
         None => {
-            let mut ms = self.modules.write().unwrap();
+            // The compiler may take a while, in which other kernels are launched. Whoever needs the
+            // same ones meanwhile gets them from the same compilation.
             let rocm_module = self.context.load_module(mdl.hsaco().into()).w()?;
-            ms.mdls[mdl.index()] = Some(rocm_module.clone());
-            rocm_module
+            let mut ms = self.modules.write().unwrap();
+            ms.mdls[mdl.index()].get_or_insert(rocm_module).clone()
         }
     };
     // The names of kernels spell this dtype with an underscore, in some modules with a p as well.

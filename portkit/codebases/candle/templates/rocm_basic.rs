@@ -78,10 +78,26 @@ fn streams_wait_for_each_other() -> Result<()> {
     let moved = there.to_device(&second)?;
     let odd: Vec<f32> = (0..64).map(|i| (2 * i + 1) as f32).collect();
     assert_eq!(moved.to_vec1::<f32>()?, odd);
+    // What one device of the GPU has written, another thread and another device read.
+    let shared = Device::new_rocm(0)?;
+    let there = Tensor::arange(0f32, 64., &shared)?.affine(2., 1.)?;
+    let read = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| there.to_vec1::<f32>());
+        reader.join().unwrap()
+    });
+    assert_eq!(read?, odd);
+    let there = there.affine(2., 0.)?;
+    let twice: Vec<f32> = odd.iter().map(|value| 2. * value).collect();
+    assert_eq!(there.to_device(&second)?.to_vec1::<f32>()?, twice);
     Ok(())
 }
 
 #[test]
-fn a_missing_device_is_an_error() {
+fn a_missing_device_is_an_error() -> Result<()> {
     assert!(Device::new_rocm(1_000).is_err());
+    // Where there is none at all, the CPU is what is available.
+    let there_is_one = Device::new_rocm(0).is_ok();
+    assert_eq!(Device::rocm_if_available(0)?.is_rocm(), there_is_one);
+    assert_eq!(Device::rocm_if_available(1_000).is_err(), there_is_one);
+    Ok(())
 }

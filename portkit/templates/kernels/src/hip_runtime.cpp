@@ -4,6 +4,9 @@
 // function that the launchers need stands here, hidden from the rest of the program, and calls the
 // library's own. The code objects, which the compiler registers before main, are registered with
 // the library once it is there.
+//
+// Launchers return nothing, or what their author thought of: so the first failure of a thread is
+// kept here, for whoever called the launcher.
 
 #include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
@@ -89,43 +92,64 @@ struct Configuration {
 
 thread_local Configuration configuration;
 
+thread_local hipError_t failure = hipSuccess;
+
+hipError_t noted(hipError_t status) {
+  if (failure == hipSuccess) failure = status;
+  return status;
+}
+
+// Of what only asks: a launcher may ask for what is not there.
+hipError_t as_it_is(hipError_t status) { return status; }
+
 }  // namespace
 
 // The header declares the functions visible to everyone: ours have other names in C++, and only the
 // linker knows them by the library's.
 #define HIDDEN extern "C" __attribute__((visibility("hidden")))
 
-#define FORWARD(NAME, PARAMETERS, ARGUMENTS)                                              \
+#define FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS)                                      \
   HIDDEN hipError_t forward_##NAME PARAMETERS __asm__(#NAME);                             \
   hipError_t forward_##NAME PARAMETERS {                                                  \
     static void *found = nullptr;                                                         \
     void *function = __atomic_load_n(&found, __ATOMIC_RELAXED);                           \
     if (function == nullptr) {                                                            \
       function = runtime(#NAME);                                                          \
-      if (function == nullptr) return hipErrorSharedObjectInitFailed;                     \
+      if (function == nullptr) return STATUS(hipErrorSharedObjectInitFailed);             \
       __atomic_store_n(&found, function, __ATOMIC_RELAXED);                               \
     }                                                                                     \
-    return reinterpret_cast<hipError_t(*) PARAMETERS>(function) ARGUMENTS;                \
+    return STATUS(reinterpret_cast<hipError_t(*) PARAMETERS>(function) ARGUMENTS);        \
   }
 // Through a second macro, so that names which the header redefines are looked up by the new one.
-#define FORWARD_AS_DEFINED(NAME, PARAMETERS, ARGUMENTS) FORWARD(NAME, PARAMETERS, ARGUMENTS)
+#define FORWARD_AS_DEFINED(STATUS, NAME, PARAMETERS, ARGUMENTS) \
+  FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS)
 
-FORWARD(hipFree, (void *p), (p))
-FORWARD(hipFreeAsync, (void *p, hipStream_t s), (p, s))
-FORWARD(hipFuncGetAttributes, (hipFuncAttributes * a, const void *f), (a, f))
-FORWARD(hipFuncSetAttribute, (const void *f, hipFuncAttribute a, int v), (f, a, v))
-FORWARD(hipGetDevice, (int *device), (device))
-FORWARD_AS_DEFINED(hipGetDeviceProperties, (hipDeviceProp_t * p, int device), (p, device))
-FORWARD(hipGetLastError, (), ())
-FORWARD(hipLaunchKernel,
+FORWARD(noted, hipFree, (void *p), (p))
+FORWARD(noted, hipFreeAsync, (void *p, hipStream_t s), (p, s))
+FORWARD(as_it_is, hipFuncGetAttributes, (hipFuncAttributes * a, const void *f), (a, f))
+FORWARD(noted, hipFuncSetAttribute, (const void *f, hipFuncAttribute a, int v), (f, a, v))
+FORWARD(as_it_is, hipGetDevice, (int *device), (device))
+FORWARD_AS_DEFINED(as_it_is, hipGetDeviceProperties, (hipDeviceProp_t * p, int device), (p, device))
+FORWARD(as_it_is, hipGetLastError, (), ())
+FORWARD(noted, hipLaunchKernel,
         (const void *f, dim3 grid, dim3 block, void **arguments, size_t shared, hipStream_t s),
         (f, grid, block, arguments, shared, s))
-FORWARD(hipMalloc, (void **p, size_t n), (p, n))
-FORWARD(hipMallocAsync, (void **p, size_t n, hipStream_t s), (p, n, s))
-FORWARD(hipMemcpyAsync, (void *to, const void *from, size_t n, hipMemcpyKind kind, hipStream_t s),
+FORWARD(noted, hipMalloc, (void **p, size_t n), (p, n))
+FORWARD(noted, hipMallocAsync, (void **p, size_t n, hipStream_t s), (p, n, s))
+FORWARD(noted, hipMemcpyAsync,
+        (void *to, const void *from, size_t n, hipMemcpyKind kind, hipStream_t s),
         (to, from, n, kind, s))
-FORWARD(hipMemsetAsync, (void *p, int v, size_t n, hipStream_t s), (p, v, n, s))
-FORWARD(hipStreamSynchronize, (hipStream_t s), (s))
+FORWARD(noted, hipMemsetAsync, (void *p, int v, size_t n, hipStream_t s), (p, v, n, s))
+FORWARD(noted, hipStreamSynchronize, (hipStream_t s), (s))
+
+// The first failure of the calling thread since this was asked last. HIP forgets it as well: what
+// was dealt with is not the failure of a later launch.
+HIDDEN hipError_t hip_runtime_failure() {
+  const hipError_t status = failure;
+  failure = hipSuccess;
+  if (status != hipSuccess) (void)forward_hipGetLastError();
+  return status;
+}
 
 // The compiler's own calls: registration at program start, and the two halves of <<<>>>.
 

@@ -36,3 +36,9 @@ pub fn runtime_version() -> Result<i32, HipError> {
     unsafe { sys::hipRuntimeGetVersion(&mut version) }.result()?;
     Ok(version)
 }
+
+/// Lets HIP forget the last failure of the calling thread, which was dealt with.
+pub(crate) fn forget_last_error() {
+    // SAFETY: there are no arguments.
+    let _ = unsafe { sys::hipGetLastError() };
+}

@@ -125,3 +125,13 @@ pub unsafe fn is_capturing(stream: hipStream_t) -> Result<sys::hipStreamCaptureS
     sys::hipStreamIsCapturing(stream, &mut status).result()?;
     Ok(status)
 }
+
+/// Sets what captures forbid the calling thread; gives what they did before.
+pub fn exchange_capture_mode(
+    mode: sys::hipStreamCaptureMode,
+) -> Result<sys::hipStreamCaptureMode, HipError> {
+    let mut mode = mode;
+    // SAFETY: the pointer is valid for a read and a write.
+    unsafe { sys::hipThreadExchangeStreamCaptureMode(&mut mode) }.result()?;
+    Ok(mode)
+}

@@ -1,0 +1,219 @@
+//! The captures of a GPU's streams that are underway.
+//!
+//! What a stream does while it is captured is not done then, but with each launch of the graph. So
+//! an order between it and other work is not made while it is captured, where HIP would refuse to
+//! wait for what is not in the capture, but with each launch; and its memory is kept from other
+//! work as long as the graph may be launched.
+
+use super::allocator::{Address, Pool, SHARED};
+use super::gpu::{lock, Gpu, Moment, StreamKey};
+use super::uses::Uses;
+use super::HipError;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+#[derive(Debug, Default)]
+pub(super) struct Captures {
+    /// How many there are, so that nobody else has to look.
+    count: AtomicUsize,
+    last: AtomicU64,
+    underway: Mutex<Vec<Capture>>,
+}
+
+/// One capture.
+#[derive(Debug)]
+struct Capture {
+    pool: Pool,
+    members: Vec<Member>,
+    /// By address: memory that is used, and the streams whose uses no other has waited for.
+    uses: HashMap<usize, (Uses, Vec<StreamKey>)>,
+    held: Vec<(Address, Uses)>,
+    /// Those of graphs that were dropped meanwhile.
+    pools: Vec<Pool>,
+}
+
+/// A captured stream.
+#[derive(Debug)]
+struct Member {
+    stream: StreamKey,
+    /// What it was given before; nothing waits for it where there is one stream only.
+    before: Option<Moment>,
+}
+
+/// What a graph works on.
+#[derive(Debug)]
+pub(super) struct Captured {
+    /// Where memory comes from that was allocated for it.
+    pub(super) pools: Vec<Pool>,
+    /// The memory that it uses.
+    pub(super) uses: Vec<Uses>,
+    /// Memory that was given up while it was captured.
+    pub(super) held: Vec<(Address, Uses)>,
+}
+
+impl Captures {
+    /// Whether there is any.
+    pub(super) fn are_underway(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > 0
+    }
+
+    /// The pool of the capture that a stream is in, else the one of all other work.
+    pub(super) fn pool(&self, stream: StreamKey) -> Pool {
+        self.of(stream, |capture| capture.pool).unwrap_or(SHARED)
+    }
+
+    /// Begins a capture, which `begin` does.
+    pub(super) fn begin(
+        &self,
+        gpu: &Gpu,
+        stream: StreamKey,
+        begin: impl FnOnce() -> Result<(), HipError>,
+    ) -> Result<(), HipError> {
+        let mut underway = lock(&self.underway);
+        let before = gpu.orders().then(|| gpu.record(stream)).transpose()?;
+        begin()?;
+        underway.push(Capture {
+            pool: self.last.fetch_add(1, Ordering::Relaxed) + 1,
+            members: vec![Member { stream, before }],
+            uses: HashMap::new(),
+            held: Vec::new(),
+            pools: Vec::new(),
+        });
+        self.count.store(underway.len(), Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Has to be told before a stream waits for an event of a capture, which it joins by that.
+    pub(super) fn join(&self, gpu: &Gpu, pool: Pool, stream: StreamKey) -> Result<(), HipError> {
+        let mut underway = lock(&self.underway);
+        if underway.iter().any(|capture| capture.has(stream)) {
+            return Ok(());
+        }
+        if let Some(capture) = underway.iter_mut().find(|capture| capture.pool == pool) {
+            let before = gpu.orders().then(|| gpu.record(stream)).transpose()?;
+            capture.members.push(Member { stream, before });
+        }
+        Ok(())
+    }
+
+    /// Ends the capture that began on a stream.
+    pub(super) fn end(&self, stream: StreamKey) -> Option<Captured> {
+        let mut underway = lock(&self.underway);
+        let of = |capture: &Capture| capture.members[0].stream == stream;
+        let mut capture = underway.iter().position(of).map(|at| underway.remove(at))?;
+        self.count.store(underway.len(), Ordering::SeqCst);
+        capture.pools.push(capture.pool);
+        Some(Captured {
+            pools: capture.pools,
+            uses: capture.uses.into_values().map(|(uses, _)| uses).collect(),
+            held: capture.held,
+        })
+    }
+
+    /// Lets a captured stream wait for uses of memory that are captured as well; `None` for a
+    /// stream that is not.
+    pub(super) fn begin_uses(
+        &self,
+        gpu: &Gpu,
+        uses: &[&Uses],
+        stream: StreamKey,
+    ) -> Option<Result<(), HipError>> {
+        self.of(stream, |capture| {
+            for used in uses {
+                let users = capture.users(used);
+                for &other in users.iter().filter(|&&other| other != stream) {
+                    gpu.order_at_once(other, stream)?;
+                }
+                *users = vec![stream];
+            }
+            Ok(())
+        })
+    }
+
+    /// Records uses by a captured stream; false for one that is not.
+    pub(super) fn end_uses(&self, uses: &[&Uses], stream: StreamKey) -> bool {
+        let recorded = self.of(stream, |capture| {
+            for used in uses {
+                let users = capture.users(used);
+                if !users.contains(&stream) {
+                    users.push(stream);
+                }
+            }
+        });
+        recorded.is_some()
+    }
+
+    /// Keeps memory that a captured stream gives up, unless it was allocated for the capture, until
+    /// the graph is gone; false for another stream.
+    pub(super) fn hold(&self, gpu: &Gpu, stream: StreamKey, address: Address, uses: &Uses) -> bool {
+        if !self.are_underway() {
+            return false;
+        }
+        // Asked for before the captures are locked: the allocator may be waiting for them.
+        let from = gpu.memory.pool(address);
+        self.of(stream, |capture| {
+            let kept = from != Some(capture.pool);
+            if kept {
+                capture.held.push((address, uses.clone()));
+            }
+            kept
+        })
+        .unwrap_or(false)
+    }
+
+    /// Keeps the memory of a graph of a stream that is captured, and so cannot be waited for, until
+    /// the new graph is gone; gives it back for another stream.
+    pub(super) fn adopt(&self, stream: StreamKey, captured: Captured) -> Option<Captured> {
+        let mut captured = Some(captured);
+        self.of(stream, |capture| {
+            if let Some(captured) = captured.take() {
+                capture.pools.extend(captured.pools);
+                capture.held.extend(captured.held);
+            }
+        });
+        captured
+    }
+
+    /// Lets a stream wait for another, which is not a thread's. Of one that is captured it is what
+    /// the stream was given before that counts.
+    pub(super) fn order(
+        &self,
+        gpu: &Gpu,
+        first: StreamKey,
+        then: StreamKey,
+    ) -> Result<(), HipError> {
+        let underway = lock(&self.underway);
+        let members = underway.iter().flat_map(|capture| &capture.members);
+        for member in members {
+            if member.stream == first {
+                return member.before.as_ref().map_or(Ok(()), |m| m.before(then));
+            }
+        }
+        gpu.order_at_once(first, then)
+    }
+
+    fn of<T>(&self, stream: StreamKey, body: impl FnOnce(&mut Capture) -> T) -> Option<T> {
+        if !self.are_underway() {
+            return None;
+        }
+        let mut underway = lock(&self.underway);
+        let capture = underway.iter_mut().find(|capture| capture.has(stream))?;
+        Some(body(capture))
+    }
+}
+
+impl Capture {
+    fn has(&self, stream: StreamKey) -> bool {
+        self.members.iter().any(|member| member.stream == stream)
+    }
+
+    fn users(&mut self, uses: &Uses) -> &mut Vec<StreamKey> {
+        let key = uses.number();
+        &mut self
+            .uses
+            .entry(key)
+            .or_insert_with(|| (uses.clone(), Vec::new()))
+            .1
+    }
+}

@@ -1,0 +1,56 @@
+//! What needs two HIP devices: `cargo test -- --include-ignored` where there are.
+
+use hiprc::driver::{result, sys, HipContext, HipError};
+use std::error::Error;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const INVALID: HipError = HipError(sys::hipError_t::hipErrorInvalidValue);
+
+#[test]
+#[ignore = "needs two HIP devices"]
+fn an_error_that_waits_does_not_keep_a_device_from_being_bound() -> Outcome {
+    let first = HipContext::new(0)?;
+    let _second = HipContext::new(1)?;
+    assert_eq!(result::device::get_current(), Ok(1));
+    first.record_err::<()>(Err(INVALID));
+    assert_eq!(first.bind_to_thread(), Err(INVALID));
+    assert_eq!(result::device::get_current(), Ok(0));
+    Ok(first.bind_to_thread()?)
+}
+
+#[test]
+#[ignore = "needs two HIP devices"]
+fn what_is_dropped_leaves_the_device_of_the_thread() -> Outcome {
+    let first = HipContext::new(0)?;
+    let stream = first.new_stream()?;
+    let slice = stream.clone_htod(&[1u8; 4])?;
+    let kept = stream.clone_htod(&[1u8; 4])?;
+    let event = stream.record_event(None)?;
+    // SAFETY: nothing reads it.
+    let host = unsafe { first.alloc_pinned::<u8>(4) }?;
+    let second = HipContext::new(1)?;
+    drop((slice, event));
+    assert_eq!(result::device::get_current(), Ok(1));
+    first.record_err::<()>(Err(INVALID));
+    drop((kept, host, stream));
+    assert_eq!(result::device::get_current(), Ok(1));
+    assert_eq!(first.check_err(), Err(INVALID), "nothing else went wrong");
+    Ok(second.check_err()?)
+}
+
+#[test]
+#[ignore = "needs two HIP devices"]
+fn values_are_copied_from_one_device_to_another() -> Outcome {
+    let (first, second) = (HipContext::new(0)?, HipContext::new(1)?);
+    let (one, two) = (first.new_stream()?, second.new_stream()?);
+    let values: Vec<u32> = (0..10_000).collect();
+    let here = one.clone_htod(&values)?;
+    let there = two.clone_dtod(&here)?;
+    drop(here);
+    let back = one.clone_dtod(&there.slice(1..))?;
+    drop(there);
+    assert!(one.clone_dtoh(&back)? == values[1..]);
+    first.check_err()?;
+    Ok(second.check_err()?)
+}
