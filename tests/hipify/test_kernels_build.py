@@ -334,7 +334,7 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
 
 def test_another_system_than_linux_is_refused_in_a_sentence(crate: Crate, tmp_path: Path) -> None:
     program = tmp_path / "build"
-    rustc = ["rustc", "--edition=2021", "-o", program, crate.folder / "build.rs"]
+    rustc = ["rustc", "--edition=2021", "-o", str(program), str(crate.folder / "build.rs")]
     subprocess.run(rustc, check=True)
 
     def built(**environment: str) -> subprocess.CompletedProcess[str]:
