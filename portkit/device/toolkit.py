@@ -78,13 +78,20 @@ class Toolkit:
         return self.root / "bin" / ("hipcc-checked" if checked else "hipcc")
 
     def environment(
-        self, *, arch: str, checked: bool = False, base: Mapping[str, str] | None = None
+        self,
+        *,
+        arch: str,
+        checked: bool = False,
+        chaos: int = 0,
+        base: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         """Return the environment in which programs build for the device and run on it.
 
         Args:
             arch: as which GPU it answers.
             checked: whether kernels are compiled for the checker.
+            chaos: the seed of what HIP leaves open, how many devices there are included; 0 for
+                none.
             base: what else is set; this process's environment by default.
         """
         environment = dict(os.environ if base is None else base)
@@ -95,7 +102,15 @@ class Toolkit:
         environment["PORTKIT_DEVICE_ARCH"] = arch
         if checked:
             environment["PORTKIT_DEVICE_CHECK"] = "1"
+        if chaos:
+            environment["PORTKIT_DEVICE_CHAOS"] = str(chaos)
+            environment.setdefault("PORTKIT_DEVICE_COUNT", str(devices(chaos)))
         return environment
+
+
+def devices(chaos: int) -> int:
+    """Return how many devices there are under a seed, two to eight; one without, which is 0."""
+    return 2 + chaos % 7 if chaos else 1
 
 
 def build_toolkit() -> Toolkit:
