@@ -108,6 +108,13 @@ class Toolkit:
         return environment
 
 
+BEHAVIOURS: Final = (
+    *("streams", "fresh", "freed", "reuse", "shortage", "unwaited-free"),
+    *("peers", "lost-pages", "lost-pool"),
+)
+"""What a seed decides (``src/runtime/chaos.cpp``), unless somebody names what it shall."""
+
+
 def devices(chaos: int) -> int:
     """Return how many devices there are under a seed, two to eight; one without, which is 0."""
     return 2 + chaos % 7 if chaos else 1
