@@ -130,7 +130,7 @@ def chaos(
     results: Annotated[Path, typer.Option(help="What was found, kept from run to run.")],
     seed: Annotated[str, typer.Option(help="Seeds, such as 1-20.")] = "1-20",
     part: Annotated[
-        list[str] | None, typer.Option(help="bindings, tests or crosscheck alone; repeatable.")
+        list[str] | None, typer.Option(help="Take bindings, tests or crosscheck alone; repeatable.")
     ] = None,
     package: Annotated[list[str] | None, typer.Option(help="Test this crate alone.")] = None,
     wave: _Waves = "32,64",
@@ -145,7 +145,7 @@ def chaos(
     tree = _tree(root, wave, checked=False)
     tree = replace(tree, options=replace(tree.options, packages=tuple(package or ())))
     seeds = parse_seeds(seed)
-    parts = [name for name in PARTS if not part or any(word in name for word in part)]
+    parts = [name for name in PARTS if not part or name in part]
     found = take_seeds(tree, folder.absolute(), results, seeds=seeds, parts=parts, seconds=seconds)
     failed = [each for each in found if each.lost]
     for each in failed:

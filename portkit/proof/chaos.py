@@ -22,7 +22,7 @@ from portkit.verify.device_choice import ARCH_OF_WAVE, cpu_device
 from portkit.verify.testing import bad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from portkit.verify.tree import Tree
@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 CASES: Final = 6
 """Of each operation and type of the cross-check."""
 
-BINDINGS: Final = "the bindings' tests"
-TESTS: Final = "the ported tests"
-CROSSCHECK: Final = "the cross-check"
-PARTS: Final = (BINDINGS, TESTS, CROSSCHECK)
+BINDINGS: Final = "bindings"
+TESTS: Final = "tests"
+CROSSCHECK: Final = "crosscheck"
+PARTS: Final[Mapping[str, str]] = {
+    BINDINGS: "the bindings' tests",
+    TESTS: "the ported tests",
+    CROSSCHECK: f"the cross-check ({CASES} cases of each operation and type)",
+}
 """What is taken under each seed, the quickest first."""
 
 _APART: Final = ("dialect", "memory")
@@ -83,7 +87,7 @@ def take_seeds(
     results: Path,
     *,
     seeds: Iterable[int],
-    parts: Sequence[str] = PARTS,
+    parts: Iterable[str] = PARTS,
     seconds: float = float("inf"),
 ) -> list[Seeded]:
     """Take parts under seeds, and keep what each gives.
@@ -232,9 +236,8 @@ def _row(rows: Sequence[Seeded], part: str, wave: int) -> Iterator[str]:
         return
     took = sorted(each.seconds for each in rows)
     counts = "; ".join(f"{count}" for count in sorted({each.count for each in rows}))
-    what = f"{part} ({CASES} cases of each operation and type)" if part == CROSSCHECK else part
     yield (
-        f"| {what} | {wave} | {_spans(sorted(each.seed for each in rows))} | {counts}"
+        f"| {PARTS[part]} | {wave} | {_spans(sorted(each.seed for each in rows))} | {counts}"
         f" | {sum(bool(each.lost) for each in rows)} | {took[0]:.0f} to {took[-1]:.0f} |"
     )
 
@@ -264,7 +267,7 @@ def _missing(rows: Sequence[Seeded], seeds: Sequence[int], waves: Sequence[int])
     yield from ("## Not run", "")
     for (part, wave), left in gaps.items():
         if left:
-            yield f"- {part}, wave {wave}: seeds {_spans(left)}"
+            yield f"- {PARTS[part]}, wave {wave}: seeds {_spans(left)}"
 
 
 def _spans(numbers: Sequence[int]) -> str:
