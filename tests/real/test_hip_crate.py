@@ -215,7 +215,6 @@ def documented(header: str, function: str) -> set[str]:
     return set(re.findall(r"#(hipError\w+)", found[-1])) if found else set()
 
 
-@pytest.mark.slow
 def test_each_status_that_hip_documents_is_told(crate: Path, target: Path, tmp_path: Path) -> None:
     headers = [folder / "hip" / "hip_runtime_api.h" for folder in include_folders()]
     header = next((path.read_text() for path in headers if path.is_file()), "")
@@ -231,7 +230,7 @@ def test_each_status_that_hip_documents_is_told(crate: Path, target: Path, tmp_p
         if (function, status) != ("hipMalloc", "hipErrorOutOfMemory")
         for number in range(1, times + 1)
     ]
-    assert len({status for _, _, status in asked}) > 10
+    assert len({status for _, _, status in asked}) >= 10
 
     def untold(each: tuple[str, int, str]) -> str:
         function, number, status = each
