@@ -61,6 +61,7 @@ class Seeded:
         date: when, as YYYY-MM-DD.
         device: the CPU device's key.
         tree: what was tested, such as ``candle 0.11.1``.
+        crates: whose tests were taken, with commas between; empty for the other parts.
     """
 
     part: str
@@ -72,6 +73,12 @@ class Seeded:
     date: str
     device: str
     tree: str
+    crates: str = ""
+
+    @property
+    def title(self) -> str:
+        """The part, as the page calls it."""
+        return f"{PARTS[self.part]} of {self.crates}" if self.crates else PARTS[self.part]
 
 
 def load(results: Path) -> list[Seeded]:
@@ -115,15 +122,18 @@ def take_seeds(
     for part in parts:
         for seed in seeds:
             for wave in tree.options.waves:
-                known_already = {(e.part, e.seed, e.wave) for e in found if e.device == key}
-                if (part, seed, wave) in known_already or time.monotonic() > end:
+                crates = ", ".join(tree.tested) if part == TESTS else ""
+                taken_before = {
+                    (e.part, e.crates, e.seed, e.wave) for e in found if e.device == key
+                }
+                if (part, crates, seed, wave) in taken_before or time.monotonic() > end:
                     continue
                 one = replace(tree, options=replace(tree.options, waves=(wave,), chaos=seed))
                 begun = time.monotonic()
                 count, lost = _take(part, one, programs)
                 took = round(time.monotonic() - begun, 1)
                 date = datetime.now(UTC).date().isoformat()
-                row = Seeded(part, wave, seed, count, lost, took, date, key, tree.title)
+                row = Seeded(part, wave, seed, count, lost, took, date, key, tree.title, crates)
                 found.append(row)
                 with results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
@@ -209,6 +219,7 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     mine = [each for each in found if each.seed in seeds]
     dates = sorted({each.date for each in mine})
     failed = [each for each in mine if each.lost]
+    titles = [title for part in PARTS for title in _titles(mine, part)]
     counts = sorted({devices(seed) for seed in seeds})
     lines = [
         "# Whatever HIP leaves open",
@@ -222,22 +233,27 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
         "| --- | ---: | --- | ---: | ---: | ---: |",
         *(
             row
-            for part in PARTS
+            for title in titles
             for wave in waves
-            for row in _row([e for e in mine if (e.part, e.wave) == (part, wave)], part, wave)
+            for row in _row([e for e in mine if (e.title, e.wave) == (title, wave)], title, wave)
         ),
     ]
-    lines += ["", *_failures(failed), *_missing(mine, seeds, waves)]
+    lines += ["", *_failures(failed), *_missing(mine, titles, seeds, waves)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(rows: Sequence[Seeded], part: str, wave: int) -> Iterator[str]:
+def _titles(rows: Sequence[Seeded], part: str) -> list[str]:
+    """Return what a part is called where it was taken, or would be."""
+    return sorted({each.title for each in rows if each.part == part}) or [PARTS[part]]
+
+
+def _row(rows: Sequence[Seeded], title: str, wave: int) -> Iterator[str]:
     if not rows:
         return
     took = sorted(each.seconds for each in rows)
     counts = "; ".join(f"{count}" for count in sorted({each.count for each in rows}))
     yield (
-        f"| {PARTS[part]} | {wave} | {_spans(sorted(each.seed for each in rows))} | {counts}"
+        f"| {title} | {wave} | {_spans(sorted(each.seed for each in rows))} | {counts}"
         f" | {sum(bool(each.lost) for each in rows)} | {took[0]:.0f} to {took[-1]:.0f} |"
     )
 
@@ -255,19 +271,21 @@ def _failures(failed: Sequence[Seeded]) -> Iterator[str]:
     yield ""
 
 
-def _missing(rows: Sequence[Seeded], seeds: Sequence[int], waves: Sequence[int]) -> Iterator[str]:
-    there = {(each.part, each.seed, each.wave) for each in rows}
+def _missing(
+    rows: Sequence[Seeded], titles: Sequence[str], seeds: Sequence[int], waves: Sequence[int]
+) -> Iterator[str]:
+    there = {(each.title, each.seed, each.wave) for each in rows}
     gaps = {
-        (part, wave): [seed for seed in seeds if (part, seed, wave) not in there]
-        for part in PARTS
+        (title, wave): [seed for seed in seeds if (title, seed, wave) not in there]
+        for title in titles
         for wave in waves
     }
     if not any(gaps.values()):
         return
     yield from ("## Not run", "")
-    for (part, wave), left in gaps.items():
+    for (title, wave), left in gaps.items():
         if left:
-            yield f"- {PARTS[part]}, wave {wave}: seeds {_spans(left)}"
+            yield f"- {title}, wave {wave}: seeds {_spans(left)}"
 
 
 def _spans(numbers: Sequence[int]) -> str:
