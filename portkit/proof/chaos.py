@@ -128,9 +128,9 @@ def take_seeds(
                 }
                 if (part, crates, seed, wave) in taken_before or time.monotonic() > end:
                     continue
-                one = replace(tree, options=replace(tree.options, waves=(wave,), chaos=seed))
+                one = replace(tree, options=replace(tree.options, chaos=seed))
                 begun = time.monotonic()
-                count, lost = _take(part, one, programs)
+                count, lost = _take(part, one, wave, programs)
                 took = round(time.monotonic() - begun, 1)
                 date = datetime.now(UTC).date().isoformat()
                 row = Seeded(part, wave, seed, count, lost, took, date, key, tree.title, crates)
@@ -140,11 +140,17 @@ def take_seeds(
     return [each for each in found if each.device == key]
 
 
-def _take(part: str, tree: Tree, programs: dict[str, str]) -> tuple[int, tuple[str, ...]]:
+def _take(
+    part: str, tree: Tree, wave: int, programs: dict[str, str]
+) -> tuple[int, tuple[str, ...]]:
     """Return how much a part is, and what is lost of it."""
     if part == BINDINGS:
-        return _bindings(tree.options.chaos, tree.options.waves[0], programs)
+        return _bindings(tree.options.chaos, wave, programs)
+    # Built for all wavefronts, so that it is built once.
     device = cpu_device(tree)
+    arch = ARCH_OF_WAVE[wave]
+    mine = (run for run in device.runs if run.environment["PORTKIT_DEVICE_ARCH"] == arch)
+    device = replace(device, runs=tuple(mine))
     if part == TESTS:
         runs = taken(tree, device)
         lost = [f"{name} {result}" for each in runs for name, result in bad(each.results)]
