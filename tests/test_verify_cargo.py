@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import replace
+from msgspec.structs import replace
 from typing import TYPE_CHECKING
 
 import pytest

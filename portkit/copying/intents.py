@@ -7,8 +7,9 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from portkit.copying import exclusive, gating, joining, standing
 from portkit.copying.analog import copy_range, copy_site

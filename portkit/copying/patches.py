@@ -9,7 +9,6 @@ for tokens of it, as often as the profile says.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.span import Span
 from portkit.lang.tokens import rust_tokens
+from portkit.lang.value import Value
 from portkit.profile.entries import Adjust, Repair, Whole, Within
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -39,8 +39,7 @@ _NOT_FOUND = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Value, frozen=True):
     """A place of the CUDA side for which the copy has something else.
 
     Attributes:
@@ -54,8 +53,7 @@ class Hit:
     captured: Mapping[str, Span]
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Value, frozen=True):
     """An item that a patch is about.
 
     Attributes:

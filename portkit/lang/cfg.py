@@ -7,10 +7,10 @@ Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,8 +30,7 @@ _DEEPEST = 60
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Cfg:
+class Cfg(Value, frozen=True):
     """A condition: an option, or an operator over conditions.
 
     Attributes:

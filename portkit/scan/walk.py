@@ -5,12 +5,14 @@ from __future__ import annotations
 import bisect
 import re
 from collections import deque
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.copying.intents import finding_of
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text, span_of
+from portkit.lang.value import Value
 from portkit.rules import When
 from portkit.site.context import Scope, Site
 from portkit.tree.finding import Applicability, Status
@@ -43,8 +45,7 @@ class TooMuchError(Exception):
     """A file has more of something than is looked at; the message is half a sentence."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Unaccounted:
+class Unaccounted(Value, frozen=True, order=True):
     """A backend mention that no finding accounts for."""
 
     path: str
