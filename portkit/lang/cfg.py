@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-WITH_OWN = frozenset({"field_initializer", "match_arm", "shorthand_field_initializer"})
+FIELD_VALUES = frozenset({"field_initializer", "shorthand_field_initializer"})
+"""Nodes that give a field its value where a struct is made."""
+WITH_OWN = FIELD_VALUES | {"match_arm"}
 """Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
 
 _TOKEN = re.compile(r'\s*(all|any|not)\s*\(|\s*(\))|\s*(,)|\s*([A-Za-z_]\w*(?:\s*=\s*"[^"]*")?)')

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.copying.intents import finding_of
+from portkit.lang.cfg import FIELD_VALUES
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text, span_of
 from portkit.lang.value import Value
@@ -121,7 +122,7 @@ class Walk:
     def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
         node = site.node
         # Attributes of such a node are its own, not those of the child behind them.
-        own = node.type in ("field_initializer", "shorthand_field_initializer")
+        own = node.type in FIELD_VALUES
         siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
         for child, attributes in reversed(siblings):
             start = attributes[0].start_byte if attributes else child.start_byte

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import field
 
 from portkit.lang import features
-from portkit.lang.cfg import Cfg, attributes_of, conditions_of
+from portkit.lang.cfg import FIELD_VALUES, Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
@@ -188,14 +188,21 @@ class Job(Value, frozen=True, dict=True):
     def _ported_words(self) -> tuple[str, ...]:
         return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
 
-    @cached_property
-    def looked_into(self) -> dict[Source, Any]:
-        """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
-        return {}
+    def once(self, *key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what is made once for the tree; `Site.once` is for one file.
+
+        Args:
+            key: what it is, and what it is about.
+            make: makes it.
+        """
+        if key not in self._known:
+            self._known[key] = make()
+        made: Made = self._known[key]
+        return made
 
     @cached_property
-    def patched_items(self) -> dict[Source, list[tuple[str, Span]]]:
-        """The items that patches may be about in each file: each kind of patch asks."""
+    def _known(self) -> dict[tuple[Hashable, ...], Any]:
+        """What was worked out once."""
         return {}
 
     @cached_property
@@ -406,7 +413,7 @@ class Site(Value, frozen=True, dict=True):
     def code(self) -> str:
         """The text of the node alone, without attributes."""
         node = self.node
-        if node.type in ("field_initializer", "shorthand_field_initializer"):
+        if node.type in FIELD_VALUES:
             node = next(c for c in node.children if c.type not in ATTACHED)
         return self.source.text(node.start_byte, self.node.end_byte)
 

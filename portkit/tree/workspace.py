@@ -212,7 +212,7 @@ def _fault(manifest: Path, error: Exception) -> str:
 
 def _conflict(data: bytes) -> int:
     """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
-    if b"<<<<<<< " not in data:  # the pattern below takes far longer
+    if b"<<<<<<<" not in data:  # the pattern below takes far longer
         return 0
     found = _CONFLICT.search(data)
     return data.count(b"\n", 0, found.start()) + 1 if found else 0
