@@ -152,6 +152,11 @@ def _key(cxx: Cxx) -> str:
     return _digest(parts, "api", "hipcc", "include", "src")
 
 
+def sources_key() -> str:
+    """Return what names the sources of the device, whichever compiler makes it of them."""
+    return _digest([], "api", "include", "src")
+
+
 def _compiler_key(cxx: Cxx) -> str:
     """Return what decides what the compiler makes of a source: the libraries have no part in it."""
     return _digest([*cxx.command, cxx.version, *cxx.machine], "hipcc", "include")

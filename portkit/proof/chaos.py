@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.copying.bindings import HOME
 from portkit.crosscheck.known import load_table
-from portkit.device.toolkit import BEHAVIOURS, build_toolkit, devices
+from portkit.device.toolkit import BEHAVIOURS, build_toolkit, devices, sources_key
 from portkit.errors import VerificationError
 from portkit.shipped import shipped
 from portkit.verify.crosscheck import compare, known
@@ -59,7 +59,7 @@ class Seeded:
         lost: what failed, each with its reason; empty where all is well.
         seconds: how long it took, without what was built before.
         date: when, as YYYY-MM-DD.
-        device: the CPU device's key.
+        device: the key of the CPU device's sources.
         tree: what was tested, such as ``candle 0.11.1``.
         crates: whose tests were taken, with commas between; empty for the other parts.
     """
@@ -116,7 +116,7 @@ def take_seeds(
     """
     found = load(results)
     end = time.monotonic() + seconds
-    key = build_toolkit().root.name
+    key = sources_key()
     seeds = tuple(seeds)
     programs = _programs(folder) if BINDINGS in parts else {}
     for part in parts:
