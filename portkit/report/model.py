@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.differences import outdated
+from portkit.lang.packed import in_turn
 from portkit.tree.finding import Applicability, Status, finding_id
 
 if TYPE_CHECKING:
@@ -196,7 +197,11 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
     unseen = _unseen(scan)
     kernels = job.codebase.kernels
     todo = {f.path for f in scan.findings if f.status is Status.TODO}
-    sites = [site_of(f, sources.get(f.path), identity) for identity, f in identified(scan.findings)]
+    files = in_turn(sources.get(f.path) for f in scan.findings)
+    sites = [
+        site_of(f, source, identity)
+        for (identity, f), source in zip(identified(scan.findings), files, strict=True)
+    ]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
         root=root,
