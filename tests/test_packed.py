@@ -68,8 +68,8 @@ def test_a_large_tree_is_said_the_same_of(tree: Path, monkeypatch: pytest.Monkey
 
 
 def test_syntax_trees_are_let_go_in_a_scan() -> None:
-    found = scan_of(crate(INPUTS["arms of a match"][1](3)))
-    assert len(found.findings) == 3
+    found = scan_of(crate("fn f( {\n    cuda();\n"))
+    assert found.findings
     assert not [s.path for s in found.job.workspace.sources.values() if "tree" in s.__dict__]
 
 
