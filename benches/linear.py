@@ -124,6 +124,11 @@ def _keys(count: int) -> str:
     return "".join(f"cuda.k{i}.x = {i}\n" for i in range(count))
 
 
+def _table(count: int) -> str:
+    head = f"{_MANIFEST}[package.metadata.cuda]\n"
+    return head + "".join(f"cuda{i} = {i}\n" for i in range(count))
+
+
 INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "arms of a match": ("src/lib.rs", _arms),
     "peers' arms in a function of CUDA's": ("src/lib.rs", _arms_of_cuda),
@@ -139,6 +144,7 @@ INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "levels of a condition": ("src/lib.rs", _nested),
     "levels of brackets": ("src/lib.rs", _brackets),
     "dotted keys": ("keys.toml", _keys),
+    "keys of a manifest's table": ("Cargo.toml", _table),
 }
 
 
