@@ -213,7 +213,9 @@ def test_a_read_only_folder_also_for_root(root: Path) -> None:
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder that every user may look into, unlike pytest's own."""
+    """A folder that every user may look into, unlike pytest's own, for tests as another user."""
+    if not IS_ROOT:
+        pytest.skip("only root may give files away and become another user")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -221,8 +223,6 @@ def public() -> Iterator[Path]:
 
 def as_nobody(root: Path, *words: str) -> None:
     """Write the plan as a user who owns nothing; expect an error of the words, nothing changed."""
-    if not IS_ROOT:
-        pytest.skip("only root may become another user")
 
     def attempt() -> None:
         os.setgroups([])
@@ -278,8 +278,6 @@ def test_a_read_only_state_folder(public: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_of_a_user_is_not_lost_when_links_to_it_are_forbidden(public: Path) -> None:
     """A file that one may write but does not own: the kernel may forbid to link it."""
-    if not IS_ROOT:
-        pytest.skip("only root may become another user")
     root = make_tree(public / "tree")
     before = picture(root)
     (root / "src/lib.rs").chmod(0o666)

@@ -16,25 +16,33 @@ if TYPE_CHECKING:
 Found = TypeVar("Found", Source, Source | None)
 
 
-class Packed(Source):
-    """A source that takes a fifth of the memory until its bytes are asked for."""
+_HELD = Source.data
+"""The field itself, which holds the compressed bytes of a `Packed`."""
 
-    def __init__(self, path: str, data: bytes) -> None:
-        import zlib
 
-        self.__dict__.update(path=path, size=len(data), packed=zlib.compress(data, 1))
+class Packed(Source, frozen=True, dict=True):
+    """A source that takes a fifth of the memory until its bytes are asked for; see `packed`."""
 
-    @cached_property
+    @cached_property  # type: ignore[misc]
     def data(self) -> bytes:
         """The bytes that were on disk."""
         import zlib
 
-        return zlib.decompress(self.__dict__["packed"])
+        return zlib.decompress(_HELD.__get__(self))  # type: ignore[attr-defined]
 
     def forget(self) -> None:
         """Let go of the syntax tree and of the bytes."""
         super().forget()
         self.__dict__.pop("data", None)
+
+
+def packed(path: str, data: bytes) -> Packed:
+    """Return a file whose bytes are held compressed."""
+    import zlib
+
+    source = Packed(path, zlib.compress(data, 1))
+    source.__dict__["size"] = len(data)
+    return source
 
 
 def in_turn(sources: Iterable[Found]) -> Iterator[Found]:

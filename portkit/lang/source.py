@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,8 +36,7 @@ _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Value, frozen=True, dict=True):
     """A file of the workspace.
 
     Attributes:

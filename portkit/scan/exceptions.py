@@ -9,8 +9,9 @@ exception that excepts nothing is reported, since it would hide the next place t
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.lang.packed import in_turn
 from portkit.profile import keep_comments

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
@@ -21,6 +22,7 @@ from portkit.lang.source import (
     Source,
     language,
 )
+from portkit.lang.value import Value
 from portkit.lang.words import finder, occurrences
 from portkit.rules import rules
 from portkit.rules.unread_file import failed
@@ -45,8 +47,7 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Workspace
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(Value, frozen=True):
     """What a scan says about a tree.
 
     Attributes:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from portkit.errors import NotAWorkspaceError
-from portkit.lang.packed import Packed
+from portkit.lang.packed import packed
 from portkit.lang.source import Source
+from portkit.lang.value import Value
 from portkit.tree.manifest import parse_manifest
 from portkit.tree.regular import read_regular
 
@@ -37,8 +37,7 @@ _AFTER_A_MERGE = (
 )
 
 
-@dataclass(frozen=True)
-class Crate:
+class Crate(Value, frozen=True):
     """A package of the workspace.
 
     Attributes:
@@ -57,8 +56,7 @@ class Crate:
         return frozenset(self.manifest.get("features", {}))
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(Value, frozen=True):
     """A file, or a folder, that could not be looked at.
 
     Attributes:
@@ -70,8 +68,7 @@ class Unread:
     reason: str
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(Value, frozen=True, dict=True):
     """A Cargo workspace, or a single package, as it stands on disk.
 
     Attributes:
@@ -204,7 +201,7 @@ def load(directory: Path) -> Workspace:
         source = Source(path, data)
         merging += _conflicts(source)
         held += len(data)
-        sources[path] = source if held <= HELD else Packed(path, data)
+        sources[path] = source if held <= HELD else packed(path, data)
     _check_merged(directory, merging)
     return Workspace(directory, manifest, sources, tuple(unread))
 
@@ -223,7 +220,7 @@ def _fault(manifest: Path, error: Exception) -> str:
 
 def _conflict(data: bytes) -> int:
     """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
-    if b"<<<<<<< " not in data:  # the pattern below takes far longer
+    if b"<<<<<<<" not in data:  # the pattern below takes far longer
         return 0
     found = _CONFLICT.search(data)
     return data.count(b"\n", 0, found.start()) + 1 if found else 0

@@ -107,7 +107,9 @@ def checked_out(clone: Path, commit: Commit, place: Path) -> Path:
             _git(clone, "archive", f"--output={archive}", commit.name)
             tree = Path(scratch) / "tree"
             with tarfile.open(archive) as tar:
-                tar.extractall(tree, filter="data")
+                # Python has filters from 3.11.4 on ("tarfile", "Supporting older Python versions").
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)
+                tar.extractall(tree)
             tree.rename(place)
     return place
 
