@@ -48,6 +48,11 @@ class Source(Value, frozen=True, dict=True):
     data: bytes
 
     @cached_property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return len(self.data)
+
+    @cached_property
     def tree(self) -> Tree:
         """The syntax tree; Python, Rust and TOML are told apart by the file's name."""
         return _parse(self.path, self.data)
@@ -66,6 +71,10 @@ class Source(Value, frozen=True, dict=True):
         found = parts(self.data, places, [word.encode() for word in words])
         tree = _parse(self.path, self.data, found) if found else self.tree
         return self.tree if tree.root_node.has_error else tree
+
+    def forget(self) -> None:
+        """Let go of the syntax tree, far larger than the file; it is made anew if asked for."""
+        self.__dict__.pop("tree", None)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
         """Return where any of ``words``, all in lower case, begins, in any case, sorted."""

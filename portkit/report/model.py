@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.copying.differences import outdated
+from portkit.lang.packed import in_turn
 from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Status, finding_id
 
@@ -194,7 +195,11 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
     unseen = _unseen(scan)
     kernels = job.codebase.kernels
     todo = {f.path for f in scan.findings if f.status is Status.TODO}
-    sites = [site_of(f, sources.get(f.path), identity) for identity, f in identified(scan.findings)]
+    files = in_turn(sources.get(f.path) for f in scan.findings)
+    sites = [
+        site_of(f, source, identity)
+        for (identity, f), source in zip(identified(scan.findings), files, strict=True)
+    ]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
         root=root,
