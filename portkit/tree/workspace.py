@@ -270,7 +270,10 @@ def _workspace_above(directory: Path) -> Path | None:
 
 
 def _files(root: Path) -> tuple[list[str], list[Unread]]:
-    """Return the files to look at, sorted, and the folders that cannot be listed."""
+    """Return the files to look at, sorted, and what cannot be looked at.
+
+    A link is not followed. What it leads to is looked at where it stands, if that is in the tree.
+    """
     found: list[str] = []
     unread: list[Unread] = []
     pending = [""]
@@ -283,12 +286,22 @@ def _files(root: Path) -> tuple[list[str], list[Unread]]:
             unread.append(Unread(below[:-1] or ".", f"it cannot be listed ({error.strerror})"))
             continue
         for entry in entries:
-            if entry.is_symlink():
-                continue
             path = f"{below}{entry.name}"
+            if entry.is_symlink():
+                if _leads_out(root, entry):
+                    unread.append(Unread(path, "it is a link out of the tree, and not followed"))
+                continue
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith(".") and entry.name not in SKIPPED_DIRECTORIES:
                     pending.append(path + "/")
             elif entry.name.endswith(LOOKED_AT) and entry.is_file(follow_symlinks=False):
                 found.append(path)
     return sorted(found), sorted(unread, key=lambda each: each.path)
+
+
+def _leads_out(root: Path, link: os.DirEntry[str]) -> bool:
+    """Whether a link leads to something out of the tree that would be looked at inside of it."""
+    hidden = link.name.startswith(".") or link.name in SKIPPED_DIRECTORIES
+    wanted = link.name.endswith(LOOKED_AT) or (not hidden and link.is_dir())
+    # A ring of links has no end for `Path.resolve` before Python 3.13.
+    return wanted and not Path(os.path.realpath(link.path)).is_relative_to(root.resolve())

@@ -94,6 +94,28 @@ def test_a_file_larger_than_any_source(tmp_path: Path) -> None:
     assert (unread.path, "larger than 16 MiB" in unread.reason) == ("big.rs", True)
 
 
+def test_a_link_out_of_the_tree_is_said_and_one_within_is_not(tmp_path: Path) -> None:
+    tree, elsewhere = tmp_path / "tree", tmp_path / "elsewhere"
+    for folder in (tree / "own", elsewhere):
+        folder.mkdir(parents=True)
+        (folder / "lib.rs").write_text("// CUDA\n")
+    (tree / "Cargo.toml").write_text("[workspace]\nmembers = ['own', 'member']\n")
+    for name, target in {
+        "again": tree / "own",
+        "lib.rs": elsewhere / "lib.rs",
+        "member": elsewhere,
+        "notes.txt": elsewhere / "lib.rs",
+        "target": elsewhere,
+    }.items():
+        (tree / name).symlink_to(target)
+    for number in (1, 2):
+        (tree / f"ring{number}.rs").symlink_to(tree / f"ring{3 - number}.rs")
+    assert [(each.path, "out of the tree" in each.reason) for each in load(tree).unread] == [
+        ("lib.rs", True),
+        ("member", True),
+    ]
+
+
 def test_hipify_writes_through_no_link(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(KERNEL)
     (tmp_path / "h.cuh").write_text("#pragma once\n")
