@@ -32,6 +32,9 @@ SMALL = NameTable(
         ("CudaRng::new", "HipRng::new"),
         ("curand", "hiprand"),
         ("compile_ptx", "compile_hsaco"),
+        ("loadPtx(PTX, ptx2, is_ptx, nvPTX)", "loadHsaco(HSACO, hsaco2, is_hsaco, nvHSACO)"),
+        # A short word is found by chance in others, and counts where a piece begins.
+        ("is_gptx(GPTX, pptx)", "is_gptx(GPTX, pptx)"),
         # What is named after no platform stays.
         ("Barracuda", "Barrarocm"),
         ("MetalDevice", "MetalDevice"),
@@ -49,6 +52,14 @@ def test_identifiers(before: str, after: str) -> None:
         ('"build with --features cuda"', '"build with --features rocm"'),
         ('"CUDA error"', '"ROCm error"'),
         ('"{cuda} of {0}"', '"{rocm} of {0}"'),
+        # A counterpart of several words stands in prose; no name, option or path has spaces in it.
+        ('"cannot load PTX: {x}"', '"cannot load code object: {x}"'),
+        ('"ptx"', '"hsaco"'),
+        ('"--ptx"', '"--hsaco"'),
+        ('"nvcc --ptx file"', '"nvcc --hsaco file"'),
+        ('"the file {dir}/ptx is missing"', '"the file {dir}/hsaco is missing"'),
+        ('"/affine.ptx"', '"/affine.hsaco"'),
+        ("// the PTX of it", "// the code object of it"),
         # An escaped quote does not end a string, an escaped backslash before the quote does.
         (r'"a \" cuda"', r'"a \" rocm"'),
         (r'"cuda \\" + cuda_fn()', r'"rocm \\" + rocm_fn()'),

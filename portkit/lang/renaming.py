@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from portkit.lang.features import variable
+from portkit.lang.words import piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,6 +41,7 @@ _FEATURE_IN_PROSE = (
     r"|(?P<lead>\bfeatures?\b[\s=:(\[\"'`\\]++(?:[\w+-]+\??[\"'`]?[,/]\s*+[\"'`]?)*"
     r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
 )
+_SEVERAL = re.compile(r"\S\s+\S")
 _CONDITIONAL = frozenset({"cfg", "cfg_attr"})
 _OPENS = re.compile(r"\s*!?\s*\(")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
@@ -51,8 +53,10 @@ class NameTable:
 
     Attributes:
         words: whole identifiers, the exceptions to ``parts``.
-        parts: pieces of identifiers, tried in order; each is ``(from, to)``.
-        prose: whole words of comments and messages; part of a path, a word is an identifier.
+        parts: pieces of identifiers (`portkit.lang.words.piece`), tried in order; each is
+            ``(from, to)``.
+        prose: whole words of comments and messages; part of a path, a word is an identifier, and so
+            it is where its counterpart is several words and stands in no prose.
         pages: web addresses, and the page of the platform that says the same.
         kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
             platform's kernels, not prose, and keeps its name.
@@ -73,6 +77,10 @@ class NameTable:
     def _known(self) -> dict[str, str]:
         """Identifiers that were renamed before; most stand in a file many times."""
         return dict(self.words)
+
+    @cached_property
+    def _pieces(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(re.compile(piece(old)), new.replace("\\", r"\\")) for old, new in self.parts]
 
     @cached_property
     def _kept(self) -> re.Pattern[str]:
@@ -97,8 +105,8 @@ class NameTable:
         known = self._known.get(word)
         if known is None:
             known = word
-            for old, new in self.parts:
-                known = known.replace(old, new)
+            for old, new in self._pieces:
+                known = old.sub(new, known)
             self._known[word] = known
         return known
 
@@ -153,7 +161,10 @@ class NameTable:
         text, start, end = match.string, match.start(), match.end()
         if text.endswith((".", "::"), 0, start) or text.startswith("::", end):
             return self.word(word)  # the ending of a file, part of a path
-        return self.prose[word] if word in self.prose else self.word(word)
+        said = self.prose.get(word, "")
+        if " " in said and not _is_prose(text, start):
+            return self.word(word)
+        return said or self.word(word)
 
     def _token(self, match: re.Match[str]) -> str:
         kind, token = match.lastgroup, match.group()
@@ -170,6 +181,13 @@ class NameTable:
         if parts is None or self._kept.fullmatch(parts.group(2)):
             return token
         return parts.group(1) + self.text(parts.group(2)) + parts.group(3)
+
+
+def _is_prose(text: str, start: int) -> bool:
+    """Whether what begins at an offset is no name, no option of a program and no part of a path."""
+    before = text[max(0, start - 2) : start]
+    path = before.endswith("/") and before != "//"
+    return not path and not before.endswith("-") and _SEVERAL.search(text) is not None
 
 
 def conditions(text: str) -> Iterator[re.Match[str]]:

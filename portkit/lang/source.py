@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
+from portkit.lang.words import SHORT, occurrences, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,15 +70,18 @@ class Source:
         return self.tree if tree.root_node.has_error else tree
 
     def offsets(self, words: Iterable[str]) -> list[int]:
-        """Return where any of ``words``, all in lower case, begins, in any case, sorted."""
+        """Return where any of ``words``, all in lower case, begins, in any case, sorted.
+
+        A short one is looked for where pieces of identifiers begin (`portkit.lang.words.pieces`).
+        """
         found = []
         lowered = self.data.lower()
         for word in words:
-            wanted = word.encode()
-            at = lowered.find(wanted)
-            while at >= 0:
-                found.append(at)
-                at = lowered.find(wanted, at + 1)
+            if len(word) <= SHORT:
+                wanted = re.compile(pieces(word).encode())
+                found += [match.start() for match in wanted.finditer(self.data)]
+            else:
+                found += occurrences(lowered, word.encode())
         return sorted(set(found))
 
     @cached_property

@@ -14,6 +14,7 @@ from portkit.lang.cfg import Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
+from portkit.lang.words import pieces
 from portkit.profile.entries import Prose
 
 if TYPE_CHECKING:
@@ -201,10 +202,10 @@ class Job:
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:
-        ported = [*self._ported_words]
+        ported = [*map(pieces, self._ported_words)]
         if not self._is_feature_a_word:
-            ported.append(rf'\bfeature\s*=\s*"(?-i:{re.escape(self.source_feature)})"')
-        return re.compile("|".join(ported), re.IGNORECASE)
+            ported.append(rf'\bfeature\s*=\s*"{re.escape(self.source_feature)}"')
+        return re.compile("|".join(ported))
 
     @cached_property
     def _peer_code(self) -> re.Pattern[str]:
