@@ -122,6 +122,7 @@ class VendorProfile:
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
+        programs: programs of the source's, and what does their part for the vendor.
         facade: the bindings crate that the port writes.
         generator: the crate of generated kernels that the port writes.
         feature: the Cargo feature of what is written.
@@ -139,6 +140,7 @@ class VendorProfile:
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
+    programs: Mapping[str, str]
     facade: Facade
     generator: Generator
     feature: str
@@ -274,6 +276,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
+        programs=said.programs,
         facade=facade,
         generator=generator,
         feature=feature,

@@ -95,5 +95,9 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " port writes, an empty text drops the entry."
         ),
     ]
+    programs: Annotated[
+        dict[str, Reason],
+        Meta(description="Programs of the source's, and what does their part for the vendor."),
+    ]
     facade: FacadeEntry
     generator: GeneratorEntry
