@@ -11,9 +11,11 @@ Not handled: whether what the message says is still true.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import programs
+from portkit.lang.cfg import around
 from portkit.lang.features import variable
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
@@ -50,7 +52,9 @@ def check(site: Site) -> Iterator[Intent]:
         )
     elif own:
         yield Ask("message", f'code decides by the string "{text}": add "{own}" by hand')
-    elif job.workspace.is_build_script(site.source.path) and not _is_said(text):
+    elif _acts(site, text) and _is_of_source(site):
+        yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
+    elif _acts(site, text):
         yield Ask(
             "message",
             f"a build script acts by it: see what it is for {job.vendor.title}, and do that under"
@@ -60,6 +64,24 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep("message", "it says when the build script runs again, and nothing else")
     else:
         yield Keep("message", "a text for people: nothing depends on it")
+
+
+def _acts(site: Site, text: str) -> bool:
+    """Whether a build script may act by a string."""
+    return site.job.workspace.is_build_script(site.source.path) and not _is_said(text)
+
+
+def _is_of_source(site: Site) -> bool:
+    """Whether a string is the value of a constant that only the source vendor's code uses."""
+    item = site.outer
+    while item is not None and item.kind not in ("const_item", "static_item"):
+        item = item.outer
+    if item is None:
+        return False
+    own, root = item.span, site.source.tree.root_node
+    found = re.finditer(rb"\b%s\b" % re.escape(item.name.encode()), site.source.data)
+    uses = [m.start() for m in found if not own.start <= m.start() < own.end]
+    return bool(uses) and all(any(map(site.job.of_source, around(root, at))) for at in uses)
 
 
 def _is_said(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import posixpath
 import os
+import posixpath
 import re
 import tomllib
 from dataclasses import dataclass
