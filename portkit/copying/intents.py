@@ -79,6 +79,10 @@ _STATEMENTS = frozenset(
 )
 """What stands in a block beside others (the Rust reference, chapter "Statements")."""
 _NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
+_PAIRED = (
+    "one of a pair, the other of which stands where the feature is off: with both features on"
+    " CUDA's is taken; see whether it should be"
+)
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -146,10 +150,15 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         return finding_of(site, code, kept)
     found = standing.counterpart(site, text, intent.name)
     alone = exclusive.of(site)
-    if found is None and (reason := _not_copied(site, text, given_way=alone is not None)):
+    paired = alone is None and site.is_source and exclusive.is_paired(site)
+    given_way = alone is not None or paired
+    if found is None and (reason := _not_copied(site, text, given_way=given_way)):
         return finding_of(site, code, wants.Ask(intent.construct, reason, symbol=intent.symbol))
     if alone is not None and site.job.rename(site.name) == site.name:
         intent = replace(intent, message=alone.reason)
+    if paired:
+        text = exclusive.giving_way_itself(site, text)
+        intent = replace(intent, message=_PAIRED, review=True)
     edits = list(exclusive.giving_way(site)) if alone is not None else []
     if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
         text = gating.gated(site, text)
