@@ -48,8 +48,13 @@ def check(site: Site) -> Iterator[Intent]:
             continue
         written = cfg.requires(job.feature)
         stands_in = job.without_source(cfg) and not written and job.renames_code(site.code)
-        stands_in = stands_in and not is_paired(site)
-        if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
+        paired = stands_in and is_paired(site)
+        if (
+            stands_in
+            and not paired
+            and site.kind != "match_pattern"
+            and not job.names_peer(node_text(attribute))
+        ):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"
@@ -61,7 +66,7 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=symbol,
             condition=attribute,
             within=attribute,
-            claims=(site.span,) if written else None,
+            claims=(site.span,) if written or paired else None,
         )
 
 

@@ -65,11 +65,13 @@ class Learnt:
         mentions: the offsets of the backend mentions in each file that has any, by path.
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
+        unported: files whose modules stand under a feature without a counterpart, and that.
     """
 
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
+    unported: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
