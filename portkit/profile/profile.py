@@ -119,6 +119,8 @@ class VendorProfile:
         peer_vocabulary: the words of the peers' platforms.
         own_vocabulary: the words of the vendor's own platform.
         names: how to rename.
+        bindings: the crate whose place the facade takes.
+        older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
@@ -137,6 +139,8 @@ class VendorProfile:
     peer_vocabulary: tuple[str, ...]
     own_vocabulary: tuple[str, ...]
     names: NameTable
+    bindings: str
+    older: Mapping[str, Mapping[str, str]]
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
@@ -273,6 +277,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         peer_vocabulary=said.vocabulary.peers,
         own_vocabulary=said.vocabulary.own,
         names=table,
+        bindings=said.bindings,
+        older=names.older,
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},

@@ -52,6 +52,13 @@ class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="Pieces of identifiers and what they become, tried in this order."),
     ]
     words: Annotated[dict[str, Text], Meta(description="Whole identifiers, the exceptions.")]
+    older: Annotated[
+        dict[str, dict[str, Text]],
+        Meta(
+            description="By version, whole identifiers that the source's bindings had before it,"
+            " for a codebase that uses such bindings and defines no such name."
+        ),
+    ] = {}
     parameters: Annotated[
         dict[str, Text], Meta(description="Parameters of functions whose type differs.")
     ]

@@ -1,0 +1,60 @@
+"""Which version of cudarc a codebase is written against, and what its names become."""
+
+from __future__ import annotations
+
+import pytest
+from tree_support import MANIFEST, PROFILE, workspace_of
+
+from portkit.copying.dialect import spoken
+from portkit.profile.profile import load_vendor, parse_codebase
+
+OWN = "pub struct CudaDevice(cudarc::driver::CudaDevice);\n"
+USE = "use cudarc::driver::CudaDevice;\n"
+
+
+def renamed(
+    manifest: str, code: str = USE, words: dict[str, str] | None = None, word: str = "CudaDevice"
+) -> str:
+    tree = {"Cargo.toml": MANIFEST + manifest.encode(), "src/lib.rs": code.encode()}
+    codebase = parse_codebase({**PROFILE, "names": {"words": words or {}}})
+    return spoken(load_vendor("rocm", codebase), workspace_of(tree)).names.word(word)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "device"),
+    [
+        # The last version with a CudaDevice is 0.13.9.
+        ('[dependencies]\ncudarc = "0.13"\n', "HipDevice"),
+        ('[dependencies]\ncudarc = "0.14.0"\n', "RocmDevice"),
+        ('[dependencies]\ncudarc = { version = "=0.9.15", optional = true }\n', "HipDevice"),
+        ('[dependencies.cudarc]\nversion = "^0.11"\n', "HipDevice"),
+        ('[workspace.dependencies]\ncudarc = "0.12"\n', "HipDevice"),
+        ('[target."cfg(unix)".dependencies]\ncudarc = "0.12"\n', "HipDevice"),
+        ('[dependencies]\ngpu = { package = "cudarc", version = "0.12" }\n', "HipDevice"),
+        ('[dependencies]\ncudarc = { package = "other", version = "0.12" }\n', "RocmDevice"),
+        # A commit says no version, and a crate of the same tree may.
+        ('[dependencies]\ncudarc = { git = "https://example.org" }\n', "RocmDevice"),
+        ("", "RocmDevice"),
+    ],
+)
+def test_the_device_is_the_bindings_before_a_version(manifest: str, device: str) -> None:
+    assert renamed(manifest) == device
+
+
+OLD = '[dependencies]\ncudarc = "0.9.14"\n'
+
+
+def test_a_codebase_s_own_device_is_its_own() -> None:
+    assert renamed(OLD, OWN) == "RocmDevice"
+    assert renamed(OLD, "use cudarc::driver::X as CudaDevice;\n") == "RocmDevice"
+    assert renamed(OLD, "// no struct of it: CudaDevice\n" + USE) == "HipDevice"
+
+
+def test_the_profile_counts_more() -> None:
+    assert renamed(OLD, words={"CudaDevice": "AmdDevice"}) == "AmdDevice"
+
+
+def test_other_names_stay_as_they_are() -> None:
+    assert renamed(OLD, word="CudaTypeName") == "HipTypeName"
+    assert renamed(OLD, word="CudaStream") == "HipStream"
+    assert renamed(OLD, word="CudaThing") == "RocmThing"
