@@ -58,3 +58,12 @@ def test_other_names_stay_as_they_are() -> None:
     assert renamed(OLD, word="CudaTypeName") == "HipTypeName"
     assert renamed(OLD, word="CudaStream") == "HipStream"
     assert renamed(OLD, word="CudaThing") == "RocmThing"
+
+
+def test_a_codebase_of_older_bindings_alone_gets_their_shape() -> None:
+    mixed = OLD + 'gpu = { package = "cudarc", version = "0.17" }\n'
+    assert renamed(OLD, word="cudarc") == "candle_hip::older"
+    assert renamed(mixed, word="cudarc") == "candle_hip"
+    assert renamed(mixed) == "HipDevice"
+    assert renamed("", word="cudarc") == "candle_hip"
+    assert renamed(OLD, words={"cudarc": "hip"}, word="cudarc") == "hip"

@@ -256,3 +256,20 @@ def test_layout_never_counts(tokens: list[str]) -> None:
 )
 def test_files_that_hold_bytes(before: str, after: str) -> None:
     assert NAMES.rust(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("const PTX_SRC: &'static str;", "const HSACO_SRC: &'static [u8];"),
+        ("const PTX: &str = $kernel;", "const HSACO: &[u8] = $kernel;"),
+        ("fn load(add_ptx: &str)", "fn load(add_hsaco: &[u8])"),
+        ("fn load<'a>(ptx_image : &'a str)", "fn load<'a>(hsaco_image : &'a [u8])"),
+        # A name of one, or what is written out, is text.
+        ("const PTX_ENTRY: &str = entry();", "const HSACO_ENTRY: &str = entry();"),
+        ('const ADD_PTX: &str = "add.ptx";', 'const ADD_HSACO: &str = "add.hsaco";'),
+        ("fn load(ptx: &String, ptx_path: &str)", "fn load(hsaco: &String, hsaco_path: &str)"),
+    ],
+)
+def test_what_holds_a_code_object_is_bytes(before: str, after: str) -> None:
+    assert NAMES.rust(before) == after

@@ -20,7 +20,8 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     """Return a vendor that also renames what is cudarc's in a codebase, and what its own elsewhere.
 
     Before 0.14 cudarc had a `CudaDevice`. In a codebase that asks for such a version and defines no
-    `CudaDevice`, the name is cudarc's. What the profile says of a name counts more.
+    `CudaDevice`, the name is cudarc's. One that asks for no other gets the module of the bindings
+    that has the whole of that shape. What the profile says of a name counts more.
 
     Args:
         vendor: the vendor, with the names of the profile.
@@ -34,10 +35,13 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
         for name, new in names.items()
         if not _defines(workspace, name)
     }
-    if not older:
-        return vendor
-    words = {**older, **vendor.names.words}
-    return replace(vendor, names=replace(vendor.names, words=words))
+    words, facade = {**older, **vendor.names.words}, vendor.facade
+    for version, module in facade.older.items():
+        only = bool(asked) and all(each < _numbers(version) for each in asked)
+        if only and words.get(vendor.bindings) == facade.module:
+            words[vendor.bindings] = f"{facade.module}::{module}"
+            facade = replace(facade, shape=module)
+    return replace(vendor, names=replace(vendor.names, words=words), facade=facade)
 
 
 def _versions(workspace: Workspace, crate: str) -> Iterator[str]:

@@ -42,6 +42,8 @@ _FEATURE_IN_PROSE = (
     r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
 )
 _SEVERAL = re.compile(r"\S\s+\S")
+# A text is a name or a message where it is written out.
+_TEXT_NAMED = r"(\b%s\s*:\s*&(?:'\w+\s+)?)str\b(?!\s*=\s*(?:r\#*)?\")"
 _CONDITIONAL = frozenset({"cfg", "cfg_attr"})
 _OPENS = re.compile(r"\s*!?\s*\(")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
@@ -62,6 +64,8 @@ class NameTable:
             platform's kernels, not prose, and keeps its name.
         binary: endings of files that are text on one platform and bytes on the other, after
             renaming, such as ``hsaco``.
+        binary_names: a pattern of names whose values are what such files hold, after renaming and
+            with letters in any case; empty for none.
         feature: a Cargo feature and what it becomes, where its name as a word does not become that.
     """
 
@@ -70,6 +74,7 @@ class NameTable:
     prose: Mapping[str, str]
     kept_strings: str
     binary: tuple[str, ...] = ()
+    binary_names: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
 
@@ -129,7 +134,10 @@ class NameTable:
             both, written = {f'"{each}"' for each in self.feature}, f'"{self.feature[1]}"'
             asked = {name.start() for name in conditions(text) if name.group() in both}
             renamed = TOKEN.sub(lambda t: written if t.start() in asked else self._token(t), text)
-        return self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
+        renamed = self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
+        if not self.binary_names or not any(ending in renamed.lower() for ending in self.binary):
+            return renamed
+        return self._typed.sub(r"\1[u8]", renamed)
 
     def _embedding_bytes(self, text: str) -> str:
         """Have files that are bytes embedded as such (std, macro ``include_bytes``)."""
@@ -137,6 +145,11 @@ class NameTable:
             named = re.compile(_INCLUDED_TEXT % re.escape(ending))
             text = named.sub("include_bytes!", text)
         return _TEXT_OF_BYTES.sub(r"&\1[u8]\2", text)
+
+    @cached_property
+    def _typed(self) -> re.Pattern[str]:
+        """What is declared as text and holds bytes; its type says so, whatever gives its value."""
+        return re.compile(_TEXT_NAMED % f"(?i:{self.binary_names})")
 
     @cached_property
     def _named_feature(self) -> re.Pattern[str]:

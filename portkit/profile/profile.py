@@ -54,12 +54,16 @@ class Facade:
         source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
             ``git``, ``version``, ...); empty where it holds a copy.
         features: what the tree needs of it, where it is no copy.
+        older: by version of the source's bindings, the module with the shape that they had before.
+        shape: that of those modules which the tree's code is written against; empty for none.
     """
 
     name: str
     package: str
     source: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    older: Mapping[str, str] = field(default_factory=dict)
+    shape: str = ""
 
     @property
     def module(self) -> str:
@@ -248,7 +252,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
     names = said.names
-    facade = Facade(codebase.bindings if codebase else _joined("hip"), said.facade.package)
+    name = codebase.bindings if codebase else _joined("hip")
+    facade = Facade(name, said.facade.package, older=said.facade.older)
     generator = Generator(
         codebase.generator if codebase else _joined("ug-rocm"), said.generator.source
     )
@@ -264,6 +269,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         pages=names.pages,
         kept_strings=names.kept_strings,
         binary=names.binary,
+        binary_names=names.binary_names,
     )
     source_feature, feature = features_of(said, codebase)
     if {table.rust(f'"{each}"') for each in (source_feature, feature)} != {f'"{feature}"'}:
