@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tree_support import MANIFEST, PROFILE, workspace_of
 
+from portkit.copying.bindings import copied
 from portkit.copying.dialect import spoken
 from portkit.profile.profile import load_vendor, parse_codebase
 
@@ -67,3 +70,11 @@ def test_a_codebase_of_older_bindings_alone_gets_their_shape() -> None:
     assert renamed(mixed) == "HipDevice"
     assert renamed("", word="cudarc") == "candle_hip"
     assert renamed(OLD, words={"cudarc": "hip"}, word="cudarc") == "hip"
+
+
+def test_a_copy_has_the_shape_that_the_tree_uses() -> None:
+    facade = load_vendor("rocm").facade
+    without, whole = copied(facade), copied(replace(facade, shape="older"))
+    assert {path.split("/")[1] for path in whole.keys() - without.keys()} == {"older"}
+    assert "pub mod older;" in whole["src/lib.rs"]()
+    assert "older" not in without["src/lib.rs"]()
