@@ -17,6 +17,8 @@
 # make edits     kill writing runs, edit the tree meanwhile, fail each call, and write
 #                reports/proof/edits.md anew: a quarter of an hour
 # make mutants   port 80,000 mutants of sources, others each day: ten minutes; one that fails is kept
+# make guided    port inputs that coverage leads to (Atheris, which has wheels for Linux alone), ten
+#                minutes; one that fails is kept
 # make docs      build the documentation site, build/site/index.html
 # make lock      write requirements-dev.txt anew
 # make clean     remove what the other targets have made here
@@ -38,7 +40,7 @@ TREE := build/candle-$(VERSION)
 
 PAGE := $(TREE).html
 
-.PHONY: help demo test test-fast test-all lint reports kernels device versions edits mutants docs lock clean
+.PHONY: help demo test test-fast test-all lint reports kernels device versions edits mutants guided docs lock clean
 
 help:
 	@sed -n 's/^# \(make\|  \)/\1/p' Makefile
@@ -124,6 +126,17 @@ docs: build/docs/installed
 	@$(STEP) docs build/docs/bin/mkdocs build --strict --quiet
 	@printf '\nThe site is build/site/index.html.\n'
 
+guided: build/fuzzer/installed
+	@$(STEP) "guided mutants" build/fuzzer/bin/python ci/guided
+
+build/fuzzer/installed: requirements-fuzz.txt
+	@$(STEP) "virtual environment" $(PYTHON) ci/venv build/fuzzer
+	@$(STEP) "pinned packages" build/fuzzer/bin/pip install --quiet --disable-pip-version-check \
+		--require-hashes -r requirements-fuzz.txt
+	@$(STEP) portkit build/fuzzer/bin/pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation --editable .
+	@touch $@
+
 build/docs/installed: requirements-docs.txt
 	@$(STEP) "virtual environment" $(PYTHON) ci/venv build/docs
 	@$(STEP) "pinned packages" build/docs/bin/pip install --quiet --disable-pip-version-check \
@@ -133,7 +146,7 @@ build/docs/installed: requirements-docs.txt
 lock:
 	@$(PYTHON) ci/venv build/lock
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools
-	@for extra in dev docs; do \
+	@for extra in dev docs fuzz; do \
 		{ sed -n '/^[^#]/q;p' requirements-$$extra.txt; build/lock/bin/pip-compile --quiet \
 			--extra $$extra --all-build-deps --generate-hashes --strip-extras --allow-unsafe \
 			--no-annotate --no-header --no-emit-index-url --no-emit-find-links \

@@ -1,9 +1,10 @@
 """How the time and the memory of a scan grow with one file.
 
-    python benches/linear.py [--counts 100,1000] [--only WORD] [--report FILE]
+    python benches/linear.py [--counts 100,1000] [--only WORD] [--tree CANDLE] [--report FILE]
 
 Each input is a crate with one file, in which something stands a given number of times. The scan
-runs in a process of its own, as a user runs it.
+runs in a process of its own, as a user runs it. With --tree copies of that tree are scanned too,
+which lie beside each other in one.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,14 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 COUNTS: Final = (100, 1_000, 10_000, 50_000)
+COPIES: Final = (1, 5, 20)
+"""How many copies of a tree lie beside each other."""
 LIMIT: Final = 300
 """Seconds of processor time that one scan may take."""
 _NOTHING_TO_PORT: Final = 11
 _HEAD: Final = """# Files with many of a kind
 
 Taken on {day} by `benches/linear.py`, on a machine of {cpu} cores with other work: processor
-time and the most memory of `portkit scan` over a crate with one file. A file that is nested deeper
-than 1,000 levels is one finding (PK902), and so is one with more than 200,000 mentions.
+time and the most memory of `portkit scan`, of both of its processes together where there are two,
+over a crate with one file. A file that is nested deeper than 1,000 levels is one finding (PK902),
+and so is one with more than 200,000 mentions.
 """
 _MANIFEST: Final = """[package]
 name = "many"
@@ -117,6 +124,11 @@ def _keys(count: int) -> str:
     return "".join(f"cuda.k{i}.x = {i}\n" for i in range(count))
 
 
+def _table(count: int) -> str:
+    head = f"{_MANIFEST}[package.metadata.cuda]\n"
+    return head + "".join(f"cuda{i} = {i}\n" for i in range(count))
+
+
 INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "arms of a match": ("src/lib.rs", _arms),
     "peers' arms in a function of CUDA's": ("src/lib.rs", _arms_of_cuda),
@@ -132,12 +144,20 @@ INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "levels of a condition": ("src/lib.rs", _nested),
     "levels of brackets": ("src/lib.rs", _brackets),
     "dotted keys": ("keys.toml", _keys),
+    "keys of a manifest's table": ("Cargo.toml", _table),
 }
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """One scan: seconds of processor time, the most memory in MB, and its exit code."""
+    """One scan.
+
+    Attributes:
+        seconds: of processor time, of all processes.
+        memory: the most that its processes held at once, in MiB; a page that several have counts
+            once (``Pss`` in proc_pid_smaps(5)).
+        code: its exit code.
+    """
 
     seconds: float
     memory: float
@@ -149,6 +169,63 @@ class Scanned:
         return f"{self.seconds:.1f} s, {self.memory:,.0f} MB{odd}"
 
 
+def scanned(tree: Path, output: Path = Path(os.devnull)) -> Scanned:
+    """Scan a tree, and write what is said to a file."""
+    with output.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "portkit", "scan", str(tree)],
+            stdout=said,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
+        )
+    most = 0
+    while True:
+        number, status, used = os.wait4(process.pid, os.WNOHANG)
+        if number:
+            break
+        most = max(most, sum(map(_pss, _family(process.pid))))
+        time.sleep(0.02)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Scanned(used.ru_utime + used.ru_stime, most / 1024, process.returncode)
+
+
+def _family(process: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return []
+    return [process, *(each for child in children for each in _family(int(child)))]
+
+
+def _pss(process: int) -> int:
+    """Return the memory of a process in KiB."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has ended
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+def copied(tree: Path, copies: int, root: Path) -> Path:
+    """Make a workspace of copies of a tree, without its history."""
+    for number in range(copies):
+        leave = shutil.ignore_patterns(".git", "target")
+        shutil.copytree(tree, root / f"copy{number}", ignore=leave, copy_function=os.link)
+    (root / "Cargo.toml").write_text("[workspace]\nmembers = []\n")
+    return root
+
+
+def copies(tree: Path, most: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of the table of copies as they are measured."""
+    yield f"| copies of {tree.name} | {' | '.join(f'{count:,}' for count in most)} |"
+    yield f"| --- | {' | '.join('---:' for _ in most)} |"
+    cells = []
+    for count in most:
+        with tempfile.TemporaryDirectory(dir=tree.parent) as name:
+            cells.append(str(scanned(copied(tree, count, Path(name)))))
+    yield f"| | {' | '.join(cells)} |"
+
+
 def measure(path: str, text: str) -> Scanned:
     """Scan a crate with one file of this text."""
     with tempfile.TemporaryDirectory() as name:
@@ -156,17 +233,7 @@ def measure(path: str, text: str) -> Scanned:
         (root / "Cargo.toml").write_text(_MANIFEST)
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_text(text)
-        command = [sys.executable, "-m", "portkit", "scan", str(root)]
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = usage.ru_utime + usage.ru_stime
-        return Scanned(seconds, usage.ru_maxrss / 1024, process.returncode)
+        return scanned(root)
 
 
 def table(counts: Sequence[int], only: str) -> Iterator[str]:
@@ -183,10 +250,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
     parser.add_argument("--only", default="", help="a part of the names of the inputs")
+    parser.add_argument("--tree", type=Path, help="a tree to make copies of")
     parser.add_argument("--report", type=Path, help="the page to write")
     asked = parser.parse_args()
     lines: list[str] = []
-    for line in table([int(count) for count in asked.counts.split(",")], asked.only):
+    kinds = table([int(count) for count in asked.counts.split(",")], asked.only)
+    trees = ("", *copies(asked.tree, COPIES)) if asked.tree else ()
+    for line in chain(kinds, trees):
         print(line, flush=True)
         lines.append(line)
     if asked.report is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 # The dependencies that candle 0.9.2 to 0.11.1 share between their crates and the bindings use.
 SHARED = {
@@ -65,3 +65,10 @@ def cargo(
         text=True,
         check=False,
     )
+
+
+def include_folders() -> list[Path]:
+    """Return where headers of ROCm are, as ``ROCM_INCLUDE`` or an installation says."""
+    named = [Path(p) for p in os.environ.get("ROCM_INCLUDE", "").split(os.pathsep) if p]
+    roots = [os.environ.get("ROCM_PATH"), "/opt/rocm"]
+    return named or [Path(r) / "include" for r in roots if r and (Path(r) / "include").is_dir()]

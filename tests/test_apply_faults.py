@@ -375,6 +375,7 @@ def test_a_process_killed_at_random_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.skipif(shutil.which("mount") is None, reason="mount is missing")
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     mount = tmp_path / "small"
     mount.mkdir()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cli_support import LIB, MATMUL, invoke, make_candle
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from report_support import EVERY_KIND, made
 
 from portkit.errors import DocumentError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tree_support import MANIFEST, PROFILE, workspace_of
 
 from portkit.copying.bindings import copied

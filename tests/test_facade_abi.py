@@ -7,14 +7,16 @@ below ``ROCM_PATH`` and ``/opt/rocm``; without any the tests are skipped.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from facade_support import render_facade
+from facade_support import include_folders, render_facade
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.real
 
@@ -63,12 +65,6 @@ GAINED_CONST = {
     ("hiprtcCreateProgram", 5),
     ("hiprtcCompileProgram", 2),
 }
-
-
-def include_folders() -> list[Path]:
-    named = [Path(p) for p in os.environ.get("ROCM_INCLUDE", "").split(os.pathsep) if p]
-    roots = [os.environ.get("ROCM_PATH"), "/opt/rocm"]
-    return named or [Path(r) / "include" for r in roots if r and (Path(r) / "include").is_dir()]
 
 
 def c_type(rust: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from tree_support import Tree, crate, port_of, scan_of
 
 from portkit.lang.features import is_feature_name, mentions, variable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tree_support import Tree, crate, scan_of
 
 from portkit.errors import PlanError, ToolError

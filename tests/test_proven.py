@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli_support import invoke, make_candle
+from msgspec.structs import replace
 
 from portkit.codebases.directory import Directory
 from portkit.codebases.known import named

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import pytest
 from apply_support import git
 from cli_support import EDITED, LIB, MATMUL, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from report_support import CODES, EVERY_KIND, SECRET, made
 
 from portkit.report.diff import patch

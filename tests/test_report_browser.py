@@ -12,13 +12,13 @@ import re
 import shutil
 import subprocess
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_support import TOOLS, Browser, find_browser, violations
+from msgspec.structs import replace
 from report_support import CODES, EVERY_KIND, VERIFIED, made
 
 from portkit.report.html import html

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
 from cli_support import invoke, make_candle
 from jsonschema import Draft7Validator
+from msgspec.structs import replace
 from report_support import EVERY_KIND, SECRET, made
 
 from portkit.fetch import fetch_crate

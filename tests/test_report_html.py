@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from cli_support import invoke, make_candle
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from report_support import EVERY_KIND, SECRET, VERIFIED, made
 
 from portkit.report.html import html

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli_support import invoke, make_candle
 from codebase_support import CANDLE
+from msgspec.structs import replace
 from report_support import EVERY_KIND, TITLES, made
 
 from portkit.codebases.directory import Directory

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cli_support import LIB, MATMUL, add_file, make_candle
+from msgspec.structs import replace
 
 from portkit.copying.patches import within
 from portkit.profile.entries import Repair

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +20,7 @@ from cli_support import (
     make_candle,
 )
 from codebase_support import CANDLE
+from msgspec.structs import replace
 from verify_support import (
     artifact,
     binary,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from portkit.codebases.directory import Directory
 from portkit.lang.source import Source

@@ -53,7 +53,7 @@ class Part:
 PARTS: Final = {
     "amdhip64": Part(
         ("device.cpp", "memory.cpp", "stream.cpp", "module.cpp"),
-        ("arch.cpp", "code_object.cpp", "error.cpp"),
+        ("arch.cpp", "code_object.cpp", "error.cpp", "failures.cpp", "options.cpp"),
         "libcuda.so.1",
         "cu[A-Z]",
     ),

@@ -8,13 +8,13 @@ import functools
 import os
 import sys
 import traceback
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 import typer
 from typer.core import TyperCommand
 
 from portkit.errors import DiskError, PortkitError
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,7 @@ _SURROUNDINGS: Final = frozenset(
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Value, frozen=True):
     """A command of the program.
 
     Attributes:

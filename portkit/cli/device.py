@@ -69,9 +69,7 @@ def device(
     own = profile_directory(profile) or named_profile(Path())
     codebases = [own] if own else [*brought().values(), *announced().values()]
     before = dict(os.environ)
-    after = build_toolkit().environment(arch=arch, checked=check_memory, base=before)
-    if chaos:
-        after["PORTKIT_DEVICE_CHAOS"] = str(chaos)
+    after = build_toolkit().environment(arch=arch, checked=check_memory, chaos=chaos, base=before)
     for directory in codebases:
         after |= for_cpu_device(load_settings(load_codebase(directory)), [arch])
     if not words:

@@ -10,9 +10,10 @@ import shlex
 import subprocess
 import tempfile
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from portkit.errors import ToolError
 from portkit.lang.source import Source

@@ -9,12 +9,12 @@ A codebase's directory holds ``codebase.toml``, and beside it what the codebase 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from portkit.errors import ProfileError
 from portkit.lang.typed import decode, line_of
+from portkit.lang.value import Value
 from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ LARGEST: Final = 1 << 22
 """How many bytes a file of a directory may have; the largest of portkit's own has 130,000."""
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(Value, frozen=True):
     """A directory of data, of which nothing outside is read.
 
     Attributes:

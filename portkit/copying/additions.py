@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from portkit.copying.bindings import copied
+from portkit.lang.value import Value
 from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -35,8 +37,7 @@ def nothing_to_translate() -> Mapping[str, Callable[[], Translation]]:
     return {}
 
 
-@dataclass(frozen=True)
-class Addition:
+class Addition(Value, frozen=True):
     """Files that a port adds together.
 
     Attributes:
@@ -143,8 +144,7 @@ def _rendered(job: Job, template: str) -> str:
     return render(template, job.codebase.directory, **values(job))
 
 
-@dataclass(frozen=True)
-class _Crate:
+class _Crate(Value, frozen=True, dict=True):
     """The crate of HIP kernels, made when it is asked for."""
 
     job: Job
@@ -187,8 +187,7 @@ class _Crate:
         )
 
 
-@dataclass(frozen=True)
-class _Beside:
+class _Beside(Value, frozen=True, dict=True):
     """HIP sources that lie beside the CUDA sources they are made from."""
 
     job: Job

@@ -8,8 +8,9 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.copying.patches import hits_in
 from portkit.lang import patterns
@@ -18,6 +19,7 @@ from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, holds, node_text
 from portkit.lang.tokens import fill
+from portkit.lang.value import Value
 from portkit.profile.entries import Whole
 from portkit.templates import render
 
@@ -31,14 +33,13 @@ if TYPE_CHECKING:
     from portkit.site.context import Job, Site
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Piece:
+class _Piece(Value, frozen=True):
     """What stands in the copy for the bytes ``[start, end)``; not renamed again."""
 
     start: int
     end: int
     text: str
-    hit: Hit | None = field(default=None, compare=False)
+    hit: Hit | None = None
 
     @classmethod
     def of(cls, hit: Hit) -> _Piece:
@@ -70,7 +71,7 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
         symbol: the symbol of the items around the node.
     """
     hits = hits_in(job, source, start, end)
-    pieces = sorted(_pieces(job, source, node, symbol))
+    pieces = sorted(_pieces(job, source, node, symbol), key=lambda p: (p.start, p.end, p.text))
     if pieces and (pieces[0].start, pieces[0].end) == node.byte_range and node.type in ITEMS:
         # A template for the whole item brings its own attributes and documentation.
         pieces[0] = replace(pieces[0], start=start)
@@ -85,7 +86,7 @@ def copy_with(job: Job, source: Source, start: int, end: int, hits: Iterable[Hit
 def _assembled(job: Job, source: Source, start: int, end: int, pieces: Iterable[_Piece]) -> str:
     """Return the copy of the bytes ``[start, end)``, of which pieces are given."""
     # Of two that begin together a patch counts, which knows what it takes away.
-    ordered = sorted(pieces, key=lambda p: (p.start, p.hit is None, p))
+    ordered = sorted(pieces, key=lambda p: (p.start, p.hit is None, p.end, p.text))
     out, at = [], start
     for piece in ordered:
         if piece.start < at or piece.end > end:
@@ -247,8 +248,7 @@ def _peer_arm(job: Job, source: Source, arm: Node, beside: _Beside) -> Iterator[
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(Value, frozen=True):
     """What the arms of a ``match`` say together.
 
     Attributes:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from portkit.errors import ConfigError
 from portkit.profile.settings import BINDINGS, NAME

@@ -7,8 +7,9 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from portkit.copying import exclusive, gating, joining, programs, standing
 from portkit.copying.analog import copy_range, copy_site
@@ -16,7 +17,7 @@ from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
 from portkit.lang import patterns, python, toml
-from portkit.lang.cfg import parse_cfg, widen
+from portkit.lang.cfg import FIELD_VALUES, parse_cfg, widen
 from portkit.lang.imports import brought_in
 from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import node_text, parses
@@ -198,7 +199,7 @@ def _twice(site: Site) -> str:
     """
     job, imported = site.job, site.kind == "use_declaration"
     own = site.kind != "macro_definition" and site.is_source
-    is_value = site.kind in ("field_initializer", "shorthand_field_initializer")
+    is_value = site.kind in FIELD_VALUES
     name_of_site = standing.name_of(site.node) if is_value else site.name
     names = brought_in(site.node) if imported else [name_of_site] if own else []
     name = next((n for n in names if n not in ("", "_") and job.rename(n) == n), "")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.lang.cfg import conditions_of
@@ -17,6 +16,7 @@ from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import without_comments
 from portkit.lang.source import Source, field_text, grouped, node_text
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ _CONTAINERS = frozenset({"impl_item", "trait_item"})
 _WORD = re.compile(r"""'(?:\\.[^'\n]*|[^'\\\n])'|\w+|"(?:[^"\\]|\\.)*"|[^\s\w{},;]""")
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Value, frozen=True):
     """An item that the file lacks.
 
     Attributes:
@@ -41,8 +40,7 @@ class Missing:
     edit: Edit
 
 
-@dataclass(frozen=True, slots=True)
-class Differing:
+class Differing(Value, frozen=True):
     """An item that says something else than what would be written.
 
     Attributes:
@@ -54,8 +52,7 @@ class Differing:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Value, frozen=True):
     key: tuple[str, ...]
     symbol: str
     start: int

@@ -9,7 +9,6 @@ for tokens of it, as often as the profile says.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.span import Span
 from portkit.lang.tokens import rust_tokens
+from portkit.lang.value import Value
 from portkit.profile.entries import Adjust, Repair, Whole, Within
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -39,8 +39,7 @@ _NOT_FOUND = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Value, frozen=True):
     """A place of the CUDA side for which the copy has something else.
 
     Attributes:
@@ -54,8 +53,7 @@ class Hit:
     captured: Mapping[str, Span]
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Value, frozen=True):
     """An item that a patch is about.
 
     Attributes:
@@ -86,11 +84,11 @@ def looked_into(job: Job, source: Source) -> tuple[Looked, ...]:
 
     Of those that a patch is about the ones with places count; without any, the first.
     """
-    known = job.looked_into.get(source)
-    if known is None:
-        patches = job.patches(Within, source.path)
-        known = job.looked_into[source] = tuple(_looked_into(job, source, patches))
-    return known
+
+    def look() -> tuple[Looked, ...]:
+        return tuple(_looked_into(job, source, job.patches(Within, source.path)))
+
+    return job.once("looked into", source, make=look)
 
 
 def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
@@ -201,15 +199,15 @@ def _status(job: Job, source: Source) -> Status:
 
 def _items(job: Job, source: Source) -> list[tuple[str, Span]]:
     """Return the items of a file that patches are about, among others: once for all patches."""
-    known = job.patched_items.get(source)
-    if known is None:
+
+    def find() -> list[tuple[str, Span]]:
         symbols = {_FILE}
         for idle in (False, True):
             symbols |= {patch.symbol for patch in job.patches(Whole, source.path, idle=idle)}
             symbols |= {patch.symbol for patch in job.patches(Within, source.path, idle=idle)}
-        found = items(source, symbols - {_FILE})
-        known = job.patched_items[source] = [(item.symbol, item.span) for item in found]
-    return known
+        return [(item.symbol, item.span) for item in items(source, symbols - {_FILE})]
+
+    return job.once("patched items", source, make=find)
 
 
 def _looked_into(job: Job, source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:

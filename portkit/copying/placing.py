@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from portkit.lang import python, toml
+from portkit.lang.cfg import FIELD_VALUES
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ _SPACED = frozenset(
     }
 )
 """Items that a blank line sets off from their neighbours."""
-_COMMA_AFTER = frozenset(
-    {"enum_variant", "field_declaration", "field_initializer", "shorthand_field_initializer"}
-)
+_COMMA_AFTER = FIELD_VALUES | {"enum_variant", "field_declaration"}
 """Members of lists whose comma is a sibling of theirs."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.analog import copy_range
@@ -19,6 +18,7 @@ from portkit.lang.items import CALLS, head_of
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, node_text, span_of
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.site.questions import chain_of, questions
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def arm_on(site: Site, wanted: tuple[str, ...]) -> bool:
     return any(arm.node.id != site.node.id for arm in _arms(site).get(wanted, ()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Arm:
+class _Arm(Value, frozen=True):
     """An arm of a ``match``: whether it has a guard, and what its condition forbids."""
 
     node: Node
@@ -264,8 +263,7 @@ def _step(site: Site, copy: str) -> Span | None:
     return site.span if wanted in steps.by_hand else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
+class _Steps(Value, frozen=True):
     """The statements of a block.
 
     Attributes:
@@ -340,8 +338,7 @@ def _by_hand(site: Site, *, gated: bool) -> Span | None:
     return _one_of(site.start, twins, matches) if known else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Keyed:
+class _Keyed(Value, frozen=True):
     """The siblings of one kind by what a counterpart has in common with them.
 
     Attributes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.lang.cfg import conditions_of, parse_cfg
 from portkit.lang.source import field_text, grouped, node_text
+from portkit.lang.value import Value
 from portkit.site.context import Gating
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def may_declare(data: bytes) -> bool:
     return bool(_MODULE.search(data) and _CONDITIONAL_MODULE.search(data))
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Value, frozen=True):
     """What the declaration of a module says of its file.
 
     Attributes:

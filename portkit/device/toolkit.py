@@ -78,13 +78,20 @@ class Toolkit:
         return self.root / "bin" / ("hipcc-checked" if checked else "hipcc")
 
     def environment(
-        self, *, arch: str, checked: bool = False, base: Mapping[str, str] | None = None
+        self,
+        *,
+        arch: str,
+        checked: bool = False,
+        chaos: int = 0,
+        base: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         """Return the environment in which programs build for the device and run on it.
 
         Args:
             arch: as which GPU it answers.
             checked: whether kernels are compiled for the checker.
+            chaos: the seed of what HIP leaves open, how many devices there are included; 0 for
+                none.
             base: what else is set; this process's environment by default.
         """
         environment = dict(os.environ if base is None else base)
@@ -95,7 +102,22 @@ class Toolkit:
         environment["PORTKIT_DEVICE_ARCH"] = arch
         if checked:
             environment["PORTKIT_DEVICE_CHECK"] = "1"
+        if chaos:
+            environment["PORTKIT_DEVICE_CHAOS"] = str(chaos)
+            environment.setdefault("PORTKIT_DEVICE_COUNT", str(devices(chaos)))
         return environment
+
+
+BEHAVIOURS: Final = (
+    *("streams", "fresh", "freed", "reuse", "shortage", "unwaited-free"),
+    *("peers", "lost-pages", "lost-pool"),
+)
+"""What a seed decides (``src/runtime/chaos.cpp``), unless somebody names what it shall."""
+
+
+def devices(chaos: int) -> int:
+    """Return how many devices there are under a seed, two to eight; one without, which is 0."""
+    return 2 + chaos % 7 if chaos else 1
 
 
 def build_toolkit() -> Toolkit:
@@ -128,6 +150,11 @@ def _cxx() -> Cxx:
 def _key(cxx: Cxx) -> str:
     parts = [*cxx.command, cxx.version, *cxx.machine, *_FLAGS, sys.executable]
     return _digest(parts, "api", "hipcc", "include", "src")
+
+
+def sources_key() -> str:
+    """Return what names the sources of the device, whichever compiler makes it of them."""
+    return _digest([], "api", "include", "src")
 
 
 def _compiler_key(cxx: Cxx) -> str:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
 from portkit.codebases.directory import VENDORS
+from portkit.lang.value import Value
 
 FOLDER = VENDORS / "rocm" / "api"
 GROUPS = ("runtime", "driver", "device", "rtc", "cub", "rand", "blas")
 CORRECTIONS = "corrections"
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Value, frozen=True):
     """What a CUDA name becomes.
 
     Attributes:
@@ -87,8 +86,7 @@ def find(name: str) -> Mapping | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Value, frozen=True):
     """What ``portkit map`` prints.
 
     Attributes:

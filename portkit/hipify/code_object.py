@@ -8,10 +8,10 @@ and "Code Object V5 Metadata"; the MessagePack specification.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from portkit.hipify.errors import HipToolError
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,7 @@ _OWNER = "AMDGPU"
 _METADATA = "32"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class KernelUse:
+class KernelUse(Value, frozen=True, order=True):
     """What one kernel uses.
 
     Attributes:

@@ -12,17 +12,19 @@ import json
 import re
 import tomllib
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
+from msgspec import field
+from msgspec.structs import replace
 
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.templates import folder, loader, text
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -46,8 +48,7 @@ _FEATURE_GATE = re.compile(r"^ *#\[cfg\(feature = [^\n]*\)\]\n", re.MULTILINE)
 _CUDA_SOURCE = re.compile(r"\b(\w+)\.cu\b")
 
 
-@dataclass(frozen=True, slots=True)
-class KernelModule:
+class KernelModule(Value, frozen=True):
     """A module of kernels that is loaded by name.
 
     Attributes:
@@ -66,8 +67,7 @@ class KernelModule:
         return f"Id::{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelsLayout:
+class KernelsLayout(Value, frozen=True):
     """What a CUDA kernels crate consists of.
 
     Attributes:
@@ -108,8 +108,7 @@ def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
     return KernelsLayout(modules, launchers, _declarations(_text(source, "src/ffi.rs")))
 
 
-@dataclass(frozen=True)
-class KernelsCrate:
+class KernelsCrate(Value, frozen=True, dict=True):
     """The ROCm kernels crate for a CUDA kernels crate, not yet written.
 
     Which files it has is known without translating a kernel.

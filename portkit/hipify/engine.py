@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.hipify.conditions import excluded_on_amd
 from portkit.hipify.errors import KernelPatchError
@@ -19,6 +20,7 @@ from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES, hip_shim
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
@@ -31,8 +33,7 @@ _OWN_DEFINITION = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Value, frozen=True):
     """One translated source.
 
     Attributes:

@@ -12,12 +12,13 @@ import re
 import tempfile
 import tomllib
 from collections import Counter
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.hipify import api_table
 from portkit.hipify.engine import (
@@ -35,6 +36,7 @@ from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.side_by_side import side_by_side
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 from portkit.tree.tools import find_program
 
@@ -55,8 +57,7 @@ class Engine(StrEnum):
     HIPIFY_PERL = "hipify-perl"
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalEngine:
+class ExternalEngine(Value, frozen=True):
     """A tool of the HIPIFY project, ready to run.
 
     Attributes:

@@ -13,12 +13,12 @@ import re
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.side_by_side import Programs, side_by_side
+from portkit.lang.value import Value
 from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ DEVICE_FLAGS = ("--offload-device-only", "--no-gpu-bundle-output")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Value, frozen=True):
     """One source compiled for one architecture.
 
     Attributes:

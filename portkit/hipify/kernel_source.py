@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from portkit.lang.cxx import OPENING, Token, cxx_tokens, partner
+from portkit.lang.value import Value
 
 
-@dataclass(frozen=True)
-class KernelSource:
+class KernelSource(Value, frozen=True, dict=True):
     """One file of CUDA C++, with its tokens.
 
     Attributes:
@@ -27,7 +26,7 @@ class KernelSource:
     """
 
     path: str
-    text: str = field(repr=False)
+    text: str
     undefined: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()

@@ -7,7 +7,6 @@ replacement for their text, and ``$all`` for the text of the whole place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from portkit.hipify.kernel_source import KernelSource
 from portkit.lang.span import Span
 from portkit.lang.tokens import fill, matches
+from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from portkit.lang.cxx import Token
 
 
-@dataclass(frozen=True)
-class Patch:
+class Patch(Value, frozen=True, dict=True):
     """One change to a codebase's sources.
 
     Attributes:

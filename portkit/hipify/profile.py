@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.patch import Patch
 from portkit.lang.tokens import check
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,8 +82,7 @@ class KernelsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     patch: tuple[PatchRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KernelProfile:
+class KernelProfile(Value, frozen=True):
     """What is particular to one codebase's CUDA sources.
 
     Attributes:

@@ -10,8 +10,9 @@ import errno
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.hipify.engine import Translation, own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
@@ -20,6 +21,7 @@ from portkit.hipify.paths import is_cuda
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
+from portkit.lang.value import Value
 from portkit.tree.finding import Applicability
 from portkit.tree.regular import read_regular, replace_file
 
@@ -38,16 +40,14 @@ RECORD = ".portkit-hipify.json"
 _PLAIN_HEADERS = frozenset({".h", ".hpp", ".inl", ".inc"})
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Value, frozen=True):
     """A file that could not be translated or written, and why, in one sentence."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class HipifyReport:
+class HipifyReport(Value, frozen=True):
     """What one run did.
 
     Attributes:
@@ -65,10 +65,10 @@ class HipifyReport:
 
     engine: Engine
     profile: str
-    sources: Mapping[str, bytes] = field(repr=False)
+    sources: Mapping[str, bytes]
     translations: tuple[Translation, ...]
     refusals: tuple[Refusal, ...] = ()
-    findings: tuple[Finding, ...] = field(default=(), repr=False)
+    findings: tuple[Finding, ...] = ()
     left_out: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     written: tuple[str, ...] = ()

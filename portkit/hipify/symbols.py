@@ -12,12 +12,12 @@ import re
 import shlex
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portkit.errors import ToolError
 from portkit.hipify.kernel_source import KernelSource
+from portkit.lang.value import Value
 from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ DEFINED = (
 _SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<[^>\n]*>", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(Value, frozen=True):
     """What a source defines with C linkage.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import field
 
 from portkit.hipify import api_table
 from portkit.hipify.engine import own_names, translate
@@ -13,6 +14,7 @@ from portkit.hipify.errors import KernelInputError
 from portkit.hipify.paths import hip_path, is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Translated:
+class Translated(Value, frozen=True, dict=True):
     """The translation of a folder.
 
     Which files it makes is known without making them.

@@ -7,17 +7,19 @@ Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import grouped, node_text
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node
 
-WITH_OWN = frozenset({"field_initializer", "match_arm", "shorthand_field_initializer"})
+FIELD_VALUES = frozenset({"field_initializer", "shorthand_field_initializer"})
+"""Nodes that give a field its value where a struct is made."""
+WITH_OWN = FIELD_VALUES | {"match_arm"}
 """Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
 
 _TOKEN = re.compile(r'\s*(all|any|not)\s*\(|\s*(\))|\s*(,)|\s*([A-Za-z_]\w*(?:\s*=\s*"[^"]*")?)')
@@ -30,8 +32,7 @@ _DEEPEST = 60
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Cfg:
+class Cfg(Value, frozen=True):
     """A condition: an option, or an operator over conditions.
 
     Attributes:

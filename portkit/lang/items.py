@@ -6,11 +6,11 @@ Kinds: the Rust reference, chapter "Items", as tree-sitter-rust names them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.lang.words import occurrences
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ CALLS = frozenset({"call_expression", "try_expression", "await_expression"})
 _CONTAINERS = frozenset({"impl_item", "mod_item", "trait_item"})
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Value, frozen=True):
     """An item of a file.
 
     Attributes:

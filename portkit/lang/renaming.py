@@ -7,11 +7,13 @@ prose, kernel symbols and web addresses are never changed by the rule for identi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import field
+
 from portkit.lang.features import variable
+from portkit.lang.value import Value
 from portkit.lang.words import piece
 
 if TYPE_CHECKING:
@@ -49,8 +51,7 @@ _OPENS = re.compile(r"\s*!?\s*\(")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
 
 
-@dataclass(frozen=True)
-class NameTable:
+class NameTable(Value, frozen=True, dict=True):
     """How to rename.
 
     Attributes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.lang.words import SHORT, occurrences, pieces
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Value, frozen=True, dict=True):
     """A file of the workspace.
 
     Attributes:
@@ -48,6 +47,11 @@ class Source:
 
     path: str
     data: bytes
+
+    @cached_property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return len(self.data)
 
     @cached_property
     def tree(self) -> Tree:
@@ -68,6 +72,10 @@ class Source:
         found = parts(self.data, places, [word.encode() for word in words])
         tree = _parse(self.path, self.data, found) if found else self.tree
         return self.tree if tree.root_node.has_error else tree
+
+    def forget(self) -> None:
+        """Let go of the syntax tree, far larger than the file; it is made anew if asked for."""
+        self.__dict__.pop("tree", None)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
         """Return where any of ``words``, all in lower case, begins, in any case, sorted.

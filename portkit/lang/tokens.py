@@ -8,12 +8,12 @@ holds a comment looks at comments as well.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from portkit.lang.renaming import TOKEN
 from portkit.lang.typed import Fault
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,8 +43,7 @@ class Token(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Value, frozen=True):
     """A place that a pattern fits.
 
     Attributes:
@@ -58,8 +57,7 @@ class Match:
     captured: Mapping[str, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Value, frozen=True):
     """Tokens that are looked for.
 
     Attributes:

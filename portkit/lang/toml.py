@@ -46,7 +46,7 @@ def table_of(pair: Node) -> str:
     parent = pair.parent
     if parent is None or parent.type not in ("table", "table_array_element"):
         return ""
-    return node_text(parent.named_children[0])
+    return node_text(parent.named_child(0))
 
 
 def strings(array: Node) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +24,7 @@ _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
 """A line that may stand between a comment and its place: a comment, an attribute, nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Value, frozen=True):
     """A comment that keeps what begins below it, or on its own line.
 
     Attributes:

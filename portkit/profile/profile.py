@@ -7,19 +7,20 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from msgspec import convert
+from msgspec import convert, field
+from msgspec.structs import replace
 
 from portkit.codebases.directory import TEMPLATES, vendor_directory
 from portkit.codebases.known import MAIN
 from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
+from portkit.lang.value import Value
 from portkit.profile.entries import CodebaseFile, KernelsCrate, Prose
 from portkit.profile.feature_names import features_of
 from portkit.profile.vendor_file import VendorFile
@@ -44,8 +45,7 @@ VENDOR: Final = "vendor.toml"
 """The main file of a vendor's directory."""
 
 
-@dataclass(frozen=True)
-class Facade:
+class Facade(Value, frozen=True):
     """The crate that has cudarc's shape under HIP's names.
 
     Attributes:
@@ -92,8 +92,7 @@ class Facade:
         return ", ".join(said)
 
 
-@dataclass(frozen=True)
-class Generator:
+class Generator(Value, frozen=True):
     """The crate that writes HIP sources at run time, from the kernels of a compiler.
 
     Attributes:
@@ -110,8 +109,7 @@ class Generator:
         return _module(self.name)
 
 
-@dataclass(frozen=True)
-class VendorProfile:
+class VendorProfile(Value, frozen=True):
     """What CUDA's names become on one vendor's platform.
 
     Attributes:
@@ -160,8 +158,7 @@ class VendorProfile:
         return self.names.prose.get(self.source.upper(), self.variant)
 
 
-@dataclass(frozen=True)
-class CodebaseProfile:
+class CodebaseProfile(Value, frozen=True, dict=True):
     """What is particular to one codebase.
 
     Attributes:

@@ -8,14 +8,14 @@ worse than none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, Struct, field, to_builtins
 
 from portkit.errors import ConfigError
 from portkit.lang.typed import Fault, decode, line_of
+from portkit.lang.value import Value
 from portkit.profile.entries import Condition, Reason, Text
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Value, frozen=True):
     """Places that are not ported, on purpose.
 
     Attributes:
@@ -140,8 +139,7 @@ class Skip:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Value, frozen=True):
     """What ``portkit.toml`` says; each has a value that stands for nothing said.
 
     Attributes:

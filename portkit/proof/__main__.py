@@ -123,6 +123,39 @@ def bindings(
         report.write_text(text, encoding="utf-8")
 
 
+@app.command()
+def chaos(
+    root: _Root,
+    folder: Annotated[Path, typer.Option(help="For what is built of the bindings.")],
+    results: Annotated[Path, typer.Option(help="What was found, kept from run to run.")],
+    seed: Annotated[str, typer.Option(help="Seeds, such as 1-20.")] = "1-20",
+    part: Annotated[
+        list[str] | None, typer.Option(help="Take bindings, tests or crosscheck alone; repeatable.")
+    ] = None,
+    package: Annotated[list[str] | None, typer.Option(help="Test this crate alone.")] = None,
+    wave: _Waves = "32,64",
+    seconds: Annotated[float, typer.Option(help="Begin nothing after this time.")] = float("inf"),
+    report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
+) -> None:
+    """Run what the CPU device can run, whatever it does that HIP leaves open."""
+    from dataclasses import replace
+
+    from portkit.proof.chaos import PARTS, page, parse_seeds, take_seeds
+
+    tree = _tree(root, wave, checked=False)
+    tree = replace(tree, options=replace(tree.options, packages=tuple(package or ())))
+    seeds = parse_seeds(seed)
+    parts = [name for name in PARTS if not part or name in part]
+    found = take_seeds(tree, folder.absolute(), results, seeds=seeds, parts=parts, seconds=seconds)
+    failed = [each for each in found if each.lost]
+    for each in failed:
+        typer.echo(f"{each.part}, wave {each.wave}, seed {each.seed}: {'; '.join(each.lost)}")
+    typer.echo(f"{len(failed)} of {len(found)} runs fail")
+    if report is not None:
+        report.write_text(page(tree, found, seeds), encoding="utf-8")
+    raise typer.Exit(1 if failed else 0)
+
+
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
     """Return a tree whose code will be run.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.copying.differences import regenerating
 from portkit.report.model import counted_noun, places

@@ -7,11 +7,14 @@ about a place or a figure.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from portkit.copying.differences import outdated
+from portkit.lang.packed import in_turn
+from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Status, finding_id
 
 if TYPE_CHECKING:
@@ -52,8 +55,7 @@ MEANINGS: Final[Mapping[State, str]] = {
 """What a state means, as every report says it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedSite:
+class ReportedSite(Value, frozen=True):
     """A finding where a reader looks for it.
 
     Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
@@ -93,8 +95,7 @@ class ReportedSite:
         return state_of(self.applicability, self.status)
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Value, frozen=True):
     """A backend mention that no finding accounts for, with its line's text."""
 
     path: str
@@ -102,16 +103,14 @@ class Mention:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedCrate:
+class ReportedCrate(Value, frozen=True):
     """A package below the root; ``path`` is its directory, ``.`` for one at the root."""
 
     name: str
     path: str
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Value, frozen=True):
     """What a scan found.
 
     Attributes:
@@ -196,7 +195,11 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
     unseen = _unseen(scan)
     kernels = job.codebase.kernels
     todo = {f.path for f in scan.findings if f.status is Status.TODO}
-    sites = [site_of(f, sources.get(f.path), identity) for identity, f in identified(scan.findings)]
+    files = in_turn(sources.get(f.path) for f in scan.findings)
+    sites = [
+        site_of(f, source, identity)
+        for (identity, f), source in zip(identified(scan.findings), files, strict=True)
+    ]
     sites.sort(key=lambda s: (s.path, s.line, s.column, s.end_line, s.end_column, s.code, s.id))
     return Report(
         root=root,

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
-_FIELDS: Final = tuple(name for name in ReportedSite.__slots__ if name not in ("detail", "reason"))
+_FIELDS: Final = tuple(
+    name for name in ReportedSite.__struct_fields__ if name not in ("detail", "reason")
+)
 
 
 def scan_json(report: Report, *, source: bool = True) -> str:

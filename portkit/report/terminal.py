@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
+
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,7 @@ _HIDDEN: Final = re.compile(
 what changes the direction of text (Unicode Standard Annex 9, section 2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Value, frozen=True):
     """Where a report is read.
 
     Attributes:

@@ -8,12 +8,13 @@ show it. Every module of this package is a rule; there is no list of them.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +44,7 @@ class _Documented:
         return sys.modules[self.check.__module__].__doc__ or ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SiteRule(_Documented):
+class SiteRule(Value, _Documented, frozen=True, eq=False):
     """What finds one kind of construct.
 
     Attributes:
@@ -69,8 +69,7 @@ class When(Enum):
     """Those that are not parsed whole."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileRule(_Documented):
+class FileRule(Value, _Documented, frozen=True, eq=False):
     """What says something about a file as a whole.
 
     Attributes:
@@ -84,8 +83,7 @@ class FileRule(_Documented):
     check: Callable[[Job, Source], Iterator[Finding]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeRule(_Documented):
+class TreeRule(Value, _Documented, frozen=True, eq=False):
     """What says something that no file of the tree stands for.
 
     Attributes:
@@ -97,8 +95,7 @@ class TreeRule(_Documented):
     check: Callable[[Job], Iterator[Finding]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExceptionRule(_Documented):
+class ExceptionRule(Value, _Documented, frozen=True, eq=False):
     """What says something about an exception that a person made, and that excepts nothing.
 
     Attributes:
@@ -110,8 +107,7 @@ class ExceptionRule(_Documented):
     check: Callable[[Kept | Skip, Sequence[str]], Iterator[Finding]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProfileRule(_Documented):
+class ProfileRule(Value, _Documented, frozen=True, eq=False):
     """What says something about the entries of a profile.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from portkit.lang.value import Value
 from portkit.rules import FileRule, SiteRule, TreeRule
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from portkit.tree.finding import Finding
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Value, frozen=True):
     """Rules, by what they look at."""
 
     by_node: Mapping[str, tuple[SiteRule, ...]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from portkit.hipify.profile import KernelProfile
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Value, frozen=True):
     """What there is to know about one code.
 
     Attributes:

@@ -9,9 +9,11 @@ exception that excepts nothing is reported, since it would hide the next place t
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from portkit.lang.packed import in_turn
 from portkit.profile import keep_comments
 from portkit.profile.settings import NAME
 from portkit.rules import ExceptionRule, rules
@@ -34,7 +36,7 @@ def is_excepted(finding: Finding) -> bool:
 def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     """Return the scan with what a person has decided to leave alone."""
     sources = scan.job.workspace.sources
-    comments = [c for s in sources.values() for c in keep_comments.comments(s)]
+    comments = [c for s in in_turn(sources.values()) for c in keep_comments.comments(s)]
     if not comments and not settings.skips:
         return scan
     keeping, used = _by_comments(scan, comments)

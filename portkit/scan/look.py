@@ -38,13 +38,15 @@ def looked_at(
     try:
         return _look(job, path, asked, is_written)
     except TooMuchError as error:
-        return [unread(path, str(error), len(job.workspace.sources[path].data))], []
+        return [unread(path, str(error), job.workspace.sources[path].size)], []
     except PortkitError:
         raise
     except Exception as error:
         if os.environ.get("PORTKIT_TRACEBACK"):
             raise
-        return [failed(path, error, len(job.workspace.sources[path].data))], []
+        return [failed(path, error, job.workspace.sources[path].size)], []
+    finally:
+        job.workspace.sources[path].forget()
 
 
 def _look(

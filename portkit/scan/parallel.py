@@ -12,8 +12,9 @@ import os
 import pickle
 import sys
 import threading
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,8 +34,7 @@ class PartnerLostError(Exception):
     """The second process is gone."""
 
 
-@dataclass(frozen=True)
-class Team:
+class Team(Value, frozen=True):
     """The processes of a job, as one of them sees it.
 
     Attributes:

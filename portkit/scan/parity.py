@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.copying.gating import arms_under_feature
@@ -18,6 +17,7 @@ from portkit.lang.cfg import conditions_of
 from portkit.lang.items import item_symbol, items
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, node_text
+from portkit.lang.value import Value
 from portkit.profile.entries import Arms
 from portkit.site.context import Gating
 from portkit.templates import render
@@ -48,8 +48,7 @@ _NAMED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Unpaired:
+class Unpaired(Value, frozen=True, order=True):
     """Something of CUDA's without a counterpart.
 
     Attributes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError
+from portkit.lang.value import Value
 from portkit.scan.edits import edited
 from portkit.scan.rustfmt import Refusal, Rustfmt
 from portkit.tree.finding import Status
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from portkit.tree.finding import Finding
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Value, frozen=True):
     """What one run would do to the tree.
 
     Attributes:

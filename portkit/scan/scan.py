@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
+from portkit.lang.packed import in_turn
 from portkit.lang.source import (
     Source,
     language,
 )
+from portkit.lang.value import Value
 from portkit.lang.words import finder, occurrences
 from portkit.rules import rules
 from portkit.rules.unread_file import failed
@@ -44,8 +47,7 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Workspace
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(Value, frozen=True):
     """What a scan says about a tree.
 
     Attributes:
@@ -88,7 +90,7 @@ def scan(
     _finder(job)
     return together(
         lambda team: _scanned(team, job, asked),
-        sum(len(source.data) for source in workspace.sources.values()),
+        sum(source.size for source in workspace.sources.values()),
     )
 
 
@@ -133,7 +135,7 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Findi
     is said of those that portkit fails on.
     """
     mentions, teaching = _mentions(team, job)
-    mine = team.share(teaching, lambda path: len(job.workspace.sources[path].data))
+    mine = team.share(teaching, lambda path: job.workspace.sources[path].size)
     read = [(path, *_read(job, path)) for path in mine]
     gathered = sorted(
         (each for share in team.gather(read) for each in share), key=lambda each: each[0]
@@ -171,10 +173,10 @@ def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
 def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]:
     """Return the offsets of the mentions in each file with any, and the files that may teach."""
     words_in = _finder(job)
-    sources = team.share(job.workspace.sources.values(), lambda source: len(source.data))
+    sources = team.share(job.workspace.sources.values(), lambda source: source.size)
     found = [
         (source.path, offsets, _may_teach(job, source))
-        for source in sources
+        for source in in_turn(sources)
         if (offsets := job.mentions(source, words_in(source.data)))
     ]
     gathered = sorted(each for share in team.gather(found) for each in share)
@@ -190,7 +192,7 @@ def _finder(job: Job) -> Callable[[bytes], list[str]]:
 
 def _weight(job: Job, path: str) -> int:
     """Return how long it takes to look at a file, roughly: one without a mention is not parsed."""
-    return len(job.workspace.sources[path].data) if path in job.learnt.mentions else 0
+    return job.workspace.sources[path].size if path in job.learnt.mentions else 0
 
 
 def _may_teach(job: Job, source: Source) -> bool:

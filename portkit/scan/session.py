@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import placed

@@ -9,8 +9,9 @@ that crate is in the user's cache.
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from portkit.copying.patches import OVERRIDE
 from portkit.errors import PortkitError

@@ -5,12 +5,15 @@ from __future__ import annotations
 import bisect
 import re
 from collections import deque
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from portkit.copying.intents import finding_of
+from portkit.lang.cfg import FIELD_VALUES
 from portkit.lang.items import item_symbol
 from portkit.lang.source import ATTACHED, field_text, grouped, node_text, span_of
+from portkit.lang.value import Value
 from portkit.rules import When
 from portkit.site.context import Scope, Site
 from portkit.tree.finding import Applicability, Status
@@ -43,8 +46,7 @@ class TooMuchError(Exception):
     """A file has more of something than is looked at; the message is half a sentence."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Unaccounted:
+class Unaccounted(Value, frozen=True, order=True):
     """A backend mention that no finding accounts for."""
 
     path: str
@@ -120,7 +122,7 @@ class Walk:
     def _push(self, pending: deque[Site], site: Site, scope: Scope) -> None:
         node = site.node
         # Attributes of such a node are its own, not those of the child behind them.
-        own = node.type in ("field_initializer", "shorthand_field_initializer")
+        own = node.type in FIELD_VALUES
         siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
         for child, attributes in reversed(siblings):
             start = attributes[0].start_byte if attributes else child.start_byte

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import field
+
 from portkit.lang import features
-from portkit.lang.cfg import Cfg, attributes_of, conditions_of
+from portkit.lang.cfg import FIELD_VALUES, Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.lang.words import pieces
 from portkit.profile.entries import Prose
 
@@ -42,8 +44,7 @@ class Gating(StrEnum):
     """Variants, arms and exports stand under the feature; there is no dummy."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceMacro:
+class DeviceMacro(Value, frozen=True):
     """A macro that takes one argument per backend.
 
     Attributes:
@@ -57,8 +58,7 @@ class DeviceMacro:
     arity: int
 
 
-@dataclass(frozen=True)
-class Learnt:
+class Learnt(Value, frozen=True):
     """What is learnt about a tree as a whole, before its places are looked at.
 
     Attributes:
@@ -74,8 +74,7 @@ class Learnt:
     unported: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Value, frozen=True, dict=True):
     """One job: this tree, to this vendor.
 
     Attributes:
@@ -192,14 +191,21 @@ class Job:
     def _ported_words(self) -> tuple[str, ...]:
         return tuple(w for w in self.vendor.vocabulary if w not in self.vendor.unported)
 
-    @cached_property
-    def looked_into(self) -> dict[Source, Any]:
-        """What patches have found in each file (`portkit.copying.patches`): every copy asks."""
-        return {}
+    def once(self, *key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what is made once for the tree; `Site.once` is for one file.
+
+        Args:
+            key: what it is, and what it is about.
+            make: makes it.
+        """
+        if key not in self._known:
+            self._known[key] = make()
+        made: Made = self._known[key]
+        return made
 
     @cached_property
-    def patched_items(self) -> dict[Source, list[tuple[str, Span]]]:
-        """The items that patches may be about in each file: each kind of patch asks."""
+    def _known(self) -> dict[tuple[Hashable, ...], Any]:
+        """What was worked out once."""
         return {}
 
     @cached_property
@@ -312,8 +318,7 @@ class Job:
         return self.rename(code) != code
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Value, frozen=True):
     """Where in a file a node stands.
 
     Attributes:
@@ -333,8 +338,7 @@ class Scope:
     gated: bool = False
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Value, frozen=True, dict=True):
     """A node with all that a rule may ask about it.
 
     Attributes:
@@ -359,7 +363,7 @@ class Site:
     job: Job
     outer: Site | None = None
     level: int = 0
-    known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, repr=False)
+    known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
 
     def once(self, *key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what is made once for a file, so that time does not grow with its square.
@@ -412,7 +416,7 @@ class Site:
     def code(self) -> str:
         """The text of the node alone, without attributes."""
         node = self.node
-        if node.type in ("field_initializer", "shorthand_field_initializer"):
+        if node.type in FIELD_VALUES:
             node = next(c for c in node.children if c.type not in ATTACHED)
         return self.source.text(node.start_byte, self.node.end_byte)
 

@@ -6,8 +6,9 @@ feature, what it accounts for and which bytes change: `portkit.copying.intents` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from portkit.lang.span import Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Intent:
+class Intent(Value, frozen=True, eq=False):
     """What is wanted, in words.
 
     Attributes:
@@ -31,27 +31,26 @@ class Intent:
 
     construct: str
     message: str
-    symbol: str = field(default="", kw_only=True)
-    review: bool = field(default=False, kw_only=True)
-    claims: tuple[Span, ...] | None = field(default=None, kw_only=True)
-    span: Span | None = field(default=None, kw_only=True)
-    entry: str = field(default="", kw_only=True)
+    symbol: str = ""
+    review: bool = False
+    claims: tuple[Span, ...] | None = None
+    span: Span | None = None
+    entry: str = ""
 
 
-class Keep(Intent):
+class Keep(Intent, frozen=True, eq=False):
     """Leave it alone, for the reason that the message gives; with ``review``, a person looks."""
 
 
-class Ask(Intent):
+class Ask(Intent, frozen=True, eq=False):
     """Leave it to a person, who is told what to do."""
 
 
-class Stands(Intent):
+class Stands(Intent, frozen=True, eq=False):
     """Leave it: what is wanted is there already, as part of the site."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Copy(Intent):
+class Copy(Intent, frozen=True, eq=False, kw_only=True):
     """Set the copy of the site under the name table beside it.
 
     Attributes:
@@ -59,12 +58,11 @@ class Copy(Intent):
         text: what stands there instead of what the name table gives.
     """
 
-    name: str = field(default="", kw_only=True)
-    text: str = field(default="", kw_only=True)
+    name: str = ""
+    text: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CopyAs(Intent):
+class CopyAs(Intent, frozen=True, eq=False, kw_only=True):
     """Set a copy of a function beside it that has a name of its own.
 
     Attributes:
@@ -75,18 +73,17 @@ class CopyAs(Intent):
             written vendor as well.
     """
 
-    name: str = field(kw_only=True)
-    imports: tuple[str, ...] = field(default=(), kw_only=True)
-    device: str = field(default="", kw_only=True)
-    called: bool = field(default=False, kw_only=True)
+    name: str
+    imports: tuple[str, ...] = ()
+    device: str = ""
+    called: bool = False
 
 
-class Branch(Intent):
+class Branch(Intent, frozen=True, eq=False):
     """Give the chain of an ``if`` one more branch: the copy of its condition and its body."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Join(Intent):
+class Join(Intent, frozen=True, eq=False, kw_only=True):
     """Have the written vendor's value join each or-pattern.
 
     A member of a pattern cannot stand under a feature, and a name has one type in all of them.
@@ -99,14 +96,13 @@ class Join(Intent):
         otherwise: what is wanted where no value can join.
     """
 
-    lists: tuple[tuple[Span, ...], ...] = field(kw_only=True)
-    peer: bool = field(default=False, kw_only=True)
-    pattern: Node | None = field(default=None, kw_only=True)
-    otherwise: Intent | None = field(default=None, kw_only=True)
+    lists: tuple[tuple[Span, ...], ...]
+    peer: bool = False
+    pattern: Node | None = None
+    otherwise: Intent | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class Member(Value, frozen=True, eq=False):
     """A member of a list.
 
     Attributes:
@@ -120,8 +116,7 @@ class Member:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Enlist(Intent):
+class Enlist(Intent, frozen=True, eq=False, kw_only=True):
     """Have members join a list.
 
     Attributes:
@@ -129,12 +124,11 @@ class Enlist(Intent):
         listed: what is in the list; the engine knows what is imported beside an import.
     """
 
-    members: tuple[Member, ...] = field(kw_only=True)
-    listed: frozenset[str] = field(default=frozenset(), kw_only=True)
+    members: tuple[Member, ...]
+    listed: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Widen(Intent):
+class Widen(Intent, frozen=True, eq=False, kw_only=True):
     """Have a condition hold for the written vendor as well.
 
     Attributes:
@@ -142,12 +136,11 @@ class Widen(Intent):
         within: the whole of what is decided, in which another question may stand already.
     """
 
-    condition: Node = field(kw_only=True)
-    within: Node = field(kw_only=True)
+    condition: Node
+    within: Node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Add(Intent):
+class Add(Intent, frozen=True, eq=False, kw_only=True):
     """Set a text at the site.
 
     Attributes:
@@ -156,24 +149,22 @@ class Add(Intent):
         name: the name of the sibling that it is.
     """
 
-    text: str = field(kw_only=True)
-    at: int = field(kw_only=True)
-    name: str = field(default="", kw_only=True)
+    text: str
+    at: int
+    name: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arms(Intent):
+class Arms(Intent, frozen=True, eq=False, kw_only=True):
     """Set arms before the last one of a ``match``.
 
     Attributes:
         text: the arms.
     """
 
-    text: str = field(kw_only=True)
+    text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replace(Intent):
+class Replace(Intent, frozen=True, eq=False, kw_only=True):
     """Write another text in place of one.
 
     Attributes:
@@ -183,7 +174,7 @@ class Replace(Intent):
         within: where to look for the sign.
     """
 
-    old: str = field(kw_only=True)
-    new: str = field(kw_only=True)
-    sign: str = field(default="", kw_only=True)
-    within: Node | None = field(default=None, kw_only=True)
+    old: str
+    new: str
+    sign: str = ""
+    within: Node | None = None

@@ -8,9 +8,10 @@ derived from them only when a report is written.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +51,7 @@ class Edit(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewFile:
+class NewFile(Value, frozen=True):
     """A file that the port adds, with its whole text.
 
     Attributes:
@@ -70,9 +70,7 @@ def no_files() -> tuple[NewFile, ...]:
     return ()
 
 
-# Without slots: processes hand each other hundreds, and what has slots is taken apart in Python.
-@dataclass(frozen=True)
-class Finding:
+class Finding(Value, frozen=True):
     """What one rule says about one site.
 
     Attributes:
@@ -107,7 +105,7 @@ class Finding:
     message: str
     edits: tuple[Edit, ...] = ()
     files: Callable[[], tuple[NewFile, ...]] = no_files
-    claims: tuple[Span, ...] = field(default=(), repr=False)
+    claims: tuple[Span, ...] = ()
     detail: str = ""
     reason: str = ""
     excepted: bool = False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, DiskError, ToolError
+from portkit.lang.value import Value
 from portkit.tree.git_program import run_git
 from portkit.tree.regular import read_regular
 
@@ -20,8 +20,7 @@ _LONGEST_GIT_FILE: Final = 1 << 16
 """How many bytes a ``.git`` file may have: it holds one path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Value, frozen=True):
     """A git work tree.
 
     Attributes:

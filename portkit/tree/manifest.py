@@ -31,7 +31,8 @@ def parse_manifest(data: bytes) -> dict[str, Any]:
     try:
         if _DEEP.search(data):
             raise RecursionError
-        manifest = tomllib.loads(data.decode())
+        # Cargo passes over a byte order mark as well.
+        manifest = tomllib.loads(data.decode("utf-8-sig"))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     for keys in _TABLES:

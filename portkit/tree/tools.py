@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from portkit.lang.value import Value
 
 NOWHERE: Final = Path(Path(__file__).anchor)
 """A folder in which no tree lies: there no file of a tree says which toolchain is run."""
@@ -18,8 +19,7 @@ _PATIENCE: Final = 20.0
 _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Value, frozen=True):
     """A program.
 
     Attributes:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from msgspec import to_builtins
+
 from portkit.cache import path_key, state_folder
 from portkit.errors import DiskError, UntrustedTreeError
+from portkit.lang.value import Value
 from portkit.tree.git_program import run_git
 from portkit.tree.regular import read_regular, replace_file
 
@@ -38,8 +40,7 @@ class Said(StrEnum):
     ANSWERED = "you have said so"
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Value, frozen=True):
     """The user's word on a tree, as it is kept.
 
     Attributes:
@@ -124,7 +125,7 @@ def remember(root: Path, said: Said) -> Path:
     word = Word(str(root), origin(root), said, datetime.now(UTC).date().isoformat())
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(place, json.dumps(asdict(word), indent=1).encode() + b"\n")
+        replace_file(place, json.dumps(to_builtins(word), indent=1).encode() + b"\n")
     except OSError as error:
         raise DiskError(
             f"that {root} is trusted cannot be kept in {place} ({error.strerror}): make that a"

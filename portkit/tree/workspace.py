@@ -6,22 +6,25 @@ import os
 import posixpath
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from portkit.errors import NotAWorkspaceError
+from portkit.lang.packed import packed
 from portkit.lang.source import Source
+from portkit.lang.value import Value
 from portkit.tree.manifest import parse_manifest
 from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
+HELD = 32 << 20
+"""How many bytes of files are held as they are, of three candles; more are held compressed."""
 LARGEST_FILE = 16 << 20
 """How many bytes a file may have that is looked at; the largest seen has a fortieth."""
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
@@ -35,8 +38,7 @@ _AFTER_A_MERGE = (
 )
 
 
-@dataclass(frozen=True)
-class Crate:
+class Crate(Value, frozen=True):
     """A package of the workspace.
 
     Attributes:
@@ -55,8 +57,7 @@ class Crate:
         return frozenset(self.manifest.get("features", {}))
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(Value, frozen=True):
     """A file, or a folder, that could not be looked at.
 
     Attributes:
@@ -68,8 +69,7 @@ class Unread:
     reason: str
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(Value, frozen=True, dict=True):
     """A Cargo workspace, or a single package, as it stands on disk.
 
     Attributes:
@@ -192,6 +192,8 @@ def load(directory: Path) -> Workspace:
             " name that directory"
         )
     sources: dict[str, Source] = {}
+    merging: list[tuple[str, int]] = []
+    held = 0
     paths, unread = _files(directory)
     for path in paths:
         try:
@@ -205,8 +207,11 @@ def load(directory: Path) -> Workspace:
         except UnicodeDecodeError as error:
             unread.append(Unread(path, f"it is not UTF-8 (byte {error.start})"))
             continue
-        sources[path] = Source(path, data)
-    _check_merged(directory, sources)
+        source = Source(path, data)
+        merging += _conflicts(source)
+        held += len(data)
+        sources[path] = source if held <= HELD else packed(path, data)
+    _check_merged(directory, merging)
     return Workspace(directory, manifest, sources, tuple(unread))
 
 
@@ -224,26 +229,26 @@ def _fault(manifest: Path, error: Exception) -> str:
 
 def _conflict(data: bytes) -> int:
     """Return the line of the first conflict that git has left in a file, from 1; 0 without one."""
-    if b"<<<<<<< " not in data:  # the pattern below takes far longer
+    if b"<<<<<<<" not in data:  # the pattern below takes far longer
         return 0
     found = _CONFLICT.search(data)
     return data.count(b"\n", 0, found.start()) + 1 if found else 0
 
 
-def _check_merged(root: Path, sources: Mapping[str, Source]) -> None:
+def _conflicts(source: Source) -> Iterator[tuple[str, int]]:
+    """Yield a file of code and the line of its first conflict, where it holds one."""
+    line = 0 if source.path.endswith(".md") else _conflict(source.data)
+    # A text in Rust may hold what looks like a conflict.
+    if line and not (source.path.endswith(".rs") and not source.tree.root_node.has_error):
+        yield source.path, line
+
+
+def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
     """Refuse a tree in the middle of a merge: nothing true can be said of a file with both sides.
 
     Raises:
-        NotAWorkspaceError: a file of code holds conflicts.
+        NotAWorkspaceError: there are files with conflicts.
     """
-    found = [
-        (path, line)
-        for path, source in sources.items()
-        if not path.endswith(".md")
-        for line in [_conflict(source.data)]
-        # A text in Rust may hold what looks like a conflict.
-        if line and not (path.endswith(".rs") and not source.tree.root_node.has_error)
-    ]
     if found:
         (path, line), *more = found
         others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""

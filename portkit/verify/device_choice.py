@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder
-from portkit.device.toolkit import build_toolkit, toolkit_key
+from portkit.device.toolkit import build_toolkit, devices, toolkit_key
 from portkit.doctor.gpus import DRIVER, gpus
 from portkit.doctor.machine import Machine
 from portkit.errors import ToolError, VerificationError
@@ -142,15 +142,17 @@ def cpu_device(tree: Tree, reason: str = "") -> Chosen:
     tree.say("building the CPU device, unless it is there")
     toolkit = build_toolkit()
     options = tree.options
-    base = {"LD_LIBRARY_PATH": tree.environment.get("LD_LIBRARY_PATH", "")}
+    kept = ("LD_LIBRARY_PATH", "PORTKIT_DEVICE_COUNT")
+    base = {name: tree.environment[name] for name in kept if name in tree.environment}
     archs = {wave: ARCH_OF_WAVE[wave] for wave in options.waves}
 
     def environment(arch: str, streams: str = "eager") -> dict[str, str]:
         return {
             "PORTKIT_DEVICE_STREAMS": tree.environment.get("PORTKIT_DEVICE_STREAMS", streams),
-            **toolkit.environment(arch=arch, checked=options.checked, base=base),
+            **toolkit.environment(
+                arch=arch, checked=options.checked, chaos=options.chaos, base=base
+            ),
             "PORTKIT_DEVICE_MEMORY": str(MEMORY),
-            **({"PORTKIT_DEVICE_CHAOS": str(options.chaos)} if options.chaos else {}),
         }
 
     seed = f", seed {options.chaos}" if options.chaos else ""
@@ -160,7 +162,7 @@ def cpu_device(tree: Tree, reason: str = "") -> Chosen:
         for wave, arch in archs.items()
     )
     # Shadow memory (src/check/shadow.cpp): 33 bytes for each of the device's.
-    reserved = (MEMORY << 20) * (40 if options.checked else 1)
+    reserved = devices(options.chaos) * (MEMORY << 20) * (40 if options.checked else 1)
     return Chosen("the CPU device", True, building, runs, reserved, reason)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -32,7 +32,7 @@ BUDGETS: Final = "budgets"
 SPILLS: Final = f"{BUDGETS}/spills.toml"
 """There as well: why kernels keep registers elsewhere that do."""
 
-BUDGET_COLUMNS = ("source", "kernel", *(each.name for each in fields(KernelUse)[1:]))
+BUDGET_COLUMNS = ("source", "kernel", *KernelUse.__struct_fields__[1:])
 
 Budget = dict[tuple[str, str], KernelUse]
 """What each kernel of each source may use on one architecture."""

@@ -34,6 +34,8 @@ _TICK: Final = 0.2
 # Ends the group of processes that it is told, when standard input is closed without a further word:
 # the writing end is ours, and the system closes it however we end, SIGKILL included.
 _GUARD: Final = 'read -r group && { read -r word || kill -s KILL -- "-$group"; }'
+# Begins each command: the guard knows of it before it runs. Standard input is what the guard reads.
+_TOLD: Final = 'echo "$$" >&0 && exec "$@" </dev/null'
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,14 @@ def run(
         limited = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
         whole = ["/bin/sh", "-c", limited, str(memory // 1024), *whole]
     with _guarded() as guard:
+        if guard is not None:
+            whole = ["/bin/sh", "-c", _TOLD, "sh", *whole]
         try:
             process = subprocess.Popen(
                 whole,
                 cwd=folder,
                 env=environment,
-                stdin=subprocess.DEVNULL,
+                stdin=guard or subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
@@ -113,7 +117,6 @@ def run(
                 f"{program} cannot be run in {folder} ({error.strerror}): mend that first"
             ) from None
         try:
-            guard(process.pid)
             return _followed(process, show, _Limits(patience, limit, most))
         finally:
             _end(process)
@@ -222,13 +225,13 @@ class _Reader:
 
 
 @contextlib.contextmanager
-def _guarded() -> Iterator[Callable[[int], object]]:
-    """Give what is told the number of a process, whose group then ends should we be killed.
+def _guarded() -> Iterator[IO[bytes] | None]:
+    """Give where a process says its number, whose group then ends should we be killed.
 
-    The guard is there before the process, so that there is no moment between.
+    It is the process that says so, and not we: it may run before we know its number.
     """
     if os.name != "posix":
-        yield lambda number: None
+        yield None
         return
     guard = subprocess.Popen(
         ["/bin/sh", "-c", _GUARD],
@@ -238,10 +241,9 @@ def _guarded() -> Iterator[Callable[[int], object]]:
         bufsize=0,
         start_new_session=True,
     )
-    assert guard.stdin is not None
     word = b""
     try:
-        yield lambda number: guard.stdin and guard.stdin.write(f"{number}\n".encode())
+        yield guard.stdin
         word = b"done\n"
     finally:  # without the word it ends what an interruption has left
         with contextlib.suppress(OSError):

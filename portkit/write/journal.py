@@ -26,12 +26,14 @@ import os
 import re
 import stat
 import sys
-from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from msgspec import field, to_builtins
+
 from portkit.cache import state_folder
 from portkit.errors import BusyTreeError, DiskError
+from portkit.lang.value import Value
 from portkit.tree.git import find_repository
 from portkit.tree.paths import path_fault
 from portkit.tree.regular import read_regular, stands
@@ -58,8 +60,7 @@ class State(StrEnum):
     """Files are being written, or taken back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Value, frozen=True):
     """One file of the record.
 
     Attributes:
@@ -76,8 +77,7 @@ class Entry:
     stage: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Value, frozen=True):
     """What a run is about to do.
 
     Attributes:
@@ -94,8 +94,7 @@ class Record:
     format: int = field(default=FORMAT)
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(Value, frozen=True):
     """The journal of one workspace root in one place."""
 
     root: Path
@@ -145,7 +144,7 @@ class Journal:
         self.disk.sync(self.folder.parent)
         place = self.folder / State.STAGING
         # One line: a file without its line end is half a record.
-        self.disk.write(place, json.dumps(asdict(record)).encode() + b"\n")
+        self.disk.write(place, json.dumps(to_builtins(record)).encode() + b"\n")
         self.disk.sync(place)
         self.disk.sync(self.folder)
 

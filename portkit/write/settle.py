@@ -12,11 +12,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import stat
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DiskError, OutsideTreeError, TreeChangedError
+from portkit.lang.value import Value
 from portkit.tree.paths import locate
 from portkit.tree.regular import stands
 from portkit.write.journal import Entry, Journal, Record, State, sha256
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from portkit.write.disk import Disk
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+class Recovery(Value, frozen=True):
     """What became of a run that was killed.
 
     Attributes:
@@ -61,8 +60,7 @@ class _Holds(Enum):
     OTHER = "neither: somebody edited it"
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(Value, frozen=True):
     """One file of a committed run, as it stands now.
 
     Attributes:

@@ -26,10 +26,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DiskError, PlanError, TreeChangedError
+from portkit.lang.value import Value
 from portkit.tree.git import check_clean
 from portkit.tree.paths import locate
 from portkit.write.disk import Disk
@@ -45,8 +45,7 @@ __all__ = ["Change", "Recovery", "check_clean", "recover", "write"]
 _DISK: Final = Disk()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Value, frozen=True):
     """One file of the plan.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from portkit.hipify.engine import own_names, translate
 from portkit.hipify.profile import NO_PROFILE

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LIB = "candle-core/src/lib.rs"
+MANIFEST = "candle-core/Cargo.toml"
 KERNEL = b'#include "h.cuh"\n__global__ void k(float* x) { x[0] = 1; }\n'
 CODEBASE = Path(portkit.__file__).parent / "codebases" / "candle"
 
@@ -57,6 +58,11 @@ class Case:
 def text(path: str, content: str | bytes) -> Callable[[Path], object]:
     data = content.encode() if isinstance(content, str) else content
     return lambda tree: add_file(tree, path, data)
+
+
+def marked(path: str) -> Callable[[Path], object]:
+    """Begin a file with a byte order mark, as some editors do; cargo passes over it."""
+    return lambda tree: add_file(tree, path, b"\xef\xbb\xbf" + (tree / path).read_bytes())
 
 
 def pipe(path: str) -> Callable[[Path], None]:
@@ -214,6 +220,8 @@ CASES = (
         0,
         r'any\(feature = "cuda", feature = "rocm"\)\)\] a, b \}',
     ),
+    Case("a byte order mark in the root manifest", marked("Cargo.toml"), "apply .", 0, r"Ported"),
+    Case("a byte order mark in a member's", marked(MANIFEST), "apply .", 0, r"Ported candle"),
     Case("workspace = 3", text("Cargo.toml", "workspace = 3\n"), "scan .", 10, r"Cargo\.toml"),
     Case("package = 3", text("Cargo.toml", "package = 3\n"), "scan .", 10, r"Cargo\.toml"),
     Case(

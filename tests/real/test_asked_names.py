@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from port_of_candle import VERSIONS, scan_tree
 
 from portkit.verify.ladder import Verdict

@@ -9,14 +9,19 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from facade_support import cargo
+from facade_support import cargo, include_folders
 
 from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
 from portkit.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [
     pytest.mark.real,
@@ -56,13 +61,14 @@ def test_it_is_fit_to_be_published(crate: Path, target: Path, command: list[str]
 
 # What each file of tests has: how many of them.
 TESTS = {
+    "crowd": 1,
     "device": 13,
     "dialect": 4,
     "failures": 1,
     "memory": 1,
     "one_stream": 1,
     "peers": 3,
-    "streams": 9,
+    "streams": 12,
 }
 
 # As late as HIP allows, work shows what does not wait; with the pool, and where no device reaches
@@ -88,7 +94,7 @@ def test_its_tests_pass_on_the_cpu_device(crate: Path, target: Path, device: str
     done = subprocess.run(
         [portkit, "device", "--", *command, "--", "--include-ignored"],
         cwd=crate,
-        env=os.environ | {"PORTKIT_DEVICE_COUNT": "2"} | DEVICES[device],
+        env=os.environ | {"PORTKIT_DEVICE_COUNT": "3"} | DEVICES[device],
         capture_output=True,
         text=True,
         check=False,
@@ -125,7 +131,7 @@ def test_its_tests_pass_whatever_is_done_that_hip_leaves_open(
     crate: Path, target: Path, arch: str
 ) -> None:
     made = programs(crate, target)
-    device = build_toolkit().environment(arch=arch) | {"PORTKIT_DEVICE_COUNT": "2"}
+    device = build_toolkit().environment(arch=arch) | {"PORTKIT_DEVICE_COUNT": "3"}
 
     def failed(name: str, seed: int) -> str:
         done = subprocess.run(
@@ -155,12 +161,8 @@ UNTOLD = {
 """What a program may not hear of: what fails in a drop after which it asks for nothing more."""
 
 
-@pytest.mark.parametrize("status", ["2", "999"], ids=["out of memory", "unknown"])
-def test_a_call_that_fails_is_told_and_the_next_works(
-    crate: Path, target: Path, tmp_path: Path, status: str
-) -> None:
-    """Let each HIP call of a program fail, one a run; a copy without its order would be wrong."""
-    program = programs(crate, target)["failures"]
+def of_failures(program: str) -> Callable[..., str]:
+    """Return what runs a program under settings, and gives what it prints; it has to end well."""
     device = build_toolkit().environment(arch="gfx1100") | {"PORTKIT_DEVICE_STREAMS": "lazy"}
 
     def run(**settings: str) -> str:
@@ -176,19 +178,68 @@ def test_a_call_that_fails_is_told_and_the_next_works(
         assert done.returncode == 0, f"{settings}: {done.stdout}"
         return done.stdout
 
-    assert "told: []" in run(PORTKIT_DEVICE_REPORT=str(tmp_path))
-    (report,) = tmp_path.glob("*.json")
+    return run
+
+
+def calls_of(run: Callable[..., str], folder: Path) -> Counter[str]:
+    """Return how often a program calls each function of HIP where none fails."""
+    assert "told: []" in run(PORTKIT_DEVICE_REPORT=str(folder))
+    (report,) = folder.glob("*.json")
     calls = json.loads(report.read_text())["calls"]
+    return Counter({name: n for name, n in calls.items() if name.startswith("hip")})
+
+
+@pytest.mark.parametrize("status", ["2", "999"], ids=["out of memory", "unknown"])
+def test_a_call_that_fails_is_told_and_the_next_works(
+    crate: Path, target: Path, tmp_path: Path, status: str
+) -> None:
+    """Let each HIP call of a program fail, one a run; a copy without its order would be wrong."""
+    run = of_failures(programs(crate, target)["failures"])
+    calls = calls_of(run, tmp_path)
     failed, untold = Counter[str](), Counter[str]()
-    for call in range(1, sum(n for name, n in calls.items() if name.startswith("hip")) + 1):
+    for call in range(1, calls.total() + 1):
         printed = run(PORTKIT_DEVICE_FAIL=f"*:{call}:{status}")
         for function in re.findall(r"HIP device: (\w+) fails, as", printed):
             failed[function] += 1
             if "told: []" in printed:
                 untold[function] += 1
-    assert failed.keys() == {name for name in calls if name.startswith("hip")}
+    assert failed.keys() == calls.keys()
     # Memory that is refused once is had after what is unused was given back.
     assert untold.keys() <= UNTOLD | ({"hipMalloc"} if status == "2" else set())
+
+
+def documented(header: str, function: str) -> set[str]:
+    """Return the statuses that HIP's header says a function may return; none where it says none."""
+    comment = r"/\*\*((?:(?!\*/).)*)\*/\s*(?:#ifdef __cplusplus\s*)?(?:DEPRECATED\([^)]*\)\s*)?"
+    found = re.findall(rf"{comment}hipError_t {function}\(", header, re.DOTALL)
+    return set(re.findall(r"#(hipError\w+)", found[-1])) if found else set()
+
+
+def test_each_status_that_hip_documents_is_told(crate: Path, target: Path, tmp_path: Path) -> None:
+    headers = [folder / "hip" / "hip_runtime_api.h" for folder in include_folders()]
+    header = next((path.read_text() for path in headers if path.is_file()), "")
+    if not header:
+        pytest.skip("no headers of ROCm: set ROCM_INCLUDE")
+    numbers = dict(re.findall(r"^ *(hipError\w+) *= *(\d+),", header, re.MULTILINE))
+    run = of_failures(programs(crate, target)["failures"])
+    asked = [
+        (function, number, status)
+        for function, times in calls_of(run, tmp_path).items()
+        # Not yet done is no failure, and no memory is another test's.
+        for status in sorted(documented(header, function) - {"hipErrorNotReady"})
+        if (function, status) != ("hipMalloc", "hipErrorOutOfMemory")
+        for number in range(1, times + 1)
+    ]
+    assert len({status for _, _, status in asked}) >= 10
+
+    def untold(each: tuple[str, int, str]) -> str:
+        function, number, status = each
+        printed = run(PORTKIT_DEVICE_FAIL=f"{function}:{number}:{numbers[status]}")
+        return "" if "told: []" not in printed else f"{function}: {status}"
+
+    with ThreadPoolExecutor() as pool:
+        silent = {each for each in pool.map(untold, asked) if each}
+    assert {each.partition(":")[0] for each in silent} <= UNTOLD
 
 
 def test_every_file_of_its_tests_is_run() -> None:

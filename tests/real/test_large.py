@@ -6,13 +6,14 @@ proc_pid_smaps(5)).
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from linear import COPIES, copied, scanned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MEGABYTES = 250
 MANIFEST = "[package]\nname = 'a'\nversion = '0.1.0'\n[features]\ncuda = []\n"
@@ -32,41 +33,6 @@ pytestmark = [
 ]
 
 
-def scanned(tree: Path, report: Path) -> tuple[float, float, str]:
-    """Scan a tree, and return the processor time, the most memory in MB, and what is said."""
-    with report.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "portkit", "scan", str(tree)], stdout=output
-        )
-    most = 0
-    while True:
-        number, status, used = os.wait4(process.pid, os.WNOHANG)
-        if number:
-            break
-        most = max(most, sum(map(_pss, _family(process.pid))))
-        time.sleep(0.02)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return used.ru_utime + used.ru_stime, most / 1024, report.read_text()
-
-
-def _family(process: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    except OSError:
-        return []
-    return [process, *(each for child in children for each in _family(int(child)))]
-
-
-def _pss(process: int) -> int:
-    """Return the memory of a process in KiB."""
-    try:
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    except OSError:  # it has ended
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
-
-
 def make_many(root: Path, files: int) -> Path:
     """Make a crate with files of which every tenth asks for a device."""
     root.mkdir()
@@ -80,12 +46,22 @@ def make_many(root: Path, files: int) -> Path:
 
 
 def test_twenty_thousand_files(tmp_path: Path) -> None:
-    few, _, _ = scanned(make_many(tmp_path / "few", 5_000), tmp_path / "a")
-    many, megabytes, said = scanned(make_many(tmp_path / "many", 20_000), tmp_path / "b")
+    few = scanned(make_many(tmp_path / "few", 5_000))
+    many = scanned(make_many(tmp_path / "many", 20_000), tmp_path / "b")
+    said = (tmp_path / "b").read_text()
     assert "20001 files looked at" in said
     assert "2000" in said
-    assert many < 4 * 1.5 * few
-    assert megabytes < MEGABYTES
+    assert many.seconds < 4 * 1.5 * few.seconds
+    assert many.memory < MEGABYTES
+
+
+def test_twenty_copies_of_candle(pristine: Callable[[str], Path], tmp_path: Path) -> None:
+    candle = pristine("0.11.1")
+    few, many = (scanned(copied(candle, n, tmp_path / str(n)), tmp_path / "a") for n in COPIES[1:])
+    assert " places" in (tmp_path / "a").read_text()
+    assert (few.code, many.code) == (0, 0)
+    assert many.seconds < COPIES[2] / COPIES[1] * 1.5 * few.seconds
+    assert many.memory < MEGABYTES
 
 
 def test_one_file_of_two_hundred_megabytes(tmp_path: Path) -> None:
@@ -95,6 +71,6 @@ def test_one_file_of_two_hundred_megabytes(tmp_path: Path) -> None:
         for _ in range(2_000):
             file.write("pub fn f() -> bool { cuda() }\n" * 3_400)
     assert (tmp_path / "src" / "lib.rs").stat().st_size > 200_000_000
-    _, megabytes, said = scanned(tmp_path, tmp_path / "report")
-    assert "larger than 16 MiB" in said
-    assert megabytes < MEGABYTES
+    found = scanned(tmp_path, tmp_path / "report")
+    assert "larger than 16 MiB" in (tmp_path / "report").read_text()
+    assert found.memory < MEGABYTES

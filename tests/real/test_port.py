@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from codebase_support import CANDLE
+from msgspec.structs import replace
 from port_of_candle import VERSIONS, scan_tree
 
 from portkit.copying.merge import essence

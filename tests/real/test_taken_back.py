@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import tomllib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from portkit.lang.source import Source
 from portkit.rules.added_file import CODE as ADDED

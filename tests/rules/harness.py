@@ -22,11 +22,12 @@ import ast
 import random
 import tomllib
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from tree_support import MANIFEST, Tree, scan_of, workspace_of
 
 from portkit.rules import rules

@@ -37,13 +37,7 @@ CUdevice device(int ordinal) {
 }
 
 void make_current(int ordinal) {
-  static std::mutex mutex;
-  static CUcontext contexts[most_devices];
-  const CUdevice found = device(ordinal);
-  std::lock_guard<std::mutex> lock(mutex);
-  CUcontext &context = contexts[ordinal];
-  if (context == nullptr) check(cuDevicePrimaryCtxRetain(&context, found));
-  check(cuCtxSetCurrent(context));
+  check(cuCtxSetCurrent(context_of(ordinal)));
   current = ordinal;
   bound = true;
 }
@@ -145,6 +139,16 @@ void check(CUresult result) {
   const auto status = static_cast<hipError_t>(result);
   const bool known = strcmp(hipGetErrorName(status), "hipErrorUnknown") != 0;
   throw Failure{known ? status : hipErrorUnknown};
+}
+
+CUcontext context_of(int ordinal) {
+  static std::mutex mutex;
+  static CUcontext contexts[most_devices];
+  const CUdevice found = device(ordinal);
+  std::lock_guard<std::mutex> lock(mutex);
+  CUcontext &context = contexts[ordinal];
+  if (context == nullptr) check(cuDevicePrimaryCtxRetain(&context, found));
+  return context;
 }
 
 int bind() {
@@ -264,6 +268,27 @@ HIP_EXPORT hipError_t hipDeviceSetLimit(hipLimit_t limit, size_t value) {
   return answer(__func__, [&] {
     bind();
     check(cuCtxSetLimit(static_cast<CUlimit>(limit), value));
+  });
+}
+
+HIP_EXPORT hipError_t hipDeviceCanAccessPeer(int *can, int ordinal, int peer) {
+  return answer(__func__, [&] {
+    require(can != nullptr, hipErrorInvalidValue);
+    check(cuDeviceCanAccessPeer(can, device(ordinal), device(peer)));
+  });
+}
+
+HIP_EXPORT hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return answer(__func__, [&] {
+    bind();
+    check(cuCtxEnablePeerAccess(context_of(peer), flags));
+  });
+}
+
+HIP_EXPORT hipError_t hipDeviceDisablePeerAccess(int peer) {
+  return answer(__func__, [&] {
+    bind();
+    check(cuCtxDisablePeerAccess(context_of(peer)));
   });
 }
 

@@ -15,6 +15,9 @@ using hipcpu::require;
 // HIP numbers its statuses as CUDA does, and has those that it lacks as "unknown".
 void check(CUresult result);
 
+// The one context of a device that the process has.
+CUcontext context_of(int ordinal);
+
 // Makes the calling thread's device, which is 0 at first, that of CUDA as well, and returns it.
 int bind();
 

@@ -128,8 +128,12 @@ HIP_EXPORT hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, h
               [&] { return cuMemcpyAsync(native(to), native(from), bytes, native(stream)); });
 }
 
-HIP_EXPORT hipError_t hipMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes,
-                                         hipStream_t stream) {
-  return copy(__func__, bytes,
-              [&] { return cuMemcpyAsync(native(to), native(from), bytes, native(stream)); });
+// Named, the two need no access to each other; found from addresses, they do where a pool has the
+// memory (CUDA Driver API, cuMemcpyPeerAsync and cuMemPoolSetAccess).
+HIP_EXPORT hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *from,
+                                         int from_device, size_t bytes, hipStream_t stream) {
+  return copy(__func__, bytes, [&] {
+    return cuMemcpyPeerAsync(native(to), context_of(to_device), native(from),
+                             context_of(from_device), bytes, native(stream));
+  });
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../check/checker.h"
+#include "chaos.h"
 #include "device.h"
 #include "memory.h"
 #include "module.h"
@@ -83,7 +84,7 @@ void copy(void *to, const void *from, size_t bytes, Direction direction, hipStre
   const bool writes_pageable = direction.to == Side::host && !is_locked_host_memory(to);
   if (wait == Wait::yes || (writes_pageable && !captured)) {
     submit_and_wait(stream, [=] { move(to, from, bytes, direction); });
-  } else if (reads_pageable && !captured && options().lazy) {
+  } else if (reads_pageable && !captured && options().lazy && !may(Open::late_reads)) {
     const auto *begin = static_cast<const char *>(from);
     submit(stream, [=, content = std::vector<char>(begin, begin + bytes)] {
       move(to, content.data(), bytes, direction);

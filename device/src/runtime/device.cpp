@@ -10,6 +10,7 @@
 #include "../check/checker.h"
 #include "../exec/launch.h"
 #include "answer.h"
+#include "chaos.h"
 #include "options.h"
 #include "stream.h"
 
@@ -126,6 +127,11 @@ int attribute(const hipDeviceProp_t &p, hipDeviceAttribute_t which) {
 // hipSetDevice and others create no context, so there is nothing to remember but the number.
 void require_device(int ordinal) {
   require(ordinal >= 0 && ordinal < options().devices, hipErrorInvalidDevice);
+}
+
+// Whether a device has access to the memory of another.
+bool reaches(int device, int peer) {
+  return options().peers && (!may(Open::peers) || have_access(device, peer));
 }
 
 void copy_text(char *to, int size, const std::string &text) {
@@ -301,7 +307,7 @@ HIP_EXPORT hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer) {
     require(can != nullptr, hipErrorInvalidValue);
     require_device(device);
     require_device(peer);
-    *can = device != peer && options().peers;
+    *can = device != peer && reaches(device, peer);
   });
 }
 
@@ -310,7 +316,7 @@ HIP_EXPORT hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags) {
     require_device(peer);
     require(flags == 0, hipErrorInvalidValue);
     require(peer != current(), hipErrorInvalidDevice);
-    require(options().peers, hipErrorPeerAccessUnsupported);
+    require(reaches(current(), peer), hipErrorPeerAccessUnsupported);
   });
 }
 

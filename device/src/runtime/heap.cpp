@@ -22,15 +22,22 @@ constexpr int garbage = 0xff;
 // (ROCm/rocm-systems 11693), and numbers that look like some. What was freed is written over.
 int fresh() {
   constexpr int patterns[] = {garbage, 0x00, 0x3c, 0x7f};
-  return is_chaotic() ? patterns[any_below(4)] : garbage;
+  return may(Open::fresh) ? patterns[any_below(4)] : garbage;
 }
 constexpr int given_back = 0xfb;
+
+void write_over(void *pointer, size_t bytes) {
+  if (!may(Open::freed)) return;
+  const check::Reach reach;
+  memset(pointer, given_back, bytes);
+}
 
 size_t rounded(size_t bytes) { return std::max((bytes + align - 1) / align * align, align); }
 
 // With the checker there is room between allocations that is nobody's, and what was freed is
 // handed out again late: what uses either is found.
 size_t room_for(size_t bytes) { return rounded(bytes) + (check::enabled() ? align : 0); }
+constexpr size_t remembered = 16;  // of the offsets that were freed last
 constexpr size_t withheld_part = 4;  // of the whole memory, at most one in so many bytes
 
 }  // namespace
@@ -41,11 +48,14 @@ void *Heap::allocate(size_t bytes) {
   if (bytes > bytes_) return nullptr;
   const size_t needed = room_for(bytes);
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto fitting = free_by_size_.lower_bound({needed, 0});
-  if (fitting == free_by_size_.end()) return nullptr;
-  const Range range{fitting->second, fitting->first};
-  remove_free(range);
-  if (range.bytes > needed) add_free({range.offset + needed, range.bytes - needed});
+  const Range range = place_for(needed);
+  if (range.bytes == 0) return nullptr;
+  const auto around = std::prev(free_by_offset_.upper_bound(range.offset));
+  const Range whole{around->first, around->second};
+  const size_t before = range.offset - whole.offset, after = whole.bytes - before - needed;
+  remove_free(whole);
+  if (before > 0) add_free({whole.offset, before});
+  if (after > 0) add_free({range.offset + needed, after});
   taken_[range.offset] = {range.offset, bytes};
   used_ += needed;
   lock.unlock();
@@ -56,6 +66,38 @@ void *Heap::allocate(size_t bytes) {
   return begin;
 }
 
+// Where so many bytes are free; none where they are not. What was freed last is handed out at once,
+// if that is left open; else the smallest range that has room is.
+Heap::Range Heap::place_for(size_t bytes) const {
+  for (auto offset = last_freed_.rbegin(); offset != last_freed_.rend(); ++offset) {
+    const auto after = free_by_offset_.upper_bound(*offset);
+    if (after == free_by_offset_.begin()) continue;
+    const auto &[begin, free] = *std::prev(after);
+    if (*offset + bytes <= begin + free) return {*offset, bytes};
+  }
+  const auto fitting = free_by_size_.lower_bound({bytes, 0});
+  if (fitting == free_by_size_.end()) return {0, 0};
+  return {fitting->second, bytes};
+}
+
+void Heap::overwrite(void *pointer) { write_over(pointer, find(pointer).bytes); }
+
+void Heap::resize(void *pointer, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Range &range = taken_.at(static_cast<size_t>(static_cast<char *>(pointer) - base_));
+  const size_t before = room_for(range.bytes), after = room_for(bytes);
+  range.bytes = bytes;
+  used_ -= before - after;
+  if (after < before) merge_free({range.offset + after, before - after});
+}
+
+void Heap::lose() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  used_ = bytes_;
+  free_by_offset_.clear();
+  free_by_size_.clear();
+}
+
 bool Heap::free(void *pointer) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = taken_.find(static_cast<size_t>(static_cast<char *>(pointer) - base_));
@@ -63,12 +105,13 @@ bool Heap::free(void *pointer) {
   const Range range = found->second;
   taken_.erase(found);
   used_ -= room_for(range.bytes);
-  if (is_chaotic()) {
-    const check::Reach reach;
-    memset(pointer, given_back, range.bytes);
-  }
+  write_over(pointer, range.bytes);
   if (!check::enabled()) {
     merge_free({range.offset, room_for(range.bytes)});
+    if (may(Open::reuse)) {
+      last_freed_.push_back(range.offset);
+      if (last_freed_.size() > remembered) last_freed_.pop_front();
+    }
     return true;
   }
   check::freed(base_ + range.offset, std::max<size_t>(range.bytes, 1));

@@ -36,10 +36,18 @@ class Heap {
   size_t total() const { return bytes_; }
   size_t used() const;
 
+  // Writes over an allocation that was given up.
+  void overwrite(void *pointer);
+  // Lets an allocation that is not smaller be one of so many bytes.
+  void resize(void *pointer, size_t bytes);
+  // Nothing that is free now is handed out again.
+  void lose();
+
  private:
   struct Range {
     size_t offset, bytes;
   };
+  Range place_for(size_t bytes) const;
   void add_free(Range range);
   void remove_free(Range range);
   void merge_free(Range range);
@@ -50,6 +58,7 @@ class Heap {
   mutable std::mutex mutex_;
   std::deque<Range> withheld_;  // freed, and not handed out again yet; `bytes` as asked for
   size_t withheld_bytes_ = 0;
+  std::deque<size_t> last_freed_;  // offsets, the newest last
   std::map<size_t, Range> taken_;             // by offset; `bytes` as asked for
   std::map<size_t, size_t> free_by_offset_;   // offset to bytes
   std::set<std::pair<size_t, size_t>> free_by_size_;  // bytes, offset

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "../check/checker.h"
 #include "chaos.h"
@@ -37,62 +36,18 @@ void *allocate(int ordinal, size_t bytes) {
   return pointer;
 }
 
-// Memory that was allocated in the order of a stream.
-struct Pooled {
-  std::mutex mutex;
-  std::set<const void *> begins;
-};
-
-Pooled &pooled() {
-  static Pooled *pooled = new Pooled;
-  return *pooled;
-}
-
 void free_device(void *pointer) {
-  {
-    std::lock_guard<std::mutex> lock(pooled().mutex);
-    pooled().begins.erase(pointer);
-  }
+  forget_block(pointer);
   const int ordinal = device_of(pointer);
   if (ordinal >= 0) device(ordinal).heap.free(pointer);
 }
 
-// Where an allocation begins, on whichever device. Throws for everything else.
+}  // namespace
+
 void require_allocation(void *pointer) {
   const int ordinal = device_of(pointer);
   require(ordinal >= 0, hipErrorInvalidValue);
   require(device(ordinal).heap.find(pointer).begin == pointer, hipErrorInvalidValue);
-}
-
-void allocate_async(void **pointer, size_t bytes, hipStream_t stream) {
-  require(pointer != nullptr, hipErrorInvalidValue);
-  const std::shared_ptr<Stream> of = stream_of(stream);
-  require(of->capture == nullptr, hipErrorStreamCaptureUnsupported);
-  *pointer = allocate(of->device, bytes);
-  std::lock_guard<std::mutex> lock(pooled().mutex);
-  pooled().begins.insert(*pointer);
-}
-
-// Every device has one pool, which is its heap.
-hipMemPool_t pool_of(int ordinal) {
-  return reinterpret_cast<hipMemPool_t>(&device(ordinal).heap);
-}
-
-int device_of_pool(hipMemPool_t pool) {
-  for (int i = 0, count = 0; hipGetDeviceCount(&count) == hipSuccess && i < count; ++i) {
-    if (pool_of(i) == pool) return i;
-  }
-  throw Failure{hipErrorInvalidValue};
-}
-
-}  // namespace
-
-bool is_of_pool(const void *address) {
-  const int ordinal = device_of(address);
-  if (ordinal < 0) return false;
-  const void *begin = device(ordinal).heap.find(address).begin;
-  std::lock_guard<std::mutex> lock(pooled().mutex);
-  return pooled().begins.count(begin) > 0;
 }
 
 bool is_locked_host_memory(const void *address) {
@@ -124,25 +79,9 @@ HIP_EXPORT hipError_t hipFree(void *pointer) {
     if (pointer == nullptr) return;
     require_allocation(pointer);
     require_no_capture();
-    wait_for_device(device_of(pointer));
+    // As of HIP 7.0 it does not wait for those who use memory of the pool (its list of changes).
+    if (!may(Open::unwaited_free) || !is_of_pool(pointer)) wait_for_device(device_of(pointer));
     free_device(pointer);
-  });
-}
-
-HIP_EXPORT hipError_t hipMallocAsync(void **pointer, size_t bytes, hipStream_t stream) {
-  return answer(__func__, [&] { allocate_async(pointer, bytes, stream); });
-}
-
-HIP_EXPORT hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
-  return answer(__func__, [&] {
-    require(pointer != nullptr, hipErrorInvalidValue);
-    require_allocation(pointer);
-    require(stream_of(stream)->capture == nullptr, hipErrorStreamCaptureUnsupported);
-    const size_t bytes = device(device_of(pointer)).heap.find(pointer).bytes;
-    submit(stream, [=] {
-      check::writes(pointer, bytes, "hipFreeAsync");
-      free_device(pointer);
-    });
   });
 }
 
@@ -221,31 +160,4 @@ HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes,
       throw Failure{hipErrorInvalidValue};
     }
   });
-}
-
-HIP_EXPORT hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t *pool, int device) {
-  return answer(__func__, [&] {
-    require(pool != nullptr, hipErrorInvalidValue);
-    *pool = pool_of(device);
-  });
-}
-
-HIP_EXPORT hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int device) {
-  return answer(__func__, [&] {
-    require(pool != nullptr, hipErrorInvalidValue);
-    *pool = pool_of(device);
-  });
-}
-
-HIP_EXPORT hipError_t hipMallocFromPoolAsync(void **pointer, size_t bytes, hipMemPool_t pool,
-                                             hipStream_t stream) {
-  return answer(__func__, [&] {
-    require(device_of_pool(pool) == stream_of(stream)->device, hipErrorInvalidValue);
-    allocate_async(pointer, bytes, stream);
-  });
-}
-
-// Nothing is kept that could be given back.
-HIP_EXPORT hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t) {
-  return answer(__func__, [&] { device_of_pool(pool); });
 }

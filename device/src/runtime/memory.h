@@ -10,4 +10,13 @@ bool is_locked_host_memory(const void *address);
 // was told so (HIP, hipMemPoolSetAccess), which cannot be done here.
 bool is_of_pool(const void *address);
 
+// The pool no longer has a block; what is none of its is left alone.
+void forget_block(void *pointer);
+
+// The pool may have unmapped what it holds while the host waited.
+void lose_pages();
+
+// Where an allocation begins, on whichever device. Throws for everything else.
+void require_allocation(void *pointer);
+
 }  // namespace hipcpu

@@ -34,6 +34,7 @@ Options read() {
   o.check = text("PORTKIT_DEVICE_CHECK", "") == "1";
   o.peers = text("PORTKIT_DEVICE_PEERS", "") != "no";
   o.chaos = number("PORTKIT_DEVICE_CHAOS", 0);
+  o.behaviours = text("PORTKIT_DEVICE_BEHAVIOURS", "");
   o.lazy = o.chaos != 0 || text("PORTKIT_DEVICE_STREAMS", "") == "lazy";
   return o;
 }

@@ -17,6 +17,7 @@ struct Options {
   bool check;          // PORTKIT_DEVICE_CHECK=1: defects of kernels and callers are looked for
   bool peers;          // PORTKIT_DEVICE_PEERS=no: no device has access to another's memory
   size_t chaos;        // PORTKIT_DEVICE_CHAOS: the seed of what HIP leaves open; 0 is none
+  std::string behaviours;  // PORTKIT_DEVICE_BEHAVIOURS: those of a seed, with commas between
   bool lazy;           // PORTKIT_DEVICE_STREAMS=lazy: work is done when something waits for it
 };
 

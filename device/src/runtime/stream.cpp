@@ -8,6 +8,7 @@
 #include "../check/checker.h"
 #include "chaos.h"
 #include "device.h"
+#include "memory.h"
 #include "options.h"
 
 namespace hipcpu {
@@ -66,6 +67,7 @@ void Stream::wait() {
   const check::Clock known = check::enabled() ? clock() : check::Clock();
   wait_until(submitted());
   check::host_waited(known);
+  lose_pages();
 }
 
 void Stream::comes_after(const check::Clock &clock) {
@@ -161,7 +163,7 @@ std::vector<Moment> implicit_dependencies(const std::shared_ptr<Stream> &stream)
 
 // Any stream may get on at any time.
 void let_any_get_on(int device) {
-  if (!is_chaotic()) return;
+  if (!may(Open::streams)) return;
   std::vector<std::shared_ptr<Stream>> all = streams_of(device);
   all.push_back(default_stream(device));
   while (any_below(3) == 0) all[any_below(all.size())]->step();
@@ -176,11 +178,16 @@ uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
     all_reached &= other->reached(position);
     if (check::enabled()) stream->comes_after(other->clock());
   }
-  if (all_reached) return stream->submit(std::move(work));
-  return stream->submit([before = std::move(before), work = std::move(work)] {
-    for (const auto &[other, position] : before) other->wait_until(position);
-    work();
-  });
+  if (!all_reached) {
+    work = [before = std::move(before), work = std::move(work)] {
+      for (const auto &[other, position] : before) other->wait_until(position);
+      work();
+    };
+  }
+  const uint64_t position = stream->submit(std::move(work));
+  // Also before the call returns.
+  let_any_get_on(stream->device);
+  return position;
 }
 
 // A stream that had joined a capture leaves it when that ends.

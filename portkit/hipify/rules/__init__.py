@@ -6,7 +6,6 @@ which is also the page of the docs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from portkit.hipify.rules import (
@@ -30,6 +29,7 @@ from portkit.hipify.rules import (
     warp_mask,
     warp_sync,
 )
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from portkit.tree.finding import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class KernelRule:
+class KernelRule(Value, frozen=True):
     """One rule.
 
     Attributes:
