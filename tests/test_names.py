@@ -32,6 +32,9 @@ SMALL = NameTable(
         ("CudaRng::new", "HipRng::new"),
         ("curand", "hiprand"),
         ("compile_ptx", "compile_hsaco"),
+        ("loadPtx(PTX, ptx2, is_ptx, nvPTX)", "loadHsaco(HSACO, hsaco2, is_hsaco, nvHSACO)"),
+        # A short word is found by chance in others, and counts where a piece begins.
+        ("is_gptx(GPTX, pptx)", "is_gptx(GPTX, pptx)"),
         # What is named after no platform stays.
         ("Barracuda", "Barrarocm"),
         ("MetalDevice", "MetalDevice"),
@@ -49,6 +52,14 @@ def test_identifiers(before: str, after: str) -> None:
         ('"build with --features cuda"', '"build with --features rocm"'),
         ('"CUDA error"', '"ROCm error"'),
         ('"{cuda} of {0}"', '"{rocm} of {0}"'),
+        # A counterpart of several words stands in prose; no name, option or path has spaces in it.
+        ('"cannot load PTX: {x}"', '"cannot load code object: {x}"'),
+        ('"ptx"', '"hsaco"'),
+        ('"--ptx"', '"--hsaco"'),
+        ('"nvcc --ptx file"', '"nvcc --hsaco file"'),
+        ('"the file {dir}/ptx is missing"', '"the file {dir}/hsaco is missing"'),
+        ('"/affine.ptx"', '"/affine.hsaco"'),
+        ("// the PTX of it", "// the code object of it"),
         # An escaped quote does not end a string, an escaped backslash before the quote does.
         (r'"a \" cuda"', r'"a \" rocm"'),
         (r'"cuda \\" + cuda_fn()', r'"rocm \\" + rocm_fn()'),
@@ -244,4 +255,21 @@ def test_layout_never_counts(tokens: list[str]) -> None:
     ],
 )
 def test_files_that_hold_bytes(before: str, after: str) -> None:
+    assert NAMES.rust(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("const PTX_SRC: &'static str;", "const HSACO_SRC: &'static [u8];"),
+        ("const PTX: &str = $kernel;", "const HSACO: &[u8] = $kernel;"),
+        ("fn load(add_ptx: &str)", "fn load(add_hsaco: &[u8])"),
+        ("fn load<'a>(ptx_image : &'a str)", "fn load<'a>(hsaco_image : &'a [u8])"),
+        # A name of one, or what is written out, is text.
+        ("const PTX_ENTRY: &str = entry();", "const HSACO_ENTRY: &str = entry();"),
+        ('const ADD_PTX: &str = "add.ptx";', 'const ADD_HSACO: &str = "add.hsaco";'),
+        ("fn load(ptx: &String, ptx_path: &str)", "fn load(hsaco: &String, hsaco_path: &str)"),
+    ],
+)
+def test_what_holds_a_code_object_is_bytes(before: str, after: str) -> None:
     assert NAMES.rust(before) == after

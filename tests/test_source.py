@@ -66,6 +66,7 @@ def test_a_comment_on_the_same_line_is_its_tail(text: str, tail: str) -> None:
 def test_words_are_found_in_any_case() -> None:
     assert source("Cuda CUDA barracuda metal").offsets(["cuda"]) == [0, 5, 15]
     assert source("cublas cuda").offsets(["cuda", "cublas"]) == [0, 7]
+    assert source("is_gptx a.ptx GPTX loadPtx PTX").offsets(["ptx"]) == [10, 23, 27]
 
 
 def attached(text: str) -> dict[str, list[str]]:

@@ -40,14 +40,24 @@ def copied(facade: Facade) -> Mapping[str, Callable[[], str]]:
     """
     home = shipped(HOME)
     files = [home / "README.md", *sorted((home / "src").rglob("*.rs"))]
+    unused = tuple(f"src/{module}/" for module in _unused(facade))
     return {
         name: partial(_text, name, facade)
         for name in (path.relative_to(home).as_posix() for path in files)
+        if not name.startswith(unused)
     }
+
+
+def _unused(facade: Facade) -> list[str]:
+    """Return the modules for code that the tree has none of."""
+    return sorted({module for module in facade.older.values() if module != facade.shape})
 
 
 def _text(name: str, facade: Facade) -> str:
     text = (shipped(HOME) / name).read_text(encoding="utf-8")
+    if name == "src/lib.rs":
+        for module in _unused(facade):
+            text = text.replace(f"pub mod {module};\n", "")
     own = facade.module if name.endswith(".rs") else facade.name
     return re.sub(rf"\b{facade.package}\b", own, text)
 

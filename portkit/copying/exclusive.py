@@ -1,16 +1,29 @@
-"""What cannot stand beside its copy, and gives way to it where both features are on."""
+"""What cannot stand beside its copy: where both features are on, one of the two gives way.
+
+What the profile calls exclusive gives way to its copy. What is one of a pair, under the source's
+feature and where that is off, says that one answer is wanted: there the copy gives way, and a
+person looks at it.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying.standing import name_of
+from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
+from portkit.lang.imports import brought_in
 from portkit.lang.source import node_text
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tree_sitter import Node
+
+    from portkit.lang.cfg import Cfg
     from portkit.profile.entries import Exclusive
-    from portkit.site.context import Site
+    from portkit.site.context import Job, Site
 
 
 def of(site: Site) -> Exclusive | None:
@@ -33,6 +46,27 @@ def giving_way(site: Site) -> tuple[Edit, ...]:
     return (Edit(attribute.start_byte, attribute.end_byte, new),)
 
 
+def is_paired(site: Site) -> bool:
+    """Whether all that a site names is there where the source's feature is off too, or the reverse.
+
+    It is so of ``#[cfg(feature = "cuda")] type Device = Cuda`` beside ``#[cfg(not(feature =
+    "cuda"))] type Device = Cpu``. What renaming tells apart is no pair: its copy stands beside it.
+    """
+    side = _side(site.job, site.conditions)
+    names = _names(site.node)
+    if side is None or not names or any(site.job.rename(name) != name for name in names):
+        return False
+    sides = site.once("sides", site.container, make=lambda: _sides(site))
+    return all((name, not side) in sides for name in names)
+
+
+def giving_way_itself(site: Site, text: str) -> str:
+    """Return the copy of one of a pair, as it stands where the source's feature is off."""
+    source, own = site.job.source_feature, site.job.feature
+    head, opening, rest = text.partition("#[cfg")
+    return head + opening + rest.replace(f'feature = "{own}"', _without(own, source), 1)
+
+
 def copy(site: Site, text: str) -> str:
     """Return the copy of a site that may give way to it, under the written vendor's feature."""
     own = site.job.feature
@@ -46,3 +80,32 @@ def copy(site: Site, text: str) -> str:
 
 def _without(feature: str, other: str) -> str:
     return f'all(feature = "{feature}", not(feature = "{other}"))'
+
+
+def _sides(site: Site) -> frozenset[tuple[str, bool]]:
+    """Return what stands beside a site under the source's feature, or where that is off."""
+    sides = (
+        (node, _side(site.job, conditions_of(attributes_of(node, attributes))))
+        for node, attributes in site.siblings
+        if attributes or node.type in WITH_OWN
+    )
+    return frozenset(
+        (name, side) for node, side in sides if side is not None for name in _names(node)
+    )
+
+
+def _side(job: Job, conditions: Iterable[tuple[Node, Cfg]]) -> bool | None:
+    """Return true for what stands under the source's feature, false for where that is off."""
+    cfgs = [cfg for _, cfg in conditions]
+    if any(cfg.requires(job.feature) for cfg in cfgs):
+        return None
+    if any(map(job.of_source, cfgs)):
+        return True
+    return False if any(map(job.without_source, cfgs)) else None
+
+
+def _names(node: Node) -> list[str]:
+    """Return what a node is called, or brings in; macros may stand twice, and so may ``_``."""
+    if node.type == "use_declaration":
+        return [name for name in brought_in(node) if name != "_"]
+    return [name for name in [name_of(node)] if name and node.type != "macro_definition"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from portkit.copying import exclusive, gating, joining, standing
+from portkit.copying import exclusive, gating, joining, programs, standing
 from portkit.copying.analog import copy_range, copy_site
 from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
@@ -80,6 +80,10 @@ _STATEMENTS = frozenset(
 )
 """What stands in a block beside others (the Rust reference, chapter "Statements")."""
 _NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
+_PAIRED = (
+    "one of a pair, the other of which stands where the feature is off: with both features on"
+    " CUDA's is taken; see whether it should be"
+)
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
 
@@ -147,12 +151,15 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         return finding_of(site, code, kept)
     found = standing.counterpart(site, text, intent.name)
     alone = exclusive.of(site)
-    twice = _no_sibling(site) if found is None else ""
-    twice = twice or (_twice(site) if found is None and alone is None else "")
-    if twice:
-        return finding_of(site, code, wants.Ask(intent.construct, twice, symbol=intent.symbol))
+    paired = alone is None and site.is_source and exclusive.is_paired(site)
+    given_way = alone is not None or paired
+    if found is None and (reason := _not_copied(site, text, given_way=given_way)):
+        return finding_of(site, code, wants.Ask(intent.construct, reason, symbol=intent.symbol))
     if alone is not None and site.job.rename(site.name) == site.name:
         intent = replace(intent, message=alone.reason)
+    if paired:
+        text = exclusive.giving_way_itself(site, text)
+        intent = replace(intent, message=_PAIRED, review=True)
     edits = list(exclusive.giving_way(site)) if alone is not None else []
     if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
         text = gating.gated(site, text)
@@ -165,6 +172,12 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         edits.append(insertion(site, text))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+
+
+def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
+    """Return why a person must write the counterpart, or an empty string."""
+    own = programs.why_not_copied(site.job, text) if site.source.path.endswith(".rs") else ""
+    return own or _no_sibling(site) or ("" if given_way else _twice(site))
 
 
 def _no_sibling(site: Site) -> str:
@@ -227,6 +240,9 @@ def _twin(site: Site, name: str) -> str:
 
 def _copy_as(site: Site, code: str, intent: wants.CopyAs) -> Finding:
     edits, found = copied_as(site, intent)
+    reason = programs.why_not_copied(site.job, copy_site(site)) if edits else ""
+    if reason:
+        return finding_of(site, code, wants.Ask(intent.construct, reason, symbol=intent.symbol))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
 

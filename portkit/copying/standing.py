@@ -113,6 +113,8 @@ def named_sibling(
             conditions = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
             if gated and not any(cfg.requires(job.feature) for cfg in conditions):
                 continue
+            if any(job.of_source(cfg) for cfg in conditions):
+                continue  # it is not there where the vendor's feature alone is on
             # What gives way to its copy stands in for nothing.
             stands_in = any(c.forbids(job.feature) and not job.of_source(c) for c in conditions)
             if stands_in is without:

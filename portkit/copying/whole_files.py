@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.cfg import conditions_of, parse_cfg
 from portkit.lang.source import field_text, grouped, node_text
+from portkit.lang.value import Value
 from portkit.site.context import Gating
 
 if TYPE_CHECKING:
@@ -27,7 +28,19 @@ def may_declare(data: bytes) -> bool:
     return bool(_MODULE.search(data) and _CONDITIONAL_MODULE.search(data))
 
 
-def declared(job: Job, path: str) -> Mapping[str, str]:
+class Module(Value, frozen=True):
+    """What the declaration of a module says of its file.
+
+    Attributes:
+        copy: the path of its copy; empty for a file that has none.
+        unported: the feature without a counterpart that it stands under, or empty.
+    """
+
+    copy: str = ""
+    unported: str = ""
+
+
+def declared(job: Job, path: str) -> Mapping[str, Module]:
     """Return the files whose modules a file declares under a condition that names a backend.
 
     Args:
@@ -35,11 +48,11 @@ def declared(job: Job, path: str) -> Mapping[str, str]:
         path: the file with the declarations.
 
     Returns:
-        The path of the module's file (``#[cfg(feature = "cuda")] mod fast_mmq;`` names
-        ``fast_mmq.rs``) to the path of its copy; empty for a file that has no counterpart.
+        The modules by the path of their file: ``#[cfg(feature = "cuda")] mod fast_mmq;`` names
+        ``fast_mmq.rs``.
     """
     source = job.workspace.sources[path]
-    found: dict[str, str] = {}
+    found: dict[str, Module] = {}
     if not may_declare(source.data):
         return found
     declarations = [match.start() for match in _DECLARATION.finditer(source.data)]
@@ -50,15 +63,16 @@ def declared(job: Job, path: str) -> Mapping[str, str]:
         if target is None:
             continue
         for _, cfg in conditions_of(attributes):
-            if any(cfg.requires(f) for f in job.vendor.unported):
-                found[target] = ""
+            unported = [f for f in sorted(job.vendor.unported) if cfg.requires(f)]
+            if unported:
+                found[target] = Module(unported=unported[0])
             elif job.of_source(cfg):
-                found.setdefault(target, renamed_path(job, target, stem=True))
+                found.setdefault(target, Module(renamed_path(job, target, stem=True)))
     return found
 
 
 def analogs(
-    job: Job, mentions: Iterable[str], modules: Iterable[Mapping[str, str]]
+    job: Job, mentions: Iterable[str], modules: Iterable[Mapping[str, Module]]
 ) -> Mapping[str, str]:
     """Return the files that are copied whole, with the path of the copy.
 
@@ -77,7 +91,7 @@ def analogs(
         if path.endswith(".rs") and not job.codebase.kept(path)
     }
     for names in modules:
-        found.update((path, copy) for path, copy in names.items() if found.get(path) != "")
+        found.update((path, each.copy) for path, each in names.items() if found.get(path) != "")
     return {
         path: copy
         for path, copy in sorted(found.items())
@@ -89,6 +103,8 @@ def analogs(
 
 def unported_file(job: Job, path: str) -> str:
     """Return the unported feature that a file as a whole depends on, or an empty string."""
+    if path in job.learnt.unported:
+        return job.learnt.unported[path]
     source = job.workspace.sources[path]
     stem = PurePosixPath(path).stem
     for feature in sorted(job.vendor.unported):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import node_text
+from portkit.lang.source import grouped, node_text
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -160,3 +160,13 @@ def conditions_of(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]:
             if cfg is not None:
                 found.append((attribute, cfg))
     return tuple(found)
+
+
+def around(root: Node, offset: int) -> Iterator[Cfg]:
+    """Yield the conditions under which what stands at an offset exists, the outer ones first."""
+    node: Node | None = root
+    while node is not None:
+        inner = ((c, a) for c, a in grouped(node) if c.start_byte <= offset < c.end_byte)
+        node, attached = next(inner, (None, ()))
+        if node is not None:
+            yield from (cfg for _, cfg in conditions_of(attributes_of(node, attached)))

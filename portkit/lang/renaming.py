@@ -14,6 +14,7 @@ from msgspec import field
 
 from portkit.lang.features import variable
 from portkit.lang.value import Value
+from portkit.lang.words import piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,6 +43,9 @@ _FEATURE_IN_PROSE = (
     r"|(?P<lead>\bfeatures?\b[\s=:(\[\"'`\\]++(?:[\w+-]+\??[\"'`]?[,/]\s*+[\"'`]?)*"
     r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
 )
+_SEVERAL = re.compile(r"\S\s+\S")
+# A text is a name or a message where it is written out.
+_TEXT_NAMED = r"(\b%s\s*:\s*&(?:'\w+\s+)?)str\b(?!\s*=\s*(?:r\#*)?\")"
 _CONDITIONAL = frozenset({"cfg", "cfg_attr"})
 _OPENS = re.compile(r"\s*!?\s*\(")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)
@@ -52,13 +56,17 @@ class NameTable(Value, frozen=True, dict=True):
 
     Attributes:
         words: whole identifiers, the exceptions to ``parts``.
-        parts: pieces of identifiers, tried in order; each is ``(from, to)``.
-        prose: whole words of comments and messages; part of a path, a word is an identifier.
+        parts: pieces of identifiers (`portkit.lang.words.piece`), tried in order; each is
+            ``(from, to)``.
+        prose: whole words of comments and messages; part of a path, a word is an identifier, and so
+            it is where its counterpart is several words and stands in no prose.
         pages: web addresses, and the page of the platform that says the same.
         kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
             platform's kernels, not prose, and keeps its name.
         binary: endings of files that are text on one platform and bytes on the other, after
             renaming, such as ``hsaco``.
+        binary_names: a pattern of names whose values are what such files hold, after renaming and
+            with letters in any case; empty for none.
         feature: a Cargo feature and what it becomes, where its name as a word does not become that.
     """
 
@@ -67,6 +75,7 @@ class NameTable(Value, frozen=True, dict=True):
     prose: Mapping[str, str]
     kept_strings: str
     binary: tuple[str, ...] = ()
+    binary_names: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
 
@@ -74,6 +83,10 @@ class NameTable(Value, frozen=True, dict=True):
     def _known(self) -> dict[str, str]:
         """Identifiers that were renamed before; most stand in a file many times."""
         return dict(self.words)
+
+    @cached_property
+    def _pieces(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(re.compile(piece(old)), new.replace("\\", r"\\")) for old, new in self.parts]
 
     @cached_property
     def _kept(self) -> re.Pattern[str]:
@@ -98,8 +111,8 @@ class NameTable(Value, frozen=True, dict=True):
         known = self._known.get(word)
         if known is None:
             known = word
-            for old, new in self.parts:
-                known = known.replace(old, new)
+            for old, new in self._pieces:
+                known = old.sub(new, known)
             self._known[word] = known
         return known
 
@@ -122,7 +135,10 @@ class NameTable(Value, frozen=True, dict=True):
             both, written = {f'"{each}"' for each in self.feature}, f'"{self.feature[1]}"'
             asked = {name.start() for name in conditions(text) if name.group() in both}
             renamed = TOKEN.sub(lambda t: written if t.start() in asked else self._token(t), text)
-        return self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
+        renamed = self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
+        if not self.binary_names or not any(ending in renamed.lower() for ending in self.binary):
+            return renamed
+        return self._typed.sub(r"\1[u8]", renamed)
 
     def _embedding_bytes(self, text: str) -> str:
         """Have files that are bytes embedded as such (std, macro ``include_bytes``)."""
@@ -130,6 +146,11 @@ class NameTable(Value, frozen=True, dict=True):
             named = re.compile(_INCLUDED_TEXT % re.escape(ending))
             text = named.sub("include_bytes!", text)
         return _TEXT_OF_BYTES.sub(r"&\1[u8]\2", text)
+
+    @cached_property
+    def _typed(self) -> re.Pattern[str]:
+        """What is declared as text and holds bytes; its type says so, whatever gives its value."""
+        return re.compile(_TEXT_NAMED % f"(?i:{self.binary_names})")
 
     @cached_property
     def _named_feature(self) -> re.Pattern[str]:
@@ -154,7 +175,10 @@ class NameTable(Value, frozen=True, dict=True):
         text, start, end = match.string, match.start(), match.end()
         if text.endswith((".", "::"), 0, start) or text.startswith("::", end):
             return self.word(word)  # the ending of a file, part of a path
-        return self.prose[word] if word in self.prose else self.word(word)
+        said = self.prose.get(word, "")
+        if " " in said and not _is_prose(text, start):
+            return self.word(word)
+        return said or self.word(word)
 
     def _token(self, match: re.Match[str]) -> str:
         kind, token = match.lastgroup, match.group()
@@ -171,6 +195,13 @@ class NameTable(Value, frozen=True, dict=True):
         if parts is None or self._kept.fullmatch(parts.group(2)):
             return token
         return parts.group(1) + self.text(parts.group(2)) + parts.group(3)
+
+
+def _is_prose(text: str, start: int) -> bool:
+    """Whether what begins at an offset is no name, no option of a program and no part of a path."""
+    before = text[max(0, start - 2) : start]
+    path = before.endswith("/") and before != "//"
+    return not path and not before.endswith("-") and _SEVERAL.search(text) is not None
 
 
 def conditions(text: str) -> Iterator[re.Match[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
 from portkit.lang.value import Value
+from portkit.lang.words import SHORT, occurrences, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -77,15 +78,18 @@ class Source(Value, frozen=True, dict=True):
         self.__dict__.pop("tree", None)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
-        """Return where any of ``words``, all in lower case, begins, in any case, sorted."""
+        """Return where any of ``words``, all in lower case, begins, in any case, sorted.
+
+        A short one is looked for where pieces of identifiers begin (`portkit.lang.words.pieces`).
+        """
         found = []
         lowered = self.data.lower()
         for word in words:
-            wanted = word.encode()
-            at = lowered.find(wanted)
-            while at >= 0:
-                found.append(at)
-                at = lowered.find(wanted, at + 1)
+            if len(word) <= SHORT:
+                wanted = re.compile(pieces(word).encode())
+                found += [match.start() for match in wanted.finditer(self.data)]
+            else:
+                found += occurrences(lowered, word.encode())
         return sorted(set(found))
 
     @cached_property

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+SHORT: Final = 3
+"""A word of so few letters stands in others by chance, as ``ptx`` does in ``is_gptx``."""
+
+
+def piece(word: str) -> str:
+    """Return the pattern of a word as a piece of identifiers, in the case that it has.
+
+    A short word is one only where a piece begins: behind what is no letter, or where the case
+    changes. A longer one is found wherever it stands.
+    """
+    pattern = re.escape(word)
+    if len(word) > SHORT or not word.isalpha():
+        return pattern
+    if word.islower():
+        return f"(?<![A-Za-z]){pattern}"
+    return f"(?<![A-Z]){pattern}" if word.isupper() else pattern
+
+
+def pieces(word: str) -> str:
+    """Return the pattern of a word, in lower case, as a piece of identifiers in any case."""
+    if len(word) > SHORT:
+        return f"(?i:{re.escape(word)})"
+    every = (word, word.upper(), word.capitalize())
+    return f"(?-i:{'|'.join(map(piece, every))})"
 
 
 @cache

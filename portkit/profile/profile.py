@@ -54,12 +54,16 @@ class Facade(Value, frozen=True):
         source: where the tree takes it from, in the words of Cargo's dependencies (``path``,
             ``git``, ``version``, ...); empty where it holds a copy.
         features: what the tree needs of it, where it is no copy.
+        older: by version of the source's bindings, the module with the shape that they had before.
+        shape: that of those modules which the tree's code is written against; empty for none.
     """
 
     name: str
     package: str
     source: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    older: Mapping[str, str] = field(default_factory=dict)
+    shape: str = ""
 
     @property
     def module(self) -> str:
@@ -117,9 +121,12 @@ class VendorProfile(Value, frozen=True):
         peer_vocabulary: the words of the peers' platforms.
         own_vocabulary: the words of the vendor's own platform.
         names: how to rename.
+        bindings: the crate whose place the facade takes.
+        older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
         dependencies: crates and their counterparts; empty where an entry is dropped.
+        programs: programs of the source's, and what does their part for the vendor.
         facade: the bindings crate that the port writes.
         generator: the crate of generated kernels that the port writes.
         feature: the Cargo feature of what is written.
@@ -134,9 +141,12 @@ class VendorProfile(Value, frozen=True):
     peer_vocabulary: tuple[str, ...]
     own_vocabulary: tuple[str, ...]
     names: NameTable
+    bindings: str
+    older: Mapping[str, Mapping[str, str]]
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
     dependencies: Mapping[str, str]
+    programs: Mapping[str, str]
     facade: Facade
     generator: Generator
     feature: str
@@ -239,7 +249,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
     names = said.names
-    facade = Facade(codebase.bindings if codebase else _joined("hip"), said.facade.package)
+    name = codebase.bindings if codebase else _joined("hip")
+    facade = Facade(name, said.facade.package, older=said.facade.older)
     generator = Generator(
         codebase.generator if codebase else _joined("ug-rocm"), said.generator.source
     )
@@ -255,6 +266,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         pages=names.pages,
         kept_strings=names.kept_strings,
         binary=names.binary,
+        binary_names=names.binary_names,
     )
     source_feature, feature = features_of(said, codebase)
     if {table.rust(f'"{each}"') for each in (source_feature, feature)} != {f'"{feature}"'}:
@@ -268,9 +280,12 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         peer_vocabulary=said.vocabulary.peers,
         own_vocabulary=said.vocabulary.own,
         names=table,
+        bindings=said.bindings,
+        older=names.older,
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
+        programs=said.programs,
         facade=facade,
         generator=generator,
         feature=feature,

@@ -15,6 +15,10 @@ class FacadeEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The crate that has cudarc's shape under HIP's names."""
 
     package: Annotated[Text, Meta(description="What it is called where it is published.")]
+    older: Annotated[
+        dict[str, Text],
+        Meta(description="By version, its module with the shape that the bindings had before."),
+    ] = {}
 
 
 class GeneratorEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,11 +51,25 @@ class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[Text, ...],
         Meta(description="Endings of files that hold bytes, where the source's hold text."),
     ]
+    binary_names: Annotated[
+        str,
+        Meta(
+            description="A regular expression, letters in any case, of names for what they hold.",
+            extra_json_schema={"format": "regex"},
+        ),
+    ] = ""
     parts: Annotated[
         tuple[tuple[Text, str], ...],
         Meta(description="Pieces of identifiers and what they become, tried in this order."),
     ]
     words: Annotated[dict[str, Text], Meta(description="Whole identifiers, the exceptions.")]
+    older: Annotated[
+        dict[str, dict[str, Text]],
+        Meta(
+            description="By version, whole identifiers that the source's bindings had before it,"
+            " for a codebase that uses such bindings and defines no such name."
+        ),
+    ] = {}
     parameters: Annotated[
         dict[str, Text], Meta(description="Parameters of functions whose type differs.")
     ]
@@ -62,12 +80,12 @@ class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = {}
 
     def __post_init__(self) -> None:
-        try:
-            re.compile(self.kept_strings)
-        except re.error as error:
-            raise Fault(
-                f"{self.kept_strings!r} is not a regular expression ({error})", "kept_strings"
-            ) from None
+        for key in ("kept_strings", "binary_names"):
+            try:
+                re.compile(getattr(self, key))
+            except re.error as error:
+                fault = f"{getattr(self, key)!r} is not a regular expression ({error})"
+                raise Fault(fault, key) from None
 
 
 class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,6 +112,10 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="Crates and their counterparts: facade and kernels are the crates that the"
             " port writes, an empty text drops the entry."
         ),
+    ]
+    programs: Annotated[
+        dict[str, Reason],
+        Meta(description="Programs of the source's, and what does their part for the vendor."),
     ]
     facade: FacadeEntry
     generator: GeneratorEntry

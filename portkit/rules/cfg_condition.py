@@ -3,8 +3,9 @@
 ``#[cfg(any(feature = "cuda", feature = "metal"))]`` gains ``feature = "rocm"``. What stands under
 ``#[cfg(not(feature = "cuda"))]`` is one of two things. If it stands in for CUDA, as ``pub use
 dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``; a test gets a name
-of its own then, since both conditions may hold. If it is what remains when no GPU is there, its
-condition is widened to ``not(any(feature = "cuda", feature = "rocm"))``.
+of its own then, since both conditions may hold. If it is what remains when no GPU is there, or one
+of a pair whose other is CUDA's under the same name, its condition is widened to ``not(any(feature =
+"cuda", feature = "rocm"))``.
 
 Not handled: the conditions of ``cfg_attr`` and of a whole file, ``#![cfg(..)]``, which are listed
 as unaccounted or left to a person. Source: the Rust reference, chapter "Conditional compilation".
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying.exclusive import is_paired
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
@@ -46,7 +48,13 @@ def check(site: Site) -> Iterator[Intent]:
             continue
         written = cfg.requires(job.feature)
         stands_in = job.without_source(cfg) and not written and job.renames_code(site.code)
-        if stands_in and site.kind != "match_pattern" and not job.names_peer(node_text(attribute)):
+        paired = stands_in and is_paired(site)
+        if (
+            stands_in
+            and not paired
+            and site.kind != "match_pattern"
+            and not job.names_peer(node_text(attribute))
+        ):
             is_use = site.kind == "use_declaration"
             construct = "import/re-export" if is_use else "cfg item: not(cuda)"
             message = f"copy what stands in for CUDA, for {job.vendor.title}"
@@ -58,7 +66,7 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=symbol,
             condition=attribute,
             within=attribute,
-            claims=(site.span,) if written else None,
+            claims=(site.span,) if written or paired else None,
         )
 
 

@@ -3,13 +3,15 @@
 ``cuda_backend/mod.rs``, ``quantized/cuda.rs``, ``dummy_cuda_backend.rs``: the path says so,
 or the file is a module that is declared under the feature. Its counterpart is a copy beside
 it under the name table, with the items replaced that the profile overrides. Where the copy
-stands already, it is left as it is.
+stands already, it is left as it is. A copy that runs a program of CUDA's, such as nvcc, is for a
+person to review.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
 from portkit.lang.span import Span
@@ -32,6 +34,8 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     if target is None:
         return
     standing = job.workspace.sources.get(target)
+    concerned = programs.concern(job, source.text(0, len(source.data)))
+    reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
     whole = Span(0, max(len(source.data), 1))
     yield Finding(
         code=CODE,
@@ -39,9 +43,9 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         span=whole,
         construct="new file",
         symbol=target,
-        applicability=Applicability.SAFE,
+        applicability=Applicability.REVIEW if reason else Applicability.SAFE,
         status=Status.TODO if standing is None else Status.PORTED,
-        message=f"{target} is its copy",
+        message=f"{target} is its copy" + (f"; {reason}" if reason else ""),
         files=lambda: (NewFile(target, copy_file(job, source).replace("\n", source.newline)),),
         claims=(whole,),
     )

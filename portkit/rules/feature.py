@@ -4,18 +4,21 @@
 the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
 Crates that exist only to compile or bind CUDA are left out.
 
-Not handled: features that only turn it on, such as ``default = ["cuda"]``, which are listed as
-unaccounted.
+A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
+does, is left alone: the HIP bindings are the same with any features of the tree. One that turns
+CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA, is left to a person. The
+``metadata`` of a manifest is for other tools than Cargo, and is left alone.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying.bindings import FLOAT8
 from portkit.lang.features import asked_by
 from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of, written
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Intent, Keep
+from portkit.site.intent import Add, Ask, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +28,11 @@ if TYPE_CHECKING:
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a feature in a manifest that names the source vendor."""
-    job = site.job
-    if table_of(site.node) != "features":
+    job, table = site.job, table_of(site.node)
+    if ".metadata" in table or key_of(site.node).startswith("metadata."):
+        kept = "Cargo reads no metadata: add ROCm's feature where the tool that does should"
+        yield Keep("metadata in Cargo.toml", kept, symbol=bare(key_of(site.node)))
+    if table != "features":
         return
     name, construct = bare(key_of(site.node)), "feature in Cargo.toml"
     if name in job.vendor.unported:
@@ -42,13 +48,42 @@ def check(site: Site) -> Iterator[Intent]:
             at=end_of(site.node),
             name=written(job.feature),
         )
-    elif not _names_source(site) and job.names_peer(site.code):
+    elif _names_source(site):
+        yield from _beside(site, name, construct)
+    elif job.names_peer(site.code):
         yield Keep(construct, "it belongs to a peer; ROCm follows CUDA", symbol=name)
 
 
 def _names_source(site: Site) -> bool:
-    asked = map(asked_by, strings(value_of(site.node)))
-    return site.job.names_source(site.code) or site.job.source_feature in asked
+    return site.job.names_source(site.code) or any(
+        _is_of_source(site, member) for member in strings(value_of(site.node))
+    )
+
+
+def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
+    """Find a feature of its own that asks for something of the source vendor's."""
+    job = site.job
+    asked = [m for m in strings(value_of(site.node)) if _is_of_source(site, m)]
+    if asked and not job.names_source(name) and all(_is_weak(site, m) for m in asked):
+        listed = " and ".join(asked)
+        kept = f"{listed} is asked for where CUDA is on alone, and the HIP bindings need no other"
+        yield Keep(construct, kept, symbol=name)
+    else:
+        ask = f"it turns CUDA on, or is named after it: see what turns {job.feature} on, by hand"
+        yield Ask(construct, ask, symbol=name)
+
+
+def _is_of_source(site: Site, member: str) -> bool:
+    return site.job.names_source(member) or asked_by(member) == site.job.source_feature
+
+
+def _is_weak(site: Site, member: str) -> bool:
+    """Whether a member says what a crate of the source vendor's is like, and does not turn it on.
+
+    Source: the Cargo book, chapter "Features", section "Dependency features".
+    """
+    crate, weak, feature = member.partition("?/")
+    return bool(weak) and feature != FLOAT8 and crate in site.job.vendor.dependencies
 
 
 def _counterpart(site: Site, member: str) -> str:

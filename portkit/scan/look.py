@@ -95,4 +95,7 @@ def _seeds(job: Job, source: Source) -> list[int]:
         return [m.start() for m in keys.finditer(source.data)]
     if not source.path.endswith(".rs"):
         return []
-    return [o for name in job.learnt.macros for o in occurrences(source.data, f"{name}!".encode())]
+    # A program is spoken of in comments and named in strings; these are looked at.
+    programs = [f'{name}"' for name in job.vendor.programs]
+    wanted = [*(f"{name}!" for name in job.learnt.macros), *programs]
+    return [at for each in wanted for at in occurrences(source.data, each.encode())]

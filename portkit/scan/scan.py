@@ -141,13 +141,17 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Findi
         (each for share in team.gather(read) for each in share), key=lambda each: each[0]
     )
     macros = {macro.name: macro for _, found, _, _ in gathered for macro in found}
-    analogs = files.analogs(job, mentions, (found for _, _, found, _ in gathered))
+    modules = [found for _, _, found, _ in gathered]
+    analogs = files.analogs(job, mentions, modules)
+    unported = {p: m.unported for each in modules for p, m in each.items() if m.unported}
     lost = [finding for _, _, _, found in gathered for finding in found]
-    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs)
+    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported)
     return replace(job, learnt=learnt), teaching, mine, lost
 
 
-def _read(job: Job, path: str) -> tuple[list[DeviceMacro], Mapping[str, str], list[Finding]]:
+def _read(
+    job: Job, path: str
+) -> tuple[list[DeviceMacro], Mapping[str, files.Module], list[Finding]]:
     """Return the macros and the modules that a file declares, or that portkit fails on it."""
     try:
         return _device_macros(job, path), files.declared(job, path), []

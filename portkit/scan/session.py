@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import placed
+from portkit.copying.dialect import spoken
 from portkit.copying.patches import OVERRIDE
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.profile.entries import CodebaseFile, release
@@ -67,7 +68,7 @@ def scan_tree(
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
-    vendor = load_vendor(VENDOR, codebase)
+    vendor = spoken(load_vendor(VENDOR, codebase), workspace)
     vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,

@@ -16,6 +16,7 @@ from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
 from portkit.lang.value import Value
+from portkit.lang.words import pieces
 from portkit.profile.entries import Prose
 
 if TYPE_CHECKING:
@@ -64,11 +65,13 @@ class Learnt(Value, frozen=True):
         mentions: the offsets of the backend mentions in each file that has any, by path.
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
+        unported: files whose modules stand under a feature without a counterpart, and that.
     """
 
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
+    unported: Mapping[str, str] = field(default_factory=dict)
 
 
 class Job(Value, frozen=True, dict=True):
@@ -207,10 +210,10 @@ class Job(Value, frozen=True, dict=True):
 
     @cached_property
     def _source_code(self) -> re.Pattern[str]:
-        ported = [*self._ported_words]
+        ported = [*map(pieces, self._ported_words)]
         if not self._is_feature_a_word:
-            ported.append(rf'\bfeature\s*=\s*"(?-i:{re.escape(self.source_feature)})"')
-        return re.compile("|".join(ported), re.IGNORECASE)
+            ported.append(rf'\bfeature\s*=\s*"{re.escape(self.source_feature)}"')
+        return re.compile("|".join(ported))
 
     @cached_property
     def _peer_code(self) -> re.Pattern[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import tomllib
 from functools import cached_property
@@ -147,6 +148,14 @@ class Workspace(Value, frozen=True, dict=True):
             if inside and (best is None or len(crate.directory) > len(best.directory)):
                 best = crate
         return best
+
+    def is_build_script(self, path: str) -> bool:
+        """Whether a file is the build script of a crate (the Cargo book, key ``build``)."""
+        crate = self.crate_of(path)
+        if crate is None or not path.endswith(".rs"):
+            return False
+        said = crate.manifest.get("package", {}).get("build", "build.rs")
+        return posixpath.normpath(f"{crate.directory}/{said}") == path
 
 
 def load(directory: Path) -> Workspace:

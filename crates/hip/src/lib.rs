@@ -51,4 +51,5 @@ pub mod driver;
 pub mod hiprand;
 pub mod hiprtc;
 pub mod loader;
+pub mod older;
 pub mod rocblas;

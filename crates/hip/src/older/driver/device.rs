@@ -1,0 +1,149 @@
+use super::{sys, DevicePtrMut, DeviceRepr, HipError, HipFunction, HipSlice, ValidAsZeroBits};
+use crate::driver::{self, result, HipContext};
+use crate::hiprtc::Hsaco;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+type Functions = HashMap<&'static str, driver::HipFunction>;
+
+/// A device with its default stream and the modules that were loaded on it.
+#[derive(Debug)]
+pub struct HipDevice {
+    stream: Arc<driver::HipStream>,
+    modules: RwLock<HashMap<String, Functions>>,
+}
+
+impl HipDevice {
+    /// The device with an ordinal.
+    pub fn new(ordinal: usize) -> Result<Arc<Self>, HipError> {
+        Ok(Arc::new(Self {
+            stream: HipContext::new(ordinal)?.default_stream(),
+            modules: RwLock::default(),
+        }))
+    }
+
+    /// The number of devices.
+    pub fn count() -> Result<i32, HipError> {
+        HipContext::device_count()
+    }
+
+    /// The ordinal of the device.
+    pub fn ordinal(&self) -> usize {
+        self.stream.context().ordinal()
+    }
+
+    /// The stream that all work goes through, unless it is given to another.
+    pub fn default_stream(&self) -> &Arc<driver::HipStream> {
+        &self.stream
+    }
+
+    /// HIP's handle of that stream.
+    pub fn hip_stream(&self) -> sys::hipStream_t {
+        self.stream.hip_stream()
+    }
+
+    /// Makes the device the one of the calling thread.
+    pub fn bind_to_thread(&self) -> Result<(), HipError> {
+        self.stream.context().bind_to_thread()
+    }
+
+    /// Waits until the work of the device's stream is done.
+    pub fn synchronize(&self) -> Result<(), HipError> {
+        self.stream.synchronize()
+    }
+
+    /// Makes a slice of what [`HipSlice::leak`] gave.
+    ///
+    /// # Safety
+    ///
+    /// The memory has to be of this device, to hold `len` values of `T` and not to be used or freed
+    /// otherwise.
+    ///
+    /// # Panics
+    ///
+    /// If HIP cannot make events.
+    pub unsafe fn upgrade_device_ptr<T>(
+        self: &Arc<Self>,
+        pointer: sys::hipDeviceptr_t,
+        len: usize,
+    ) -> HipSlice<T> {
+        let memory = self
+            .stream
+            .upgrade_device_ptr(pointer, len * std::mem::size_of::<T>());
+        HipSlice::of(memory, len, self.clone())
+    }
+
+    /// Memory without values.
+    pub fn null<T>(self: &Arc<Self>) -> Result<HipSlice<T>, HipError> {
+        // SAFETY: there is nothing that would have to be set.
+        let memory = unsafe { self.stream.alloc(0) }?;
+        Ok(HipSlice::of(memory, 0, self.clone()))
+    }
+
+    /// Allocates memory for `len` values.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not set.
+    pub unsafe fn alloc<T: DeviceRepr>(
+        self: &Arc<Self>,
+        len: usize,
+    ) -> Result<HipSlice<T>, HipError> {
+        let memory = self.stream.alloc(len * std::mem::size_of::<T>())?;
+        Ok(HipSlice::of(memory, len, self.clone()))
+    }
+
+    /// Allocates memory for `len` values and sets all bits to zero.
+    pub fn alloc_zeros<T: ValidAsZeroBits + DeviceRepr>(
+        self: &Arc<Self>,
+        len: usize,
+    ) -> Result<HipSlice<T>, HipError> {
+        // SAFETY: it is set before it is read.
+        let mut slice = unsafe { self.alloc(len) }?;
+        self.memset_zeros(&mut slice)?;
+        Ok(slice)
+    }
+
+    /// Sets all bits to zero.
+    pub fn memset_zeros<T: ValidAsZeroBits + DeviceRepr, Dst: DevicePtrMut<T>>(
+        &self,
+        dst: &mut Dst,
+    ) -> Result<(), HipError> {
+        self.bind_to_thread()?;
+        let bytes = dst.num_bytes();
+        // SAFETY: the memory has that many bytes, and zeros are values.
+        unsafe { result::memset_d8_async(*dst.device_ptr_mut(), 0, bytes, self.hip_stream()) }
+    }
+
+    /// Loads a code object under a name, and finds kernels in it. A module of the same name is
+    /// forgotten.
+    pub fn load_hsaco(
+        &self,
+        hsaco: Hsaco,
+        module_name: &str,
+        func_names: &[&'static str],
+    ) -> Result<(), HipError> {
+        let module = self.stream.context().load_module(hsaco)?;
+        let functions = func_names
+            .iter()
+            .map(|name| Ok((*name, module.load_function(name)?)))
+            .collect::<Result<Functions, HipError>>()?;
+        let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
+        modules.insert(module_name.to_string(), functions);
+        Ok(())
+    }
+
+    /// Whether a kernel was found in a module.
+    pub fn has_func(self: &Arc<Self>, module_name: &str, func_name: &str) -> bool {
+        self.get_func(module_name, func_name).is_some()
+    }
+
+    /// A kernel that was found in a module.
+    pub fn get_func(self: &Arc<Self>, module_name: &str, func_name: &str) -> Option<HipFunction> {
+        let modules = self.modules.read().unwrap_or_else(PoisonError::into_inner);
+        Some(HipFunction {
+            function: modules.get(module_name)?.get(func_name)?.clone(),
+            device: self.clone(),
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! The shape that `cudarc` had before 0.14 whole, on a HIP device: `cargo test -- --include-ignored`
+//! where there is one.
+//!
+//! Expected values are arithmetic that a reader can do; none was taken from a run.
+
+use hiprc::hiprtc::compile_hsaco;
+use hiprc::older::driver::{
+    sys, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, HipDevice, HipSlice, LaunchAsync,
+    LaunchConfig,
+};
+use hiprc::older::rocblas::StridedBatchedConfig;
+use hiprc::older::rocblas::{sys::rocblas_operation, Gemm, GemmConfig, RocBlas};
+use hiprc::older::types::HipTypeName;
+use std::error::Error;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const SOURCE: &str = r#"
+extern "C" __global__ void axpy(const float *x, float *y, const float a, const unsigned n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+struct Line { float slope; float start; };
+extern "C" __global__ void line(float *y, const Line of, const unsigned n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = of.slope * i + of.start;
+}
+"#;
+
+/// A value of two numbers, which a kernel takes as it is.
+#[repr(C)]
+struct Line {
+    slope: f32,
+    start: f32,
+}
+
+// SAFETY: two numbers, as the kernel has them.
+unsafe impl DeviceRepr for Line {}
+
+/// Memory that knows where it came from, as a codebase may have it.
+struct Kept(HipSlice<f32>);
+
+impl DeviceSlice<f32> for Kept {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl DevicePtr<f32> for Kept {
+    fn device_ptr(&self) -> &sys::hipDeviceptr_t {
+        self.0.device_ptr()
+    }
+}
+
+impl DevicePtrMut<f32> for Kept {
+    fn device_ptr_mut(&mut self) -> &mut sys::hipDeviceptr_t {
+        self.0.device_ptr_mut()
+    }
+}
+
+// SAFETY: the address lies in the memory's owner.
+unsafe impl DeviceRepr for &mut Kept {
+    fn as_kernel_param(&self) -> *mut c_void {
+        std::ptr::from_ref(self.0.device_ptr()).cast_mut().cast()
+    }
+}
+
+fn device() -> Result<Arc<HipDevice>, Box<dyn Error>> {
+    let device = HipDevice::new(0)?;
+    device.load_hsaco(compile_hsaco(SOURCE)?, "lines", &["axpy", "line"])?;
+    Ok(device)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn own_types_are_arguments_and_memory() -> Outcome {
+    let device = device()?;
+    let mut y = Kept(device.alloc_zeros(4)?);
+    let (slope, start) = (2., 1.);
+    let line = device.get_func("lines", "line").unwrap();
+    let shape = LaunchConfig::for_num_elems(4);
+    // SAFETY: the arguments are those of the kernel, which stays within 4 values.
+    unsafe { line.launch(shape, (&mut y, Line { slope, start }, 4u32)) }?;
+    assert_eq!(device.dtoh_sync_copy(&y)?, [1., 3., 5., 7.]);
+    device.memset_zeros(&mut y)?;
+    assert_eq!(device.dtoh_sync_copy(&y)?, [0.; 4]);
+    device.htod_sync_copy_into(&[1., 2., 3., 4.], &mut y)?;
+    let mut copy = device.alloc_zeros::<f32>(2)?;
+    device.dtod_copy(&y.0.slice(1..3), &mut copy)?;
+    assert_eq!(device.sync_reclaim(copy.clone())?, [2., 3.]);
+    assert!(!device.has_func("lines", "none") && !device.has_func("none", "line"));
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_forked_stream_is_waited_for() -> Outcome {
+    let device = device()?;
+    let axpy = device.get_func("lines", "axpy").unwrap();
+    let x = device.htod_copy(vec![1f32, 2., 3., 4.])?;
+    let mut y = device.alloc_zeros::<f32>(4)?;
+    let stream = device.fork_default_stream()?;
+    let shape = LaunchConfig::for_num_elems(2);
+    let (from, mut to) = (x.slice(2..), y.slice_mut(..2));
+    // SAFETY: the arguments are those of the kernel, which stays within 2 values.
+    unsafe {
+        let own = axpy.clone();
+        own.launch_on_stream(&stream, shape, (&from, &mut to, 10f32, 2u32))
+    }?;
+    device.wait_for(&stream)?;
+    // SAFETY: as above.
+    unsafe { axpy.clone().launch(shape, (&from, &mut to, 1f32, 2u32)) }?;
+    stream.wait_for_default()?;
+    // SAFETY: as above.
+    unsafe { axpy.launch_on_stream(&stream, shape, (&from, &mut to, 100f32, 2u32)) }?;
+    drop(stream);
+    assert_eq!(device.dtoh_sync_copy(&y)?, [333., 444., 0., 0.]);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn memory_that_was_given_up_is_taken_back() -> Outcome {
+    let device = HipDevice::new(0)?;
+    let x = device.htod_copy(vec![1u32, 2, 3])?;
+    let pointer = x.leak();
+    // SAFETY: it is the memory that was given up, and nobody else has it.
+    let mut x = unsafe { device.upgrade_device_ptr::<u32>(pointer, 3) };
+    device.htod_copy_into(vec![4, 5, 6], &mut x)?;
+    let none = std::mem::replace(&mut x, device.null()?);
+    assert_eq!((x.len(), none.num_bytes()), (0, 12));
+    assert_eq!(Vec::try_from(none)?, [4, 5, 6]);
+    assert_eq!(device.dtoh_sync_copy(&x)?, []);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn products_in_each_type() -> Outcome {
+    let device = HipDevice::new(0)?;
+    let blas = RocBlas::new(device.clone())?;
+    macro_rules! products {
+        ($($type:ty, $of:expr;)*) => {
+            $({
+                let of: fn(f32) -> $type = $of;
+                let gemm = GemmConfig {
+                    transa: rocblas_operation::rocblas_operation_none,
+                    transb: rocblas_operation::rocblas_operation_none,
+                    m: 2,
+                    n: 1,
+                    k: 2,
+                    alpha: of(2.),
+                    lda: 2,
+                    ldb: 2,
+                    beta: of(1.),
+                    ldc: 2,
+                };
+                // By columns: a is [[1, 3], [2, 4]], and b is [5, 6]; a * b is [23, 34].
+                let a = device.htod_copy([1., 2., 3., 4.].map(of).to_vec())?;
+                let b = device.htod_copy([5., 6., 1., 0.].map(of).to_vec())?;
+                let mut c = device.htod_copy([1., 1., 0., 0.].map(of).to_vec())?;
+                // SAFETY: the matrices have these sizes.
+                unsafe { blas.gemm(gemm, &a, &b, &mut c) }?;
+                assert_eq!(device.dtoh_sync_copy(&c)?, [47., 69., 0., 0.].map(of));
+                let gemm = GemmConfig { beta: of(0.), ..gemm };
+                let batch = StridedBatchedConfig {
+                    gemm,
+                    batch_size: 2,
+                    stride_a: 0,
+                    stride_b: 2,
+                    stride_c: 2,
+                };
+                // SAFETY: as above, of which there are two b and two c.
+                unsafe { blas.gemm_strided_batched(batch, &a, &b, &mut c) }?;
+                assert_eq!(device.dtoh_sync_copy(&c)?, [46., 68., 2., 4.].map(of));
+            })*
+        };
+    }
+    products! {
+        f32, |x| x;
+        f64, f64::from;
+        half::f16, half::f16::from_f32;
+        half::bf16, half::bf16::from_f32;
+    }
+    let stream = device.fork_default_stream()?;
+    // SAFETY: the stream is there until work goes to the device's own again.
+    unsafe { blas.set_stream(Some(&stream)) }?;
+    // SAFETY: as above.
+    unsafe { blas.set_stream(None) }?;
+    assert!(!blas.handle().is_null());
+    Ok(())
+}
+
+#[test]
+fn types_have_the_names_of_kernels() {
+    // The C++ standard, [basic.fundamental]; a plain `char` may have either sign.
+    assert_eq!((u64::NAME, i8::NAME), ("unsigned long", "signed char"));
+    assert_eq!((usize::NAME, half::f16::NAME), ("size_t", "__half"));
+}

@@ -1,0 +1,78 @@
+"""Which version of cudarc a codebase is written against, and the names that only it had."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.profile.profile import VendorProfile
+    from portkit.tree.workspace import Workspace
+
+_REQUIREMENT = re.compile(r"[\^~=\s]*(\d+(?:\.\d+)*)")
+_DEFINITION = r"\b(?:struct|enum|union|type|trait|as)\s+%s\b"
+
+
+def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
+    """Return a vendor that also renames what is cudarc's in a codebase, and what its own elsewhere.
+
+    Before 0.14 cudarc had a `CudaDevice`. In a codebase that asks for such a version and defines no
+    `CudaDevice`, the name is cudarc's. One that asks for no other gets the module of the bindings
+    that has the whole of that shape. What the profile says of a name counts more.
+
+    Args:
+        vendor: the vendor, with the names of the profile.
+        workspace: the tree.
+    """
+    asked = [_numbers(version) for version in _versions(workspace, vendor.bindings)]
+    older = {
+        name: new
+        for version, names in vendor.older.items()
+        if any(each < _numbers(version) for each in asked)
+        for name, new in names.items()
+        if not _defines(workspace, name)
+    }
+    words, facade = {**older, **vendor.names.words}, vendor.facade
+    for version, module in facade.older.items():
+        only = bool(asked) and all(each < _numbers(version) for each in asked)
+        if only and words.get(vendor.bindings) == facade.module:
+            words[vendor.bindings] = f"{facade.module}::{module}"
+            facade = replace(facade, shape=module)
+    return replace(vendor, names=replace(vendor.names, words=words), facade=facade)
+
+
+def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
+    """Yield the version that each manifest asks for of a crate, also under another name."""
+    manifests = (workspace.manifest.get("workspace", {}), *(c.manifest for c in workspace.crates))
+    for manifest in manifests:
+        targets = manifest.get("target", {})
+        for table in (manifest, *(targets.values() if isinstance(targets, dict) else ())):
+            dependencies = table.get("dependencies", {}) if isinstance(table, dict) else {}
+            for name, said in dependencies.items():
+                if _is(crate, name, said):
+                    version = said if isinstance(said, str) else said.get("version", "")
+                    asked = _REQUIREMENT.match(version)
+                    if asked is not None:
+                        yield asked[1]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _is(crate: str, name: str, said: str | Mapping[str, Any]) -> bool:
+    return (said.get("package", name) if isinstance(said, dict) else name) == crate
+
+
+def _defines(workspace: Workspace, name: str) -> bool:
+    """Whether the tree has something of a name, whatever it is called elsewhere."""
+    wanted, definition = name.encode(), re.compile((_DEFINITION % name).encode())
+    return any(
+        wanted in source.data and definition.search(source.data)
+        for path, source in workspace.sources.items()
+        if path.endswith(".rs")
+    )

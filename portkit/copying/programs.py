@@ -1,0 +1,58 @@
+"""What code runs to build kernels: programs and crates of the source vendor's, which do not port.
+
+A build script that runs ``nvcc`` is not ROCm's under another name. What does the part of a program
+is in the vendor's profile, in words; what is written instead is a person's, or a template's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.lang.renaming import code_only, without_comments
+
+if TYPE_CHECKING:
+    from portkit.site.context import Job
+
+
+def named(job: Job, text: str) -> list[str]:
+    """Return the programs of the source vendor's that are strings in Rust source, sorted.
+
+    A string that is a program, or the path of one, is what `std::process::Command::new` takes; in
+    a longer one it is spoken of.
+    """
+    programs = job.vendor.programs
+    if not any(program in text for program in programs):
+        return []
+    found = rf'"(?:[^"\s]*[/\\])?({"|".join(map(re.escape, programs))})(?:\.exe)?"'
+    return sorted(set(re.findall(found, without_comments(text))))
+
+
+def concern(job: Job, text: str) -> bool:
+    """Whether Rust source may run what is the source vendor's alone; few files do."""
+    return any(each in text for each in (*job.vendor.programs, *_compilers(job)))
+
+
+def why_not_copied(job: Job, copy: str) -> str:
+    """Return why a copy would do what is the source vendor's alone, or an empty string.
+
+    Args:
+        job: the job.
+        copy: Rust source under the name table, with the profile's templates.
+    """
+    by_hand = f"write {job.vendor.title}'s by hand, or as a template of the profile"
+    programs = named(job, copy)
+    if programs:
+        parts = "; ".join(job.vendor.programs[program] for program in programs)
+        return f"it runs {' and '.join(programs)}, of CUDA's: {parts}; {by_hand}"
+    for crate in _compilers(job):
+        renamed = job.vendor.names.word(crate)
+        if renamed in copy and re.search(rf"\b{renamed}\b", code_only(copy)):
+            return f"it calls {crate}, which compiles CUDA alone; {by_hand}"
+    return ""
+
+
+def _compilers(job: Job) -> list[str]:
+    """Return the crates without a counterpart, as code imports them."""
+    known = job.vendor.dependencies.items()
+    return sorted(crate.replace("-", "_") for crate, counterpart in known if not counterpart)

@@ -1,0 +1,79 @@
+"""Which version of cudarc a codebase is written against, and what its names become."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from tree_support import MANIFEST, PROFILE, workspace_of
+
+from portkit.copying.bindings import copied
+from portkit.copying.dialect import spoken
+from portkit.profile.profile import load_vendor, parse_codebase
+
+OWN = "pub struct CudaDevice(cudarc::driver::CudaDevice);\n"
+USE = "use cudarc::driver::CudaDevice;\n"
+
+
+def renamed(
+    manifest: str, code: str = USE, words: dict[str, str] | None = None, word: str = "CudaDevice"
+) -> str:
+    tree = {"Cargo.toml": MANIFEST + manifest.encode(), "src/lib.rs": code.encode()}
+    codebase = parse_codebase({**PROFILE, "names": {"words": words or {}}})
+    return spoken(load_vendor("rocm", codebase), workspace_of(tree)).names.word(word)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "device"),
+    [
+        # The last version with a CudaDevice is 0.13.9.
+        ('[dependencies]\ncudarc = "0.13"\n', "HipDevice"),
+        ('[dependencies]\ncudarc = "0.14.0"\n', "RocmDevice"),
+        ('[dependencies]\ncudarc = { version = "=0.9.15", optional = true }\n', "HipDevice"),
+        ('[dependencies.cudarc]\nversion = "^0.11"\n', "HipDevice"),
+        ('[workspace.dependencies]\ncudarc = "0.12"\n', "HipDevice"),
+        ('[target."cfg(unix)".dependencies]\ncudarc = "0.12"\n', "HipDevice"),
+        ('[dependencies]\ngpu = { package = "cudarc", version = "0.12" }\n', "HipDevice"),
+        ('[dependencies]\ncudarc = { package = "other", version = "0.12" }\n', "RocmDevice"),
+        # A commit says no version, and a crate of the same tree may.
+        ('[dependencies]\ncudarc = { git = "https://example.org" }\n', "RocmDevice"),
+        ("", "RocmDevice"),
+    ],
+)
+def test_the_device_is_the_bindings_before_a_version(manifest: str, device: str) -> None:
+    assert renamed(manifest) == device
+
+
+OLD = '[dependencies]\ncudarc = "0.9.14"\n'
+
+
+def test_a_codebase_s_own_device_is_its_own() -> None:
+    assert renamed(OLD, OWN) == "RocmDevice"
+    assert renamed(OLD, "use cudarc::driver::X as CudaDevice;\n") == "RocmDevice"
+    assert renamed(OLD, "// no struct of it: CudaDevice\n" + USE) == "HipDevice"
+
+
+def test_the_profile_counts_more() -> None:
+    assert renamed(OLD, words={"CudaDevice": "AmdDevice"}) == "AmdDevice"
+
+
+def test_other_names_stay_as_they_are() -> None:
+    assert renamed(OLD, word="CudaTypeName") == "HipTypeName"
+    assert renamed(OLD, word="CudaStream") == "HipStream"
+    assert renamed(OLD, word="CudaThing") == "RocmThing"
+
+
+def test_a_codebase_of_older_bindings_alone_gets_their_shape() -> None:
+    mixed = OLD + 'gpu = { package = "cudarc", version = "0.17" }\n'
+    assert renamed(OLD, word="cudarc") == "candle_hip::older"
+    assert renamed(mixed, word="cudarc") == "candle_hip"
+    assert renamed(mixed) == "HipDevice"
+    assert renamed("", word="cudarc") == "candle_hip"
+    assert renamed(OLD, words={"cudarc": "hip"}, word="cudarc") == "hip"
+
+
+def test_a_copy_has_the_shape_that_the_tree_uses() -> None:
+    facade = load_vendor("rocm").facade
+    without, whole = copied(facade), copied(replace(facade, shape="older"))
+    assert {path.split("/")[1] for path in whole.keys() - without.keys()} == {"older"}
+    assert "pub mod older;" in whole["src/lib.rs"]()
+    assert "older" not in without["src/lib.rs"]()
