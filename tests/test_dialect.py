@@ -37,6 +37,10 @@ def renamed(
         # A commit says no version, and a crate of the same tree may.
         ('[dependencies]\ncudarc = { git = "https://example.org" }\n', "RocmDevice"),
         ("", "RocmDevice"),
+        # Of another form than cargo takes.
+        ("[dependencies]\ncudarc = 3\n", "RocmDevice"),
+        ("[dependencies]\ncudarc = { version = [] }\n", "RocmDevice"),
+        ("[target]\nunix = 3\n[target.any]\ndependencies = 3\n", "RocmDevice"),
     ],
 )
 def test_the_device_is_the_bindings_before_a_version(manifest: str, device: str) -> None:

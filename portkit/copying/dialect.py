@@ -47,25 +47,23 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
 
 def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
     """Yield the version that each manifest asks for of a crate, also under another name."""
-    manifests = (workspace.manifest.get("workspace", {}), *(c.manifest for c in workspace.crates))
-    for manifest in manifests:
-        targets = manifest.get("target", {})
-        for table in (manifest, *(targets.values() if isinstance(targets, dict) else ())):
-            dependencies = table.get("dependencies", {}) if isinstance(table, dict) else {}
-            for name, said in dependencies.items():
-                if _is(crate, name, said):
-                    version = said if isinstance(said, str) else said.get("version", "")
-                    asked = _REQUIREMENT.match(version)
-                    if asked is not None:
-                        yield asked[1]
+    manifests = (workspace.manifest.get("workspace"), *(c.manifest for c in workspace.crates))
+    for manifest in map(_table, manifests):
+        for table in (manifest, *map(_table, _table(manifest.get("target")).values())):
+            for name, said in _table(table.get("dependencies")).items():
+                entry = {"version": said} if isinstance(said, str) else _table(said)
+                asked = _REQUIREMENT.match(str(entry.get("version", "")))
+                if entry.get("package", name) == crate and asked is not None:
+                    yield asked[1]
+
+
+def _table(said: object) -> Mapping[str, Any]:
+    """Return what a manifest has where a table belongs; nothing for anything else."""
+    return said if isinstance(said, dict) else {}
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-def _is(crate: str, name: str, said: str | Mapping[str, Any]) -> bool:
-    return (said.get("package", name) if isinstance(said, dict) else name) == crate
 
 
 def _defines(workspace: Workspace, name: str) -> bool:
