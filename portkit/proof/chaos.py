@@ -60,7 +60,7 @@ class Seeded:
         seconds: how long it took, without what was built before.
         date: when, as YYYY-MM-DD.
         device: the key of the CPU device's sources.
-        tree: what was tested, such as ``candle 0.11.1``.
+        tree: what was tested: the codebase and its version.
         crates: whose tests were taken, with commas between; empty for the other parts.
     """
 
