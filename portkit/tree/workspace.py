@@ -24,7 +24,7 @@ SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
 HELD = 32 << 20
-"""How many bytes of files are held as they are, of three candles; more are held compressed."""
+"""How many bytes of files are held as they are; more are held compressed."""
 LARGEST_FILE = 16 << 20
 """How many bytes a file may have that is looked at; the largest seen has a fortieth."""
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
