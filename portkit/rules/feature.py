@@ -5,9 +5,11 @@ the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` o
 Crates that exist only to compile or bind CUDA are left out.
 
 A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
-does, is left alone: the HIP bindings are the same with any features of the tree. One that turns
-CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA, is left to a person. The
-``metadata`` of a manifest is for other tools than Cargo, and is left alone.
+does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
+of a manifest is for other tools than Cargo, and is left alone.
+
+Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
+which is left to a person.
 """
 
 from __future__ import annotations
