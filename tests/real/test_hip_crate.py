@@ -66,6 +66,7 @@ TESTS = {
     "dialect": 4,
     "failures": 1,
     "memory": 1,
+    "older": 5,
     "one_stream": 1,
     "peers": 3,
     "streams": 12,
