@@ -1,55 +1,49 @@
 use super::{sys, DevicePtrMut, DeviceRepr, HipError, HipFunction, HipSlice, ValidAsZeroBits};
-use crate::driver::{self, result, HipContext};
+use crate::driver::{self, result};
 use crate::hiprtc::Hsaco;
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
-
-type Functions = HashMap<&'static str, driver::HipFunction>;
+use std::sync::Arc;
 
 /// A device with its default stream and the modules that were loaded on it.
 #[derive(Debug)]
 pub struct HipDevice {
-    stream: Arc<driver::HipStream>,
-    modules: RwLock<HashMap<String, Functions>>,
+    device: Arc<driver::HipDevice>,
 }
 
 impl HipDevice {
     /// The device with an ordinal.
     pub fn new(ordinal: usize) -> Result<Arc<Self>, HipError> {
-        Ok(Arc::new(Self {
-            stream: HipContext::new(ordinal)?.default_stream(),
-            modules: RwLock::default(),
-        }))
+        let device = driver::HipDevice::new(ordinal)?;
+        Ok(Arc::new(Self { device }))
     }
 
     /// The number of devices.
     pub fn count() -> Result<i32, HipError> {
-        HipContext::device_count()
+        driver::HipDevice::count()
     }
 
     /// The ordinal of the device.
     pub fn ordinal(&self) -> usize {
-        self.stream.context().ordinal()
+        self.device.ordinal()
     }
 
     /// The stream that all work goes through, unless it is given to another.
     pub fn default_stream(&self) -> &Arc<driver::HipStream> {
-        &self.stream
+        self.device.stream()
     }
 
     /// HIP's handle of that stream.
     pub fn hip_stream(&self) -> sys::hipStream_t {
-        self.stream.hip_stream()
+        self.default_stream().hip_stream()
     }
 
     /// Makes the device the one of the calling thread.
     pub fn bind_to_thread(&self) -> Result<(), HipError> {
-        self.stream.context().bind_to_thread()
+        self.device.bind_to_thread()
     }
 
     /// Waits until the work of the device's stream is done.
     pub fn synchronize(&self) -> Result<(), HipError> {
-        self.stream.synchronize()
+        self.device.synchronize()
     }
 
     /// Makes a slice of what [`HipSlice::leak`] gave.
@@ -68,7 +62,7 @@ impl HipDevice {
         len: usize,
     ) -> HipSlice<T> {
         let memory = self
-            .stream
+            .default_stream()
             .upgrade_device_ptr(pointer, len * std::mem::size_of::<T>());
         HipSlice::of(memory, len, self.clone())
     }
@@ -76,7 +70,7 @@ impl HipDevice {
     /// Memory without values.
     pub fn null<T>(self: &Arc<Self>) -> Result<HipSlice<T>, HipError> {
         // SAFETY: there is nothing that would have to be set.
-        let memory = unsafe { self.stream.alloc(0) }?;
+        let memory = unsafe { self.device.alloc(0) }?;
         Ok(HipSlice::of(memory, 0, self.clone()))
     }
 
@@ -89,7 +83,7 @@ impl HipDevice {
         self: &Arc<Self>,
         len: usize,
     ) -> Result<HipSlice<T>, HipError> {
-        let memory = self.stream.alloc(len * std::mem::size_of::<T>())?;
+        let memory = self.device.alloc(len * std::mem::size_of::<T>())?;
         Ok(HipSlice::of(memory, len, self.clone()))
     }
 
@@ -123,26 +117,18 @@ impl HipDevice {
         module_name: &str,
         func_names: &[&'static str],
     ) -> Result<(), HipError> {
-        let module = self.stream.context().load_module(hsaco)?;
-        let functions = func_names
-            .iter()
-            .map(|name| Ok((*name, module.load_function(name)?)))
-            .collect::<Result<Functions, HipError>>()?;
-        let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
-        modules.insert(module_name.to_string(), functions);
-        Ok(())
+        self.device.load_hsaco(hsaco, module_name, func_names)
     }
 
     /// Whether a kernel was found in a module.
     pub fn has_func(self: &Arc<Self>, module_name: &str, func_name: &str) -> bool {
-        self.get_func(module_name, func_name).is_some()
+        self.device.has_func(module_name, func_name)
     }
 
     /// A kernel that was found in a module.
     pub fn get_func(self: &Arc<Self>, module_name: &str, func_name: &str) -> Option<HipFunction> {
-        let modules = self.modules.read().unwrap_or_else(PoisonError::into_inner);
         Some(HipFunction {
-            function: modules.get(module_name)?.get(func_name)?.clone(),
+            function: self.device.get_func(module_name, func_name)?,
             device: self.clone(),
         })
     }
