@@ -129,6 +129,13 @@ def _table(count: int) -> str:
     return head + "".join(f"cuda{i} = {i}\n" for i in range(count))
 
 
+def _decisions(count: int) -> str:
+    return "".join(
+        f"[[decision]]\nwhen = 'd{i}.is_cuda()'\nverdict = 'keep'\nreason = 'of the bench'\n\n"
+        for i in range(count)
+    )
+
+
 INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "arms of a match": ("src/lib.rs", _arms),
     "peers' arms in a function of CUDA's": ("src/lib.rs", _arms_of_cuda),
@@ -145,6 +152,7 @@ INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "levels of brackets": ("src/lib.rs", _brackets),
     "dotted keys": ("keys.toml", _keys),
     "keys of a manifest's table": ("Cargo.toml", _table),
+    "decisions that do nothing": ("portkit.toml", _decisions),
 }
 
 

@@ -60,6 +60,7 @@ def main(arguments: list[str]) -> None:
         for name in ("one", "two"):
             shutil.copytree(candle, double / name, ignore=shutil.ignore_patterns(".git"))
         shutil.copy(candle / "Cargo.toml", double / "Cargo.toml")
+        look = ("apply", "--check", "--no-format", "--allow-dirty")
         commands = {
             "ast-grep scan": [
                 str(scripts / "ast-grep"),
@@ -69,7 +70,7 @@ def main(arguments: list[str]) -> None:
                 str(candle),
             ],
             "portkit scan": [portkit, "scan", str(candle)],
-            "portkit apply": [portkit, "apply", "--check", "--no-format", str(candle)],
+            "portkit apply": [portkit, *look, str(candle)],
             "portkit scan, two copies": [portkit, "scan", str(double)],
         }
         runs: dict[str, list[Run]] = {name: [] for name in commands}

@@ -85,6 +85,14 @@ def read_cached(kind: str, key: str) -> str | None:
         return None
 
 
+def cached_names(kind: str) -> tuple[str, ...]:
+    """Return the keys under which ``write_cached`` kept something, sorted."""
+    try:
+        return tuple(sorted(place.name for place in (cache_folder() / kind).iterdir()))
+    except OSError:
+        return ()
+
+
 def write_cached(kind: str, key: str, text: str) -> None:
     """Keep ``text`` under ``kind/key``, in place of what was there.
 

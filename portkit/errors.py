@@ -75,7 +75,7 @@ class ToolError(PortkitError):
 
 
 class VerificationError(PortkitError):
-    """What ``portkit verify`` needs is not there: a port, a commit to compare with, a test."""
+    """What a proof needs is not there: a port, a commit to compare with, a test, a sound tree."""
 
     exit_code = 20
 
@@ -87,7 +87,7 @@ class DiskError(PortkitError):
 
 
 class ConfigError(PortkitError):
-    """``portkit.toml`` is malformed; the message names the line."""
+    """``portkit.toml``, or ``portkit.review.toml``, is malformed; the message names the line."""
 
     exit_code = 23
 
@@ -110,7 +110,24 @@ class UntrustedTreeError(PortkitError):
     exit_code = 26
 
 
+class BrokenBuildError(PortkitError):
+    """What ``portkit apply --verify`` would write does not type-check; nothing was written."""
+
+    exit_code = 27
+
+
+class HistoryError(PortkitError):
+    """The repository takes no commits as it stands, or its history does not tell from where."""
+
+    exit_code = 28
+
+
 class BusyTreeError(PortkitError):
     """Another portkit is writing to the tree."""
 
     exit_code = 22
+
+
+def one_line(error: Exception) -> str:
+    """Return an error that is none of portkit's own in one line: its kind and what it says."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -21,7 +21,7 @@ from pathlib import Path
 from apply_support import git
 from typer.testing import CliRunner
 
-from portkit.cli import app
+from portkit.cli import program
 
 PROGRAM = (sys.executable, "-m", "portkit")
 
@@ -42,7 +42,8 @@ class Done:
 
 def invoke(*arguments: object) -> Done:
     """Run portkit in this process."""
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    words = [str(argument) for argument in arguments]
+    done = CliRunner().invoke(program(*words[:1]), words)
     return Done(done.exit_code, done.stdout, done.stderr)
 
 

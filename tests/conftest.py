@@ -37,7 +37,10 @@ def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what needs AMD's compiler where there is none."""
+    """Keep each file's tests in one worker, and leave out what needs AMD's compiler without it."""
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
     try:
         find_hipcc()
     except HipToolError as error:

@@ -48,13 +48,27 @@ SOURCE = {
 }
 
 
+PREFIX = "candle_rocm_"
+"""What each name in the static library begins with."""
+
+
 def exported(library: Path) -> set[str]:
-    """Return the C functions that a static library gives to a program."""
+    """Return the C functions that a static library gives to a program, without its prefix."""
+    functions = {row[7] for row in _symbols(library) if row[3:6] == ["FUNC", "GLOBAL", "DEFAULT"]}
+    assert all(name.startswith(PREFIX) for name in functions)
+    names = {name.removeprefix(PREFIX) for name in functions}
+    # C++ names, and what the compiler makes for a kernel with a C name.
+    return {name for name in names if not name.startswith(("_Z", "__device_stub__"))}
+
+
+def defined(library: Path) -> set[str]:
+    """Return every name that a static library gives to other objects, functions or not."""
+    return {row[7] for row in _symbols(library) if row[4] != "LOCAL"}
+
+
+def _symbols(library: Path) -> list[list[str]]:
+    """Return what it defines: number, value, size, type, binding, visibility, section, name."""
     command: list[str | Path] = ["readelf", "--symbols", "--wide", library]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines()]
-    functions = {
-        row[7] for row in rows if len(row) == 8 and row[3:6] == ["FUNC", "GLOBAL", "DEFAULT"]
-    }
-    # C++ names, and what the compiler makes for a kernel with a C name.
-    return {name for name in functions if not name.startswith(("_Z", "__device_stub__"))}
+    return [row for row in rows if len(row) == 8 and row[0][:-1].isdigit() and row[6] != "UND"]

@@ -128,8 +128,9 @@ VERIFIED: dict[str, Any] = {
 """What a verification has written, in every state but those that look alike."""
 
 TITLES = [
+    "HIP bindings",
+    "Kernels",
     "Manifests and features",
-    "HIP bindings and kernels",
     "Device and storage",
     "Tensors",
     "Custom operations",

@@ -100,6 +100,20 @@ def test_a_path_is_seen_from_each_manifest(candle: Path) -> None:
     assert (candle / "candle-rocm-kernels" / found).resolve() == crate
 
 
+def test_a_copy_in_another_port_has_its_own_name(candle: Path, tmp_path: Path) -> None:
+    """What the bindings are called there is what Cargo looks for."""
+    ported(make(tmp_path / "other"))
+    add_file(tmp_path / "other" / "candle-hip", "Cargo.toml", b'[package]\nname = "far-hip"\n')
+    files = ported(candle, '{ path = "../other/candle-hip" }')
+    for crate in ("", "candle-rocm-kernels/"):
+        found = manifest(files, crate)
+        dependencies = found.get("dependencies") or found["workspace"]["dependencies"]
+        assert dependencies["candle-hip"]["package"] == "far-hip"
+    del files[NAME]
+    (candle / NAME).unlink()
+    assert ported(candle) == files
+
+
 def test_the_manifest_remembers(candle: Path) -> None:
     """A second run writes nothing, also without what ``portkit.toml`` said."""
     before = ported(candle, '{ version = "0.1" }')

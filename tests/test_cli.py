@@ -29,7 +29,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from portkit import __version__
-from portkit.cli import COMMANDS, app
+from portkit.cli import COMMANDS, named, program
 from portkit.fetch import FetchedWorkspace
 from portkit.scan.codes import every_page, pages
 from portkit.tree import workspace
@@ -98,8 +98,9 @@ def test_scan_looks_at_the_current_folder(candle: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(candle)
     assert document()["root"] == "."
     done = invoke("scan", "--skip", "PK103")
-    assert f"`portkit apply` with the same codes writes {len(EDITED)} places (" in done.out.replace(
-        "\n", " "
+    assert (
+        f"`portkit apply` with the same choice writes {len(EDITED)} places ("
+        in done.out.replace("\n", " ")
     )
 
 
@@ -179,7 +180,7 @@ def test_apply_names_what_a_person_should_read_where_it_stands_now(candle: Path)
 def test_what_is_chosen_is_not_taken_for_all(candle: Path) -> None:
     for command, said in (
         ("scan", "No place here has one of the chosen codes."),
-        ("apply", "Nothing to write for the chosen codes in candle 0.11.1."),
+        ("apply", "Nothing to write at the chosen places of candle 0.11.1."),
     ):
         done = invoke(command, candle, "--select", "PK9")
         assert done.out.endswith(f"{said}\n"), command
@@ -218,7 +219,10 @@ def test_a_second_apply_writes_nothing(candle: Path) -> None:
 def test_apply_writes_the_chosen_codes_alone(candle: Path) -> None:
     invoke("apply", candle, "--select", "PK505")
     assert git(candle, "status", "--porcelain") == f" M {LIB}\n"
-    assert git(candle, "diff", "--unified=0", "--no-color").count("\n+ ") == 1
+    written = re.findall(r"\n\+ +(.*)", git(candle, "diff", "--unified=0", "--no-color"))
+    left = "portkit was asked to write other places alone"
+    # What a match without a wildcard needs then comes with it.
+    assert written == ["Rocm(usize),", f'Self::Rocm(_) => panic!("left out: {left}"),']
 
 
 def test_the_gating_is_chosen(candle: Path) -> None:
@@ -230,7 +234,7 @@ def test_the_gating_is_chosen(candle: Path) -> None:
 def test_diff_and_check_write_nothing(candle: Path, option: str) -> None:
     add_file(candle, "notes.txt", b"this tree is dirty\n")
     before = picture(candle)
-    done = apply(candle, option)
+    done = apply(candle, option, "--allow-dirty")
     assert (done.code, picture(candle)) == (int(option == "--check"), before)
 
 
@@ -308,8 +312,8 @@ def test_a_killed_run_is_ended_before_the_tree_is_read(
 
     monkeypatch.setattr("portkit.write.transaction.recover", recover)
     monkeypatch.setattr("portkit.scan.session.load", load)
-    done = apply(candle, "--check")
-    assert (done.code, events) == (1, ["recover", "load"])
+    done = apply(candle)
+    assert (done.code, events) == (0, ["recover", "load"])
     assert done.err == "a run of portkit had been killed and was finished now: it wrote 1 file\n"
 
 
@@ -423,6 +427,34 @@ def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     assert "the file has none" in invoke("explain", "nothing.rs:1", "--tree", candle).err
 
 
+def test_explain_looks_for_the_workspace_above_the_file(
+    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sites = json.loads(invoke("scan", candle, "--format", "json").out)["sites"]
+    (check,) = (site for site in sites if site["path"] == MATMUL)
+    told = invoke("explain", f"{MATMUL}:{check['line']}", "--tree", candle).out
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    file = candle / MATMUL
+    places = {
+        elsewhere: f"{file}:{check['line']}",
+        file.parent: f"{file.name}:{check['line']}",
+        candle / "candle-core/src": check["id"],
+    }
+    for folder, place in places.items():
+        monkeypatch.chdir(folder)
+        assert invoke("explain", place).out == told != ""
+    monkeypatch.chdir(elsewhere)
+    assert "is no workspace" in invoke("explain", check["id"]).err
+
+
+def test_what_is_said_to_portkit_may_be_uncommitted(candle: Path) -> None:
+    (candle / "portkit.toml").write_text('gating = "cfg"\n')
+    done = invoke("apply", candle, "--no-format")
+    assert done.code == 0
+    assert '    #[cfg(feature = "rocm")]\n    Rocm(usize),\n' in (candle / LIB).read_text()
+
+
 def test_explain_prints_the_rule_s_docstring() -> None:
     from portkit.rules import match_arm
 
@@ -454,7 +486,7 @@ def test_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
     monkeypatch.delenv("HIPCC", raising=False)
     first, *rest = invoke("--version").out.splitlines()
-    assert first == f"portkit {__version__}"
+    assert first == f"portkit {__version__}", "no commit, since that git says nothing"
     assert rest[0] == f"cargo 1.2.3 ({tmp_path / 'bin' / 'cargo'})"
     assert f"git of an unknown version ({tmp_path / 'bin' / 'git'})" in rest
     assert f"hipcc 7.0.2-9999 ({other})" in rest
@@ -470,11 +502,18 @@ def test_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("portkit scan --select PK30", 3, {"PK301", "PK302", "PK303", "PK304"}),
         ("portkit scan --skip PK2,PK301", 3, {"PK2,PK301"}),
         ("portkit explain PH20", 2, {f"PH20{n}" for n in range(1, 10)}),
+        ("portkit verify --only parity,na", 3, {"parity,names"}),
+        ("portkit verify --until co", 3, {"coverage"}),
+        ("portkit scan --profile can", 3, {"candle"}),
+        ("portkit hipify --profile can", 3, {"candle"}),
+        ("portkit fetch can", 2, {"candle"}),
+        ("portkit fetch candle@la", 2, {"candle@latest"}),
+        ("portkit fetch no-such@", 2, set()),
     ],
 )
 def test_a_shell_completes(line: str, word: int, completed: set[str]) -> None:
     asked = {"_PORTKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(word)}
-    done = CliRunner().invoke(app, [], prog_name="portkit", env=asked)
+    done = CliRunner().invoke(program(), [], prog_name="portkit", env=asked)
     assert set(done.stdout.split()) == completed
 
 
@@ -501,17 +540,17 @@ def test_wrong_usage_has_its_own_exit_code(candle: Path, arguments: list[str]) -
 
 def test_help_of_each_command_fits_the_screen() -> None:
     assert max(map(len, invoke("--help").out.splitlines())) <= 80
-    for command in COMMANDS:
+    for command in map(named, COMMANDS):
         done = invoke(command.name, "--help")
         assert done.code == 0
         assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("example", [line for each in COMMANDS for line in each.examples])
+@pytest.mark.parametrize("example", [line for each in COMMANDS for line in named(each).examples])
 def test_the_examples_of_the_help_are_right(example: str) -> None:
-    program, name, *arguments = shlex.split(re.split(r" [|>] ", example)[0])
-    assert program == "portkit"
-    group = get_command(app)
+    word, name, *arguments = shlex.split(re.split(r" [|>] ", example)[0])
+    assert word == "portkit"
+    group = get_command(program())
     assert isinstance(group, TyperGroup)
     group.commands[name].make_context(name, arguments)  # what is wrong raises an error
     assert f"    {example}\n" in invoke(name, "--help").out
@@ -519,7 +558,7 @@ def test_the_examples_of_the_help_are_right(example: str) -> None:
 
 def test_every_command_has_examples_and_says_what_it_does() -> None:
     listed = invoke("--help").out
-    for command in COMMANDS:
+    for command in map(named, COMMANDS):
         assert command.examples, command.name
         assert f"  {command.name} " in listed
 
@@ -588,8 +627,9 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     # rich and pydantic cost more than the whole scan of a small tree; asyncio and email come with
     # careless imports. `sys.modules` is asked at the end of a whole run.
     program = (
-        "import atexit, sys; from portkit.cli import app;"
-        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); app()"
+        "import atexit, sys; from portkit.cli import program;"
+        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr));"
+        "program(sys.argv[1])()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "scan"],
@@ -603,9 +643,22 @@ def test_a_scan_imports_nothing_that_is_slow_to_import(candle: Path) -> None:
     assert "portkit.rules.match_arm" in imported
     slow = {"rich", "asyncio", "email", "http.client", "xml", "unittest", "portkit.fetch"}
     assert imported & slow == set()
+    assert imported & {"portkit.cli.port", "portkit.cli.verify"} == {"portkit.cli.port"}
 
 
 def test_the_help_of_verify_names_every_step() -> None:
     said = " ".join(invoke("verify", "--help").out.split())
     for step in STEPS:
         assert f"{step.name} {step.shows}" in said
+
+
+def test_a_command_to_copy_names_the_tree_as_a_shell_takes_it(
+    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = candle.rename(tmp_path / "a tree; of `mine`")
+    monkeypatch.chdir(tmp_path)
+    for done in (invoke("scan", tree.name), invoke("apply", tree.name, "--no-format")):
+        shown = re.findall(r"portkit \w+ ('a tree; of `mine`')", done.out)
+        assert {tree.name} == {word for words in map(shlex.split, shown) for word in words}, (
+            done.err
+        )

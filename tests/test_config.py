@@ -121,7 +121,7 @@ def test_a_file_says_what_it_says() -> None:
         (
             "[[decision]]\nwhen = 'a'\nverdict = 'maybe'\nreason = 'x'\n",
             3,
-            "write 'keep', 'peer' or 'widen'",
+            "write 'join', 'keep', 'peer' or 'widen'",
         ),
         ("gating = 'cfg'\nbindings = 'vendored'\n", 2, "bindings is not a table"),
         ("[bindings]\n", 1, "write one of path, git and version"),
@@ -172,7 +172,7 @@ def test_a_profile_of_one_s_own(candle: Path) -> None:
     done = invoke("scan", candle)
     assert done.code == 16
     assert "portkit.toml:1: there is no codebase profile 'other'" in done.err
-    assert "name 'candle', or a directory below" in done.err
+    assert "name 'candle' or 'dfdx', or a directory below" in done.err
 
 
 def test_a_decision_of_one_s_own(candle: Path) -> None:
@@ -187,18 +187,90 @@ def test_a_decision_of_one_s_own(candle: Path) -> None:
     assert "cuda alone has it" in site["message"]
 
 
+PEER = """
+/// How a sum is held.
+pub fn sum_bits(device: &Device) -> usize {
+    if device.is_metal() {
+        32
+    } else {
+        16
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "decision"),
+    [
+        ("PK401", 'when = "rows <= 64"\nverdict = "keep"'),
+        ("PK401", 'when = "rows <= 64"\nverdict = "widen"'),
+        ("PK405", 'when = "is_metal"\nverdict = "peer"'),
+    ],
+)
+def test_what_is_decided_is_for_nobody_to_look_at(candle: Path, code: str, decision: str) -> None:
+    add_file(candle, LIB, ((candle / LIB).read_text() + PEER).encode())
+    assert of(sites(candle), code)["applicability"] == "review"
+    reason = "measured on both"
+    add_file(candle, NAME, f'[[decision]]\n{decision}\nreason = "{reason}"\n'.encode())
+    site = of(sites(candle), code)
+    assert site["message"] == reason
+    assert site["applicability"] == ("safe" if "widen" in decision else "keep")
+    chosen = ("scan", candle, "--select", code, "--format")
+    assert "a person should look" not in invoke(*chosen, "table").out
+    assert "| review | a person should look at this | 0 |" in invoke(*chosen, "markdown").out
+    commit(candle)
+    assert reason not in invoke("apply", candle, "--no-format", "--skip", "PK103").out
+
+
+REPAIRED = """\
+[names.words]
+[dependencies]
+[[patch]]
+code = "PK107"
+path = "*/cuda_backend/*"
+symbol = "share"
+match = "10 / n"
+write = "10 / n.max(1)"
+reason = "it divides by zero"
+"""
+SHARE = "pub fn share(n: usize) -> usize {\n    10 / n\n}\n"
+
+
+@pytest.mark.parametrize("how", ["skip", "comment", "option", "neither"])
+def test_a_repair_that_is_left_alone_is_not_written(candle: Path, how: str) -> None:
+    side = "candle-core/src/cuda_backend/mod.rs"
+    mark = "// portkit: keep PK107 nobody divides by zero\n" if how == "comment" else ""
+    add_file(candle, side, f"//! CUDA.\n\n{mark}{SHARE}".encode())
+    head = 'name = "candle"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
+    add_file(candle, "own/codebase.toml", (head + REPAIRED).encode())
+    text = 'profile = "own"\n'
+    if how == "skip":
+        text += '[[skip]]\ncodes = ["PK107"]\nreason = "nobody divides by zero"\n'
+    add_file(candle, NAME, text.encode())
+    site = of(sites(candle), "PK107")
+    if how in ("option", "neither"):
+        assert site["applicability"] == "review"
+    else:
+        assert (site["applicability"], site["message"]) == ("keep", "nobody divides by zero")
+        assert "without this: it divides by zero" in site["detail"]
+    commit(candle)
+    skipped = "PK103,PK107" if how == "option" else "PK103"
+    assert invoke("apply", candle, "--no-format", "--skip", skipped).code == 0
+    copy = (candle / "candle-core/src/rocm_backend/mod.rs").read_text()
+    assert ("n.max(1)" in copy) is (how == "neither")
+    if how != "option":
+        assert of(sites(candle), "PK107")["status"] == ("ported" if how == "neither" else "none")
+
+
 def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     ids = [site["id"] for site in sites(candle)]
     add_file(candle, NAME, b'[[skip]]\ncodes = ["PK3", "PK503"]\nreason = "not yet"\n')
     found = sites(candle)
     assert [site["id"] for site in found] == ids
-    for code in ("PK301", "PK503"):
+    left = "left out by an arm that answers with an error: not yet"
+    for code, said in (("PK301", ["keep", "todo", left]), ("PK503", ["keep", "none", "not yet"])):
         site = of(found, code)
-        assert [site[k] for k in ("applicability", "status", "message")] == [
-            "keep",
-            "none",
-            "not yet",
-        ]
+        assert [site[k] for k in ("applicability", "status", "message")] == said
     commit(candle)
     assert invoke("apply", candle, "--no-format").code == 0
     # What a person leaves out is not missing.
@@ -207,6 +279,7 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     assert "Rocm(usize)" in text
     assert "is_rocm" not in text
     assert 'Self::Rocm(_) => "rocm"' not in text
+    assert 'Self::Rocm(_) => panic!("left out: not yet")' in text
 
 
 def test_a_skip_of_nothing_is_said(candle: Path) -> None:
@@ -263,7 +336,9 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
     unused = [site for site in found if site["code"] == "PK903"]
     assert len(unused) == (not keeps)
     if keeps:
-        assert (arm["status"], arm["message"]) == ("none", "no reason needed")
+        # The match has no wildcard.
+        left = "left out by an arm that answers with an error: no reason needed"
+        assert (arm["status"], arm["message"]) == ("todo", left)
     else:
         (site,) = unused
         line = place.read_text().split("\n")[site["line"] - 1]
@@ -312,3 +387,56 @@ def test_a_person_can_say_that_they_have_looked(candle: Path) -> None:
     )
     site = of(sites(candle), "PK401")
     assert (site["applicability"], site["status"]) == ("keep", "ported")
+
+
+CONDITIONS = """\
+use crate::Device;
+
+pub fn whole(device: &Device, n: usize) -> bool {
+    if device.is_cuda() && n == 1 {
+        return true;
+    }
+    (device.is_cpu() || device.is_cuda()) && n == 2
+}
+
+pub fn fused(device: &Device, n: usize) -> bool {
+    device.is_metal() && n == 3
+}
+
+pub fn built(n: usize) -> bool {
+    if cfg!(feature = "cuda") && n == 4 {
+        return true;
+    }
+    false
+}
+"""
+DECIDED = {
+    r"is_cuda\(\) && n == 1": "widen",
+    r"\(device.is_cpu\(\) \|\| device.is_cuda\(\)\) && n == 2": "widen",
+    r"is_metal\(\) && n == 3": "join",
+    r'cfg!\(feature = "cuda"\) && n == 4': "widen",
+}
+
+
+def test_a_decision_settles_what_is_written_by_it(candle: Path) -> None:
+    add_file(candle, "candle-core/src/extra.rs", CONDITIONS.encode())
+    entries = [
+        f"[[decision]]\npath = '*/extra.rs'\nwhen = '{when}'\nverdict = '{verdict}'\nreason = 'r'\n"
+        for when, verdict in DECIDED.items()
+    ]
+    add_file(candle, NAME, "".join(entries).encode())
+
+    def decided() -> list[tuple[str, str]]:
+        found = [s for s in sites(candle) if s["path"].endswith("extra.rs") and s["message"] == "r"]
+        return [(site["symbol"], site["status"]) for site in found]
+
+    symbols = ("whole", "whole", "fused", "built")
+    assert decided() == [(symbol, "todo") for symbol in symbols]
+    commit(candle)
+    assert invoke("apply", candle, "--no-format").code == 0
+    text = (candle / "candle-core/src/extra.rs").read_text()
+    assert "(device.is_cuda() || device.is_rocm()) && n == 1" in text
+    assert "(device.is_cpu() || device.is_cuda() || device.is_rocm()) && n == 2" in text
+    assert "(device.is_metal() || device.is_rocm()) && n == 3" in text
+    assert decided() == [(symbol, "ported") for symbol in symbols]
+    assert not [site for site in sites(candle) if site["code"] == "PK904"]

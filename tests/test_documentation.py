@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apply_support import git, picture
-from cli_support import add_file, commit, invoke, make_candle
+from apply_support import git
+from cli_support import invoke, make_candle
 
 from portkit.lang.source import Source
 from portkit.profile.profile import parse_codebase
 from portkit.profile.settings import NAME, settings
+from portkit.update.update import BRANCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,41 +137,6 @@ def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, tried(page))
 
 
-def test_a_merge_of_upstream_as_the_guide_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The branch then holds what a port of the new version is, without its history."""
-    text = (DOCS / "guide-update.md").read_text()
-    (block,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    fork, fresh = tmp_path / "fork", tmp_path / "fresh"
-    backend = "candle-core/src/cuda_backend/mod.rs"
-    make_candle(fork)
-    add_file(fork, backend, b"pub fn cuda_one() -> u8 {\n    1\n}\n")
-    commit(fork)
-    git(fork, "branch", "upstream/main")
-    assert invoke("apply", fork).code == 0
-    commit(fork)
-    git(fork, "switch", "--quiet", "upstream/main")
-    add_file(fork, backend, b"pub fn cuda_one() -> u8 {\n    2\n}\n")
-    manifest = fork / "Cargo.toml"  # a line beside one that the port writes
-    manifest.write_text(manifest.read_text().replace("members = [", "# All.\nmembers = ["))
-    commit(fork)
-    shutil.copytree(fork, fresh)
-    assert invoke("apply", fresh).code == 0
-    git(fork, "switch", "--quiet", "main")
-    monkeypatch.chdir(fork)
-    for command in block.splitlines():
-        program, *arguments = command.split()
-        if program == "portkit":
-            assert invoke(*arguments).code == 0
-            continue
-        done = subprocess.run(
-            [program, *arguments], cwd=fork, env=os.environ | AUTHOR, check=False, text=True
-        )
-        assert done.returncode == (1 if "merge" in arguments else 0), command
-    assert picture(fork) == picture(fresh)
-
-
 @pytest.mark.parametrize("page", [p for p in SHOWING if list(commands(p))], ids=named)
 def test_the_options_of_a_page_exist(page: Path) -> None:
     for command, _ in commands(page):
@@ -247,7 +213,7 @@ def test_the_second_codebase_is_what_its_page_shows() -> None:
 
 def test_the_guide_names_what_there_is() -> None:
     text = "".join(page.read_text() for page in WRITTEN)
-    for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)):
+    for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)) - {BRANCH}:
         assert (ROOT / path.split("<")[0]).exists(), path
 
 

@@ -62,7 +62,7 @@ def contents(place: Path) -> object:
         "",
         "candle",
         "candle@",
-        "candle@latest",
+        "candle@newest",
         "candle@0.11",
         "candle@^0.11.1",
         "candle@0.11.1 ",

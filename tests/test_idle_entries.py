@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cli_support import add_file, make_candle
+from steps_support import steps
 
+from portkit.lang import typed
+from portkit.profile import profile
+from portkit.rules import idle_entry
 from portkit.scan.session import scan_tree
 
 if TYPE_CHECKING:
@@ -76,6 +80,11 @@ KINDS = {
         "candle-core/k.cu",
         "candle-core/gone.cu",
     ),
+    "pattern of hip_sources": (
+        '[[hip_sources]]\nsource = "{}"\nreason = "r"\n',
+        "candle-core/*.cu",
+        "candle-core/gone/*.cu",
+    ),
     "kernels": ('[kernels]\nname = "k"\nsource = "{}"\n', "candle-core", "candle-gone"),
 }
 
@@ -133,3 +142,21 @@ def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
     found = [f for f in scan_tree(candle).findings if f.code == "PK904" and "decision" in f.symbol]
     assert [(f.path, f.symbol) for f in found] == [("portkit.toml", "decision 'columns'")]
     assert found[0].message.startswith("line 2: ")
+
+
+@pytest.mark.parametrize(
+    ("file", "entry"),
+    [
+        ("portkit.toml", "[[decision]]\nwhen = 'n == {}'\nverdict = 'keep'\nreason = 'r'\n"),
+        ("port/codebase.toml", "[[condition]]\nwhen = 'n == {}'\nverdict = 'keep'\nreason = 'r'\n"),
+    ],
+)
+def test_twice_the_entries_take_twice_the_steps(candle: Path, file: str, entry: str) -> None:
+    taken = []
+    add_file(candle, "port/codebase.toml", HEAD)
+    before = (candle / file).read_text()
+    for count in (100, 200):
+        (candle / file).write_text(before + "".join(map(entry.format, range(count))))
+        taken.append(steps(lambda: scan_tree(candle), typed, profile, idle_entry))
+    assert taken[0] > 1_000
+    assert taken[1] < 2.2 * taken[0]

@@ -116,11 +116,19 @@ def test_a_place_is_shown_before_it_is_asked_about(candle: Path) -> None:
 
 
 def test_what_is_refused_is_left(candle: Path) -> None:
-    said = talk(candle, "n", "y", options=("--select", "PK301,PK505"))
+    said = talk(candle, "y", "n", options=("--select", "PK301,PK505"))
     assert said.code == 0
     assert "1 place left as asked" in said.rest
     left = invoke("scan", candle, "--select", "PK301,PK505", "--format", "json").out
     assert sorted(re.findall(r'"status": "(\w+)"', left)) == ["ported", "todo"]
+
+
+def test_what_names_a_variant_that_is_left_is_left_as_well(candle: Path) -> None:
+    said = talk(candle, "n", "y", options=("--select", "PK301,PK505"))
+    assert said.code == 0
+    assert f"since a variant is left that they name: {LIB}:25 (PK301)" in said.rest
+    assert "Nothing is written: 2 places left as asked." in said.rest
+    assert changed(candle) == set()
 
 
 def test_all_of_a_rule(candle: Path) -> None:
@@ -156,13 +164,13 @@ def test_a_person_may_change_what_is_written(candle: Path, tmp_path: Path) -> No
     editor = tmp_path / "an editor"
     editor.write_text('#!/bin/sh\nsed -i \'s/"rocm"/"amd"/\' "$1"\n')
     editor.chmod(0o755)
-    said = talk(candle, "e", options=("--select", "PK301"), editor=f"'{editor}'")
+    said = talk(candle, "y", "e", options=("--select", "PK301,PK505"), editor=f"'{editor}'")
     assert said.code == 0
     assert '            Self::Rocm(_) => "amd",\n' in (candle / LIB).read_text()
 
 
 def test_an_editor_that_gives_up_leaves_the_question_open(candle: Path) -> None:
-    said = talk(candle, "e", "y", options=("--select", "PK301"), editor="false")
+    said = talk(candle, "y", "e", "y", options=("--select", "PK301,PK505"), editor="false")
     assert said.code == 0
     assert '"rocm"' in (candle / LIB).read_text()
 
@@ -177,8 +185,8 @@ def test_what_does_not_parse_is_not_taken(candle: Path, tmp_path: Path) -> None:
 
 
 def test_an_editor_that_is_missing_does_not_end_the_session(candle: Path) -> None:
-    said = talk(candle, "e", "y", options=("--select", "PK301"), editor="no-such-editor")
-    assert "name another with EDITOR" in said.asked[1]
+    said = talk(candle, "y", "e", "y", options=("--select", "PK301,PK505"), editor="no-such-editor")
+    assert "name another with EDITOR" in said.asked[2]
     assert '"rocm"' in (candle / LIB).read_text()
 
 
@@ -220,7 +228,7 @@ def test_a_dirty_tree_is_refused_before_the_first_question(candle: Path) -> None
 
 
 def test_with_diff_nothing_is_written(candle: Path) -> None:
-    said = talk(candle, "y", options=("--select", "PK301", "--diff"))
+    said = talk(candle, "y", "y", options=("--select", "PK301,PK505", "--diff"))
     assert '+            Self::Rocm(_) => "rocm",' in said.rest
     assert changed(candle) == set()
 

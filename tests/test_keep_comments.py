@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from steps_support import steps
 from tree_support import crate, scan_of
 
 from portkit.lang.source import Source
@@ -14,9 +14,6 @@ from portkit.profile.settings import NAME, settings
 from portkit.scan import exceptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
     from portkit.scan.scan import Scan
 
 ABOVE = "        // portkit: keep PK301 reason {i}\n        D::Cuda(x{i}) => {i},\n"
@@ -33,33 +30,14 @@ def with_exceptions(scan: Scan) -> Scan:
     return exceptions.with_exceptions(scan, settings(Source(NAME, b"")))
 
 
-def steps(work: Callable[[], object]) -> int:
-    """Return how many instructions of the code that looks for comments are run."""
-    taken = 0
-    files = {exceptions.__file__, keep_comments.__file__}
-
-    def trace(frame: FrameType, event: str, _: object) -> object:
-        nonlocal taken
-        if frame.f_code.co_filename not in files:
-            return None
-        frame.f_trace_opcodes = True
-        taken += event == "opcode"
-        return trace
-
-    sys.settrace(trace)  # type: ignore[arg-type]
-    try:
-        work()
-    finally:
-        sys.settrace(None)
-    return taken
-
-
 @pytest.mark.parametrize("lines", [ABOVE, STACKED], ids=["above each place", "above one place"])
 def test_twice_the_comments_take_twice_the_steps(lines: str) -> None:
     few, many = (scanned(lines, count) for count in (100, 200))
-    taken = steps(lambda: with_exceptions(few))
-    assert taken > 100
-    assert steps(lambda: with_exceptions(many)) < 2.2 * taken
+    taken, twice = (
+        steps(lambda: with_exceptions(scan), exceptions, keep_comments)  # noqa: B023 - run at once
+        for scan in (few, many)
+    )
+    assert 100 < taken < twice < 2.2 * taken
 
 
 def test_the_first_comment_above_a_place_gives_the_reason_and_none_is_unused() -> None:

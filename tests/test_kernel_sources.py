@@ -116,6 +116,31 @@ def test_apply_writes_the_hip_sources_and_says_what_is_left(candle: Path) -> Non
     assert "hipx_wmma.h" not in headers
 
 
+def test_a_pattern_names_sources_in_many_folders(candle: Path) -> None:
+    add_file(
+        candle,
+        "port/codebase.toml",
+        b'name = "toy"\ncrate = "candle-core"\nfirst_version = "0.9.0"\n'
+        b'[[hip_sources]]\nsource = "candle-core/src/*.cu"\nreason = "beside the code"\n',
+    )
+    kernel = b'#include "../numbers.cuh"\n__global__ void k() {}\n'
+    add_file(candle, "candle-core/src/numbers.cuh", b"__device__ int one() { return 1; }\n")
+    for name in ("add/add.cu", "exp/exp.cu"):
+        add_file(candle, f"candle-core/src/{name}", kernel)
+    add_file(candle, "candle-core/other/other.cu", kernel)
+    commit(candle)
+    profile = ("--profile", candle / "port")
+    assert invoke("apply", candle, *profile).code == 0
+    for name in ("add/add.hip", "exp/exp.hip"):
+        text = (candle / "candle-core/src" / name).read_text()
+        assert text.startswith('#include "../hipx.h"\n#include "../numbers.h"\n')
+    assert (candle / "candle-core/src/numbers.h").is_file()
+    assert (candle / "candle-core/src/hipx.h").is_file()
+    assert not (candle / "candle-core/other/other.hip").exists()
+    again = invoke("apply", candle, *profile, "--allow-dirty")
+    assert "Nothing to write" in again.out, again.err
+
+
 def test_what_stands_is_ported_and_stays(candle: Path) -> None:
     todo = kernels(candle)
     apply(candle)

@@ -59,6 +59,12 @@ def test_identifiers(before: str, after: str) -> None:
         ('"nvcc --ptx file"', '"nvcc --hsaco file"'),
         ('"the file {dir}/ptx is missing"', '"the file {dir}/hsaco is missing"'),
         ('"/affine.ptx"', '"/affine.hsaco"'),
+        # Part of a path or of an option, it is a name wherever in that it stands.
+        ('"load ptx/mod.bin now"', '"load hsaco/mod.bin now"'),
+        ('"the ptx-kernels of it"', '"the hsaco-kernels of it"'),
+        (r'"in out\\ptx\\mod now"', r'"in out\\hsaco\\mod now"'),
+        ('"-emit=ptx -x"', '"-emit=hsaco -x"'),
+        ('"-D ptx=1"', '"-D hsaco=1"'),
         ("// the PTX of it", "// the code object of it"),
         # An escaped quote does not end a string, an escaped backslash before the quote does.
         (r'"a \" cuda"', r'"a \" rocm"'),
@@ -243,6 +249,11 @@ def test_layout_never_counts(tokens: list[str]) -> None:
             'static K: &\'static str = include_str!("k.ptx");',
             'static K: &\'static [u8] = include_bytes!("k.hsaco");',
         ),
+        (
+            'const K: &str = include_str!(concat!(concat!(env!("OUT_DIR"), "/k"), ".ptx"));',
+            'const K: &[u8] = include_bytes!(concat!(concat!(env!("OUT_DIR"), "/k"), ".hsaco"));',
+        ),
+        ('load(include_str!(env!("K_PTX")))', 'load(include_bytes!(env!("K_HSACO")))'),
         # Other files stay text.
         (
             '[include_str!("a.txt"), include_str!("b.ptx")]',
@@ -256,6 +267,20 @@ def test_layout_never_counts(tokens: list[str]) -> None:
 )
 def test_files_that_hold_bytes(before: str, after: str) -> None:
     assert NAMES.rust(before) == after
+
+
+@pytest.mark.parametrize(
+    ("code", "reads"),
+    [
+        ('fs::read_to_string("k.ptx")', True),
+        ('fs::read_to_string(dir.join(format!("{name}.ptx")))', True),
+        ('fs::read("k.ptx")', False),
+        ('fs::read_to_string("k.cu")', False),
+        ('(fs::read_to_string(path), "k.ptx")', False),
+    ],
+)
+def test_bytes_that_are_read_as_text(code: str, *, reads: bool) -> None:
+    assert NAMES.text_of_bytes(NAMES.rust(code)) == reads
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from portkit.codebases.directory import Directory
 from portkit.codebases.known import named
 from portkit.errors import ProfileError
+from portkit.lang.semver import precedence
 from portkit.profile.profile import load_codebase
-from portkit.profile.proven import FILE, Proven, load_proven, precedence, unproven, written
+from portkit.profile.proven import FILE, Proven, load_proven, unproven, written
 from portkit.proof.versions.answers import Answers, proven
 from portkit.proof.versions.asked import load_crates
 

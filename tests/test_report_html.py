@@ -14,11 +14,16 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from report_support import EVERY_KIND, SECRET, VERIFIED, made
 
+from portkit.errors import ConfigError
+from portkit.lang.source import Source
+from portkit.profile.settings import NAME, settings
 from portkit.report.html import html
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
+from portkit.report.markdown import markdown
 from portkit.report.model import State
 from portkit.report.snippets import Hunk
 from portkit.report.treemap import Box, squarified
+from portkit.tree.finding import Applicability
 
 HUNKS = {EVERY_KIND[0].id: (Hunk("a/x.rs", "a/x.rs", 1, (f"-{SECRET}", "+let rocm = 1;")),)}
 REPORTS = Path(__file__).parents[1] / "portkit" / "report"
@@ -69,7 +74,7 @@ def test_the_figures_are_those_of_the_document(tmp_path: Path) -> None:
     page = invoke("scan", candle, "--format", "html").out
     data = carried(page)
     assert data["summary"] == document["summary"]
-    shown = {"state", "crate", "hunks"}
+    shown = {"state", "crate", "hunks", "decision"}
     assert [{k: v for k, v in s.items() if k not in shown} for s in data["sites"]] == document[
         "sites"
     ]
@@ -119,6 +124,32 @@ def test_what_the_tree_says_cannot_become_part_of_the_page() -> None:
     assert "<script>alert" not in page
     assert "<img" not in page
     assert carried(page)["sites"][0]["message"] == evil
+
+
+def test_after_the_port_nobody_asks_what_it_would_have_cost() -> None:
+    assert "if done by hand" in html(made(*EVERY_KIND))
+    ported = html(made(*EVERY_KIND[1:]))
+    assert "by hand" not in ported
+
+
+def test_what_settles_a_place_is_there_to_be_copied() -> None:
+    widened = replace(EVERY_KIND[2], construct="is_cuda/is_metal check", path='a/[1] "x".rs')
+    peer = replace(EVERY_KIND[2], code="PK405", construct="is_metal check", id="PK405-00000001")
+    kept = replace(peer, applicability=Applicability.KEEP, id="PK405-00000002")
+    report = made(widened, peer, kept, EVERY_KIND[3])
+    found = [site.get("decision", "") for site in carried(html(report))["sites"]]
+    assert found[2:] == ["", ""]
+    copied = "\n".join(found).replace('reason = ""', 'reason = "both round alike"')
+    said = settings(Source(NAME, copied.encode())).decisions
+    assert [(each.when, each.verdict) for each in said] == [
+        ("is_cuda", "widen"),
+        ("is_metal", "peer"),
+    ]
+    assert said[0].is_in(widened.path) and said[0].fits("x.is_cuda()")
+    # Without a reason it is no decision.
+    with pytest.raises(ConfigError, match="reason"):
+        settings(Source(NAME, "\n".join(found).encode()))
+    assert f"```toml\n{found[0]}\n{found[1]}```\n" in markdown(report)
 
 
 def test_the_same_report_makes_the_same_page() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from portkit.copying.patches import within
 from portkit.profile.entries import Repair
 from portkit.report.model import report
-from portkit.report.snippets import LONGEST, snippets
+from portkit.report.snippets import BRANCHES, CONTEXT, LONGEST, snippets
 from portkit.scan.session import scan_tree
 
 if TYPE_CHECKING:
@@ -100,6 +100,43 @@ def test_a_new_file_is_shown_up_to_a_limit(tmp_path: Path) -> None:
     longest = max(hunks, key=lambda hunk: len(hunk.lines) + hunk.left_out)
     assert len(longest.lines) == LONGEST
     assert longest.left_out > 0
+
+
+BRANCHED = """
+use crate::Device;
+
+pub fn widened(device: &Device) -> usize {
+    if device.is_cuda() {
+        let one = 1;
+        let two = 2;
+        let three = 3;
+        one + two + three
+    } else {
+        4 // what is not widened takes this
+    }
+}
+
+pub fn peer(device: &Device) -> usize {
+    if device.is_metal() {
+LINES
+        5
+    } else {
+        6
+    }
+}
+"""
+
+
+def test_what_a_condition_decides_is_shown_to_its_end(tmp_path: Path) -> None:
+    candle = make_candle(tmp_path / "candle")
+    for count, seen in ((5, True), (60, False)):
+        lines = "\n".join(f"        let _{n} = {n};" for n in range(count))
+        add_file(candle, MATMUL, BRANCHED.replace("LINES", lines).encode())
+        (hunk,) = shown(candle, "PK401", MATMUL)
+        assert hunk.lines[-2:] == ("         4 // what is not widened takes this", "     }")
+        (peer,) = shown(candle, "PK405", MATMUL)
+        assert ("         6" in peer.lines) is seen
+        assert len(peer.lines) <= CONTEXT + 1 + BRANCHES
 
 
 def test_line_endings_are_not_part_of_a_line(tmp_path: Path) -> None:

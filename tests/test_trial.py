@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cli_support import environment, invoke, make_candle
-from trial_support import conducted, stage, trial
+from trial_support import SCHEMA, conducted, read, stage, trial
 from verify_support import wait_until
 
 from portkit.report.terminal import Terminal
@@ -308,6 +308,21 @@ class Scripts(HTMLParser):
             self.found[-1] = (self.found[-1][0], self.found[-1][1] + data)
 
 
+def test_the_schema_holds_what_may_occur() -> None:
+    SCHEMA.check_schema(SCHEMA.schema)
+    SCHEMA.validate(trial())
+    step = trial()["steps"][0]
+    for wrong in (
+        {"more": 1},
+        {"day": "today"},
+        {"device": "tpu"},
+        {"steps": [{**step, "limit": 0}]},
+        {"steps": [{**step, "tests": [{"test": "a"}]}]},
+        {"steps": [{**step, "verdict": "fine"}]},
+    ):
+        assert not SCHEMA.is_valid(trial(**wrong)), wrong
+
+
 def test_the_page_holds_its_document(tmp_path: Path) -> None:
     hostile = "</script><script>alert(1)</script>"
     found = trial(title=hostile)
@@ -449,7 +464,7 @@ def test_a_tree_that_is_given_is_not_written_to(tmp_path: Path, alone: Callable[
     done = alone("candle", "--device", "cpu", *QUICK, "--report", "a.html")
     assert done.returncode == 0, done.stderr
     assert picture(candle) == before
-    found = read_trial(tmp_path / "a.html")
+    found = read(tmp_path / "a.html")
     assert found["title"] == "candle 0.11.1"
     assert {step["step"]: step["verdict"] for step in found["steps"]} == {
         "doctor": found["steps"][0]["verdict"],
@@ -475,10 +490,10 @@ def test_a_problem_ends_a_run_on_a_gpu(tmp_path: Path, alone: Callable[..., Any]
     make_candle(tmp_path / "candle")
     done = alone("candle", *QUICK)
     assert done.returncode == 1
-    found = read_trial(tmp_path / "portkit-trial.html")
+    found = read(tmp_path / "portkit-trial.html")
     assert [step["verdict"] for step in found["steps"]] == ["failed"] + ["not taken"] * 4
     done = alone("candle", "--only", "doctor,fetch,apply", "--keep-going")
-    found = read_trial(tmp_path / "portkit-trial.html")
+    found = read(tmp_path / "portkit-trial.html")
     assert (found["steps"][2]["verdict"], done.returncode) == ("passed", 1)
 
 

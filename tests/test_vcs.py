@@ -10,6 +10,7 @@ import pytest
 from apply_support import git
 
 from portkit.errors import DirtyTreeError, ToolError
+from portkit.profile.settings import is_own_change
 from portkit.tree.git import Repository, check_clean, find_repository
 
 if TYPE_CHECKING:
@@ -36,6 +37,43 @@ def clean(
     root: Path, *, allow_dirty: bool = False, allow_no_vcs: bool = False, allow_staged: bool = False
 ) -> None:
     check_clean(root, allow_dirty=allow_dirty, allow_no_vcs=allow_no_vcs, allow_staged=allow_staged)
+
+
+KEPT = "// portkit: keep PK501 it is CUDA's alone\n"
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_what_a_user_says_to_portkit_may_be_uncommitted(repository: Path, *, staged: bool) -> None:
+    (repository / "portkit.toml").write_text('gating = "cfg"\n')
+    (repository / "src/lib.rs").write_text(f"{KEPT}1 {KEPT}")
+    if staged:
+        git(repository, "add", ".")
+    check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    with pytest.raises(DirtyTreeError, match="changes"):
+        clean(repository)
+    (repository / "src/lib.rs").write_text(f"{KEPT}2\n")
+    with pytest.raises(DirtyTreeError, match=r"uncommitted changes \(src/lib.rs\)"):
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+
+
+@pytest.mark.parametrize("name", ["src/portkit.toml", "src/new.rs", "notes/portkit.toml"])
+def test_what_only_looks_like_it_may_not(repository: Path, name: str) -> None:
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text(KEPT)
+    with pytest.raises(DirtyTreeError, match="uncommitted"):
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+
+
+def test_a_settings_file_that_is_a_link_or_of_another_workspace_is_a_change(
+    repository: Path,
+) -> None:
+    (repository / "portkit.toml").symlink_to("src/lib.rs")
+    with pytest.raises(DirtyTreeError, match="uncommitted"):
+        check_clean(repository, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    (repository / "portkit.toml").unlink()
+    (repository / "portkit.toml").write_text("")
+    with pytest.raises(DirtyTreeError, match="uncommitted"):
+        check_clean(repository / "src", allow_dirty=False, allow_no_vcs=False, own=is_own_change)
 
 
 def test_a_clean_tree(repository: Path) -> None:

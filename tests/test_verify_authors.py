@@ -10,7 +10,7 @@ from verify_support import install_cargo, make_ported, make_tree, script, verify
 
 from portkit.lang.source import Source
 from portkit.tree.finding import Edit
-from portkit.verify.authors import Author, Authors, aligned, attributed, expected, symbols
+from portkit.verify.authors import Author, aligned, attributed, authors_of, expected, symbols
 from portkit.verify.diagnostics import Diagnostic, from_cargo, from_clang, readable
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def ported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_line_that_differs_from_the_tree_before_has_an_author(ported: Path) -> None:
-    authors = Authors(make_tree(ported))
+    authors = authors_of(make_tree(ported))
     text = (ported / LIB).read_text().splitlines()
     found = {
         line.strip(): author.rule
@@ -126,7 +126,7 @@ def test_each_line_that_differs_from_the_tree_before_has_an_author(ported: Path)
 
 
 def test_a_file_that_the_port_adds_has_one(ported: Path) -> None:
-    author = Authors(make_tree(ported)).of("candle-hip/src/lib.rs", 1)
+    author = authors_of(make_tree(ported)).of("candle-hip/src/lib.rs", 1)
     assert author is not None
     assert author.rule == "PK103"
 
@@ -135,7 +135,7 @@ def test_a_file_that_the_port_adds_has_one(ported: Path) -> None:
     ("path", "line"), [(LIB, 0), (LIB, 10_000), ("no/such.rs", 1), ("candle-core/src/other.rs", 1)]
 )
 def test_other_lines_have_none(ported: Path, path: str, line: int) -> None:
-    assert Authors(make_tree(ported)).of(path, line) is None
+    assert authors_of(make_tree(ported)).of(path, line) is None
 
 
 def test_the_port_s_own_comes_first_and_errors_before_warnings(ported: Path) -> None:
@@ -262,7 +262,7 @@ inner/b.hip:3: fatal error: too many errors
 
 def test_cargo_s_other_lines_are_passed_over(tmp_path: Path) -> None:
     lines = ["", "{", "{}", '{"reason": "build-finished"}', "warning: x", '["reason"]']
-    assert from_cargo(lines, tmp_path) == ()
+    assert from_cargo(lines, tmp_path) == {}
 
 
 @pytest.mark.parametrize(

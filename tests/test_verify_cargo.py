@@ -176,6 +176,30 @@ def test_an_error_names_the_rule_and_the_site_that_wrote_the_line(
     ]
 
 
+def test_without_a_library_that_upstream_needs_nothing_is_known(
+    tmp_path: Path, cargo: Path
+) -> None:
+    candle = make_ported(tmp_path)
+    fault = "error: failed to run custom build command for `{} v0.9.118`"
+    openssl, other = fault.format("openssl-sys"), fault.format("cudarc")
+    stand_in(cargo, f"echo '{openssl}' >&2; exit 101")
+    assert step(candle, "check") == (
+        "skipped",
+        [
+            f"rocm: {openssl}, as before the port: install what it looks for",
+            "no feature: does not type-check, as before the port",
+        ],
+    )
+    # What the port alone asks for is the port's.
+    stand_in(
+        cargo, f"case \"$*\" in *rocm*) echo '{other}';; *) echo '{openssl}';; esac >&2; exit 101"
+    )
+    assert step(candle, "check")[:2] == (
+        "failed",
+        ["rocm: does not type-check", other, "no feature: does not type-check, as before the port"],
+    )
+
+
 def test_what_failed_before_the_port_is_not_ours(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     said = printing(tmp_path, "said", message(1, "upstream's"))

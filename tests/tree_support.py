@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -99,3 +100,8 @@ def _scan(
 def _profiles(profile: str, root: Path) -> tuple[VendorProfile, CodebaseProfile]:
     codebase = parse_codebase({**PROFILE, **json.loads(profile)}, Directory(root))
     return load_vendor("rocm", codebase), codebase
+
+
+def user_seconds() -> float:
+    """Return how long this process has computed; the system's share is its neighbours' as well."""
+    return os.times().user

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jsonschema import Draft202012Validator
+
 from portkit.trial.conduct import conduct
-from portkit.trial.document import document
+from portkit.trial.document import document, read_trial
 from portkit.trial.stages import Stage, Wanted
 
 if TYPE_CHECKING:
     from portkit.trial.conduct import Entry
 
 _NOWHERE = Path("/nowhere")
+SCHEMA = Draft202012Validator(
+    json.loads((resources.files("portkit") / "report/trial.schema.json").read_text())
+)
 
 
 def stage(name: str, body: str, **options: Any) -> Stage:
@@ -28,8 +35,17 @@ def conducted(folder: Path, *stages: Stage, **options: Any) -> tuple[list[Entry]
     def keep(entries: list[Entry]) -> None:
         kept.append(" ".join(entry["verdict"].replace(" ", "-") for entry in entries))
 
-    wanted = Wanted(folder, **options)
-    return conduct(stages, wanted, keep, lambda line: None), kept
+    wanted = Wanted(folder, **{"spec": "candle@0.11.1", **options})
+    entries = conduct(stages, wanted, keep, lambda line: None)
+    SCHEMA.validate(document(wanted, entries, 1.0, "2026-11-22", {}))
+    return entries, kept
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Return the document in a report, which follows its schema."""
+    found = read_trial(file)
+    SCHEMA.validate(found)
+    return found
 
 
 def trial(**changes: Any) -> dict[str, Any]:

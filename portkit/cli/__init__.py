@@ -1,34 +1,54 @@
 """The command line: arguments, exit codes and printing, nothing else.
 
-One file holds the commands of one subject. What a command needs is imported when it runs, since
-each run pays for what is imported here.
+One file holds the commands of one subject. A run imports the file of the command that it is about,
+and what a command needs is imported when it runs, since each run pays for what is imported.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from portkit import __version__
-from portkit.cli import compare, device, doctor, explain, kernels, port, trial, verify
-from portkit.cli.output import show
 
-COMMANDS: Final = (
-    port.fetch,
-    port.scan,
-    port.apply,
-    verify.verify,
-    device.device,
-    doctor.doctor,
-    trial.trial,
-    compare.diff,
-    kernels.hipify,
-    kernels.map_names,
-    explain.explain,
-    explain.rules,
-)
-"""The commands, as the help lists them."""
+if TYPE_CHECKING:
+    from portkit.cli.command import Command
+
+COMMANDS: Final = {
+    "fetch": "port",
+    "scan": "port",
+    "apply": "port",
+    "review": "review",
+    "branch": "update",
+    "update": "update",
+    "verify": "verify",
+    "pull-request": "pull_request",
+    "device": "device",
+    "doctor": "doctor",
+    "trial": "trial",
+    "diff": "compare",
+    "hipify": "kernels",
+    "map": "kernels",
+    "explain": "explain",
+    "rules": "explain",
+    "lsp": "lsp",
+}
+"""The file of each command, in the order of the help."""
+
+
+def named(name: str) -> Command:
+    """Return a command.
+
+    Args:
+        name: one of ``COMMANDS``.
+    """
+    from portkit.cli.command import Command
+
+    module = import_module(f"{__name__}.{COMMANDS[name]}")
+    made = (each for each in vars(module).values() if isinstance(each, Command))
+    return next(each for each in made if each.name == name)
 
 
 def program(asked: str = "") -> typer.Typer:
@@ -47,16 +67,19 @@ def program(asked: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_portkit)
-    for command in [c for c in COMMANDS if c.name == asked] or COMMANDS:
-        command.add_to(made)
+    for name in [asked] if asked in COMMANDS else COMMANDS:
+        named(name).add_to(made)
     return made
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from portkit.cli.built import commit
+        from portkit.cli.output import show
         from portkit.tree.tools import tools
 
-        show(f"portkit {__version__}")
+        built = commit()
+        show(f"portkit {__version__}" + (f" ({built})" if built else ""))
         for tool in tools():
             found = f"{tool.version or 'of an unknown version'} ({tool.path})"
             show(f"{tool.name} {found if tool.path else 'not found'}")
@@ -68,13 +91,10 @@ def _portkit(
         bool,
         typer.Option(
             "--version",
-            help="Print the version, and those of the programs that portkit works with.",
+            help="Print the version, the commit it was built from, and the programs it works with.",
             is_eager=True,
             callback=_print_version,
         ),
     ] = False,
 ) -> None:
     pass
-
-
-app = program()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 import typer
 from typer.core import TyperCommand
 
-from portkit.errors import DiskError, PortkitError
+from portkit.errors import DiskError, PortkitError, one_line
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _exit_code(run: Callable[[], int | None]) -> int:
             )
         if os.environ.get("PORTKIT_TRACEBACK"):
             traceback.print_exc()
-        said = " ".join(f"{type(error).__name__}: {error}".split())
+        said = one_line(error)
         return _failed(
             f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in"
             " the environment portkit shows where it happened",

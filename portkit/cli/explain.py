@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
 from pathlib import Path
@@ -10,20 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from portkit.cli.at import places_at
 from portkit.cli.command import command
-from portkit.cli.options import Profile, complete_codes, profile_directory
+from portkit.cli.completion import complete_codes
+from portkit.cli.options import Profile, profile_directory
 from portkit.cli.output import progress, screen, show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from portkit.cli.at import Found
     from portkit.codebases.directory import Directory
-    from portkit.report.model import ReportedSite
     from portkit.scan.codes import Page
     from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
-
-    Found = Sequence[tuple[ReportedSite, Finding]]
 
 _PLACE: Final = re.compile(
     r"(?P<code>P[KH]\d{3})-[0-9a-f]{8}|(?P<path>.+?):(?P<line>\d+)(:\d+)?", re.I
@@ -45,9 +43,13 @@ def explain(
         ),
     ],
     tree: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="The root of the workspace that the places are in."),
-    ] = Path(),
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The root of the workspace that the places are in; by default the one above the"
+            " file, or above where you are.",
+        ),
+    ] = None,
     profile: Profile = "",
 ) -> None:
     """Print what a code means, or what a place is about.
@@ -60,34 +62,40 @@ def explain(
     from portkit.scan.session import named_profile
 
     shown = screen()
-    own = profile_directory(profile) or named_profile(tree)
-    known = _known(own)
-    scan: Scan | None = None
+    here = _root(tree, Path())
+    given = profile_directory(profile)
+    known = _known(given or named_profile(here))
+    scans: dict[Path, Scan] = {}
+
+    def scan_of(root: Path) -> Scan:
+        if root not in scans:
+            scans[root] = _scanned(root, given or named_profile(root))
+        return scans[root]
+
     parts: list[str] = []
     for word in wanted:
         place = _PLACE.fullmatch(word)
         codes = [(place["code"] if place and place["code"] else word).upper()]
-        if not (place and place["path"]) and codes[0] not in known and _is_workspace(tree):
-            scan = scan or _scanned(tree, own)
-            known = _known(scan.job.codebase.directory)
-        if not (place and place["path"]) and codes[0] not in known:
+        of_file = bool(place and place["path"])
+        root = _root(tree, Path(place["path"])) if place and of_file else here
+        if not of_file and codes[0] not in known and _is_workspace(root):
+            known = _known(scan_of(root).job.codebase.directory)
+        if not of_file and codes[0] not in known:
             raise typer.BadParameter(
                 f"there is no code {word!r}; `portkit rules` lists them, and FILE:LINE is a place"
             )
-        if place and place["code"] and not _is_workspace(tree):
-            progress(f"{tree} is no workspace; --tree DIR names the one that {word} is in.")
+        if place and place["code"] and not _is_workspace(root):
+            progress(f"{root} is no workspace; --tree DIR names the one that {word} is in.")
         elif place:
-            scan = scan or _scanned(tree, own)
+            scan = scan_of(root)
             known = _known(scan.job.codebase.directory)
-            found = _places(scan, tree, word, place)
+            found = _places(scan, root, word, place)
             parts += (described(scan, site, finding, shown) for site, finding in found)
             codes = sorted({site.code for site, _ in found})
         for page in map(known.__getitem__, codes):
-            text = "\n\n".join(part for part in (page.title, page.text) if part)
-            if sys.stdout.isatty():
-                text = reflowed(text, shown.width)
+            text = reflowed(page.whole, shown.width) if sys.stdout.isatty() else page.whole
             heading = shown.bold(f"{page.code} {page.name}")
-            parts.append(f"{heading}\n\n{text.replace('``', '`')}\n")
+            parts.append(f"{heading}\n\n{text}\n")
     show("\n".join(parts), end="")
 
 
@@ -96,6 +104,16 @@ def _known(own: Directory | None) -> Mapping[str, Page]:
     from portkit.scan.codes import every_page
 
     return {page.code: page for page in every_page(own)}
+
+
+def _root(tree: Path | None, path: Path) -> Path:
+    """Return the tree that was named, else the workspace above a file, else that of this folder."""
+    from portkit.tree.workspace import root_above
+
+    if tree is not None:
+        return tree
+    found = (root_above(path) if path.exists() else None) or root_above(Path()) or Path()
+    return Path() if found == Path().resolve() else found
 
 
 def _is_workspace(tree: Path) -> bool:
@@ -116,7 +134,7 @@ def _places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
     Raises:
         BadParameter: there are none.
     """
-    from portkit.report.place import at_line, begins, by_identity
+    from portkit.report.place import by_identity
 
     if place["code"]:
         found = by_identity(scan, word)
@@ -126,17 +144,7 @@ def _places(scan: Scan, tree: Path, word: str, place: re.Match[str]) -> Found:
                 " --format json` lists what this one has"
             )
         return found
-    path, line = Path(place["path"]), int(place["line"])
-    with contextlib.suppress(ValueError):  # it is written from here, or from the root
-        path = path.resolve().relative_to(tree.resolve()) if path.exists() else path
-    found = at_line(scan, path.as_posix(), line)
-    if not found:
-        near = sorted(begins(scan, path.as_posix()), key=lambda other: abs(other - line))[:2]
-        there = f"the nearest begin in lines {' and '.join(map(str, near))}"
-        if not near:
-            there = f"the file has none; name one of {tree} that `portkit scan --all` lists"
-        raise typer.BadParameter(f"there is no place in line {line} of {path}: {there}")
-    return found
+    return places_at(scan, tree, Path(place["path"]), int(place["line"]))
 
 
 @command("portkit rules")

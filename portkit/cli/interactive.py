@@ -69,9 +69,10 @@ class Session:
 
     def choose(self, scan: Scan) -> Scan:
         """Return the scan with the places that a person wants written, as they want them."""
-        todo = [f for f in scan.findings if f.status is Status.TODO]
+        # What is left out is decided, and so is the arm that answers for it.
+        todo = [f for f in scan.findings if f.status is Status.TODO and not f.excepted]
         left = Counter(f.code for f in todo)
-        kept = [f for f in scan.findings if f.status is not Status.TODO]
+        kept = [f for f in scan.findings if f.status is not Status.TODO or f.excepted]
         for number, finding in enumerate(todo, 1):
             if self.over:
                 break

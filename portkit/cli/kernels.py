@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import FOUND, command
+from portkit.cli.completion import complete_codebases
 from portkit.cli.options import words
 from portkit.cli.output import deliver, errors, notice, screen, show, show_bytes
 
@@ -59,6 +60,7 @@ def hipify(
             help="The codebase whose own kernels these are, such as candle, or the directory that"
             " holds its profile.",
             show_default=False,
+            autocompletion=complete_codebases,
         ),
     ] = "",
     define: Annotated[

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from portkit.cli.completion import complete_codebases, complete_codes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,18 +21,6 @@ class Gating(StrEnum):
 
     DUMMY = "dummy"
     CFG = "cfg"
-
-
-def complete_codes(incomplete: str) -> list[tuple[str, str]]:
-    """Return the codes that a shell may complete a word to, with what they find."""
-    from portkit.scan.codes import every_page
-
-    done, comma, begun = incomplete.rpartition(",")
-    return [
-        (done + comma + page.code, page.title.replace("``", "`"))
-        for page in every_page()
-        if page.code.startswith(begun)
-    ]
 
 
 Directory = Annotated[
@@ -51,6 +41,7 @@ Profile = Annotated[
         help="The codebase: its name, or the directory that holds its profile; by default what"
         " portkit.toml says, else the one whose crate is there.",
         show_default=False,
+        autocompletion=complete_codebases,
     ),
 ]
 Output = Annotated[
@@ -70,6 +61,26 @@ Skip = Annotated[
         metavar="CODES",
         help="All but these codes, or prefixes of codes.",
         autocompletion=complete_codes,
+    ),
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE:LINE",
+        help="Only the places that this line is part of, as the source stands; repeatable.",
+    ),
+]
+
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
+    ),
+]
+Sandbox = Annotated[
+    bool,
+    typer.Option(
+        "--sandbox", help="Run it in a sandbox (bubblewrap): no network, the tree read-only."
     ),
 ]
 

@@ -27,9 +27,17 @@ def show(text: str, end: str = "\n", *, verbatim: bool = False) -> None:
         BrokenPipeError: the reader went away.
         DiskError: what the output is sent to cannot take it.
     """
-    if not verbatim or sys.stdout.isatty():
-        text = _visible(text)
-    show_bytes((text + end).encode(errors="backslashreplace"))
+    as_it_is = verbatim and not sys.stdout.isatty()
+    show_bytes(_encoded(text + end) if as_it_is else visible_bytes(text + end))
+
+
+def visible_bytes(text: str) -> bytes:
+    """Return text as it may go to a terminal: what would act on it is shown."""
+    return _encoded(_visible(text))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")
 
 
 def show_bytes(data: bytes) -> None:
@@ -58,7 +66,7 @@ def deliver(text: str, output: Path | None) -> None:
         show(text, end="", verbatim=True)
         return
     try:
-        output.write_bytes(text.encode(errors="backslashreplace"))
+        output.write_bytes(_encoded(text))
     except OSError as error:
         raise DiskError(
             f"the report could not be written to {output} ({error.strerror}): name another file"
@@ -102,3 +110,20 @@ def plain() -> Terminal:
     from portkit.report.terminal import Terminal
 
     return Terminal()
+
+
+def is_half_written(directory: Path) -> bool:
+    """Whether a killed run must be ended before a tree can be looked at; says so.
+
+    Raises:
+        PortkitError: as ``portkit.write.refusals.is_left``.
+    """
+    from portkit.write.refusals import is_left
+
+    found = directory.is_dir() and is_left(directory)
+    if found:
+        progress(
+            f"{directory} may be written in part, by a portkit that was killed: `portkit apply`"
+            " completes what was begun, or takes it back; then look again"
+        )
+    return found

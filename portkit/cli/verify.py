@@ -12,8 +12,17 @@ import typer
 from typer.core import TyperCommand
 
 from portkit.cli.command import command
+from portkit.cli.completion import complete_steps
 from portkit.cli.consent import may_run
-from portkit.cli.options import Directory, GatingOption, Profile, profile_directory, words
+from portkit.cli.options import (
+    Directory,
+    GatingOption,
+    Profile,
+    Sandbox,
+    Trust,
+    profile_directory,
+    words,
+)
 from portkit.cli.output import errors, screen, show
 
 if TYPE_CHECKING:
@@ -48,15 +57,27 @@ class _WithSteps(TyperCommand):
     "portkit verify candle --only device --device cpu --wave 32,64",
     "portkit verify candle --report proof.html",
     "portkit verify candle --sandbox",
+    "portkit verify candle --series",
     kind=_WithSteps,
 )
 def verify(
     directory: Directory = Path(),
     until: Annotated[
-        str, typer.Option(metavar="STEP", help="Stop after this step.", show_default=False)
+        str,
+        typer.Option(
+            metavar="STEP",
+            help="Stop after this step.",
+            show_default=False,
+            autocompletion=complete_steps,
+        ),
     ] = "",
     only: Annotated[
-        list[str] | None, typer.Option(metavar="STEP", help="Take this step alone; repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="STEP",
+            help="Take this step alone; repeatable.",
+            autocompletion=complete_steps,
+        ),
     ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Go on after a step that failed.")
@@ -137,17 +158,14 @@ def verify(
             show_default=False,
         ),
     ] = 0,
-    trust: Annotated[
+    trust: Trust = False,
+    sandbox: Sandbox = False,
+    series: Annotated[
         bool,
         typer.Option(
-            "--trust", help="Run what the tree brings: build scripts, macros and tests; this once."
-        ),
-    ] = False,
-    sandbox: Annotated[
-        bool,
-        typer.Option(
-            "--sandbox",
-            help="Run it in a sandbox (bubblewrap): no network, the tree read-only.",
+            "--series",
+            help="Take the steps on each commit that apply --series has written: format, coverage"
+            " and check, unless --only or --until names others.",
         ),
     ] = False,
     json: Annotated[
@@ -214,9 +232,10 @@ def verify(
             profile=profile_directory(profile),
             sandbox=sandbox,
         )
-        reporter = Reporter(
+        consent = partial(may_run, given=trust)
+        made = partial(
+            Reporter,
             directory.as_posix(),
-            options,
             show=lambda text: show(text, end=""),
             screen=screen(),
             errors=sys.stderr,
@@ -225,7 +244,13 @@ def verify(
             document=json,
             junit=junit,
         )
-        consent = partial(may_run, given=trust)
+        if series:
+            if json or junit or page is not None:
+                raise typer.BadParameter("--series writes no document: leave those options away")
+            from portkit.cli.series import verify_series
+
+            return verify_series(directory, options, made, consent)
+        reporter = made(options)
         summary = verify_tree(directory, options, reporter, consent=consent)
     except BadOptionError as error:
         raise typer.BadParameter(str(error)) from None

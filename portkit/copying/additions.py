@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from portkit.copying.bindings import copied
+from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
 from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
@@ -49,8 +50,8 @@ class Addition(Value, frozen=True):
             It takes as long as making the files.
         translations: what translates the CUDA sources that the files are made from, by their path
             in the tree. ``Port.translated`` takes what it returns.
-        beside: a pattern of the names of the other files, where they lie beside the one that gives
-            the name, among files of the tree's own; empty where the name says it all.
+        beside: a pattern over the other files, where they lie among files of the tree's own; empty
+            where the name says it all.
     """
 
     name: str
@@ -64,8 +65,15 @@ class Addition(Value, frozen=True):
         """Whether a file of the tree is one of the files, by its name."""
         if path == self.name or path.startswith(f"{self.name}/"):
             return True
-        folder = self.name.rpartition("/")[0]
-        return bool(self.beside) and fnmatchcase(path, f"{folder}/{self.beside}")
+        return bool(self.beside) and fnmatchcase(path, self.beside)
+
+
+def always_added(job: Job) -> str:
+    """Return a file that every port of a tree adds; empty where a port adds none."""
+    for addition in additions(job):
+        manifest = f"{addition.name}/Cargo.toml"
+        return manifest if manifest in addition.files() else addition.name
+    return ""
 
 
 def additions(job: Job) -> Iterator[Addition]:
@@ -90,10 +98,11 @@ def additions(job: Job) -> Iterator[Addition]:
         made = crate.files, crate.findings, crate.translations
         yield Addition(kernels.name, message, *made)
     for site in job.codebase.hip_sources:
-        if site.source in job.workspace.sources:
+        if source := site.found(job.workspace.sources):
             beside = _Beside(job, site)
             made = beside.files, beside.findings, beside.translations
-            yield Addition(site.target, site.reason, *made, beside="hipx*.h")
+            headers = f"{site.folder}/hipx*.h"
+            yield Addition(hip_path(source), site.reason, *made, beside=headers)
     for path, template in sorted(job.codebase.templates.items()):
         if "/" not in path or job.workspace.crate_of(path) is not None:
             rendered = partial(_template, job, path, template)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.copying.patches import hits_in
+from portkit.copying.peers import answer_of
 from portkit.lang import patterns
 from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
@@ -137,6 +138,9 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
         is_item = current.type in ITEMS
         if current.type == "match_arm":
             yield from _peer_arm(job, source, current, beside)
+            # A file of the vendor's is compiled with it alone, and an arm stands beside its copy.
+            if node.type not in ("match_arm", "source_file"):
+                yield from _other_arm(job, source, current)
         if current.type == "parameter":
             text = source.data[current.start_byte : current.end_byte].decode()
             if text in job.vendor.parameters:
@@ -154,7 +158,9 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
 def _places(job: Job, data: bytes, node: Node) -> list[int]:
     """Return where a node holds something that a copy may have otherwise than by its name."""
     found = job.otherwise.finditer(data, node.start_byte, node.end_byte)
-    return [match.start() for match in found]
+    own = re.compile(rb"::%s\b" % job.vendor.source.capitalize().encode())
+    variants = own.finditer(data, node.start_byte, node.end_byte)
+    return sorted({match.start() for each in (found, variants) for match in each})
 
 
 def _evaluated(
@@ -246,6 +252,20 @@ def _peer_arm(job: Job, source: Source, arm: Node, beside: _Beside) -> Iterator[
                 arm.end_byte,
                 f"{separator}\n{indent}{substitute_peer(job, copy, job.vendor.source)}",
             )
+
+
+def _other_arm(job: Job, source: Source, arm: Node) -> Iterator[_Piece]:
+    """Give the copy an arm on the source where the ``match`` names no other backend (PK303)."""
+    answer = answer_of(job, arm)
+    if answer is None or arm.parent is None:
+        return
+    beside = (node.child_by_field_name("pattern") for node in arm.parent.named_children)
+    if any(job.names_vendor(node_text(pattern)) for pattern in beside if pattern is not None):
+        return  # it is turned round
+    text = source.text(arm.start_byte, arm.end_byte)
+    separator = "" if text.endswith((",", "}")) else ","
+    new = f"{separator}\n{source.indent(arm.start_byte)}{answer.pattern} => "
+    yield _Piece(arm.end_byte, arm.end_byte, f"{new}{job.rename(answer.value)},")
 
 
 class _Match(Value, frozen=True):

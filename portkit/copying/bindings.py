@@ -2,8 +2,8 @@
 
 portkit brings the crate (``crates/hip``). A copy bears the name that the profile gives, and has
 the version of the tree and the dependencies that its crates share; nothing else of it differs. A
-tree that takes it from elsewhere renames it in Cargo's way, ``package = "hiprc"``, so that the rest
-of the port is the same.
+tree that takes it from elsewhere renames it in Cargo's way, ``package = "hiprc"`` or what a copy in
+another port is called, so that the rest of the port is the same.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from portkit.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from portkit.profile.profile import Facade
     from portkit.profile.settings import Settings
@@ -75,6 +76,7 @@ def placed(facade: Facade, said: Settings, workspace: Workspace) -> Facade:
     standing = shared.get(facade.name)
     standing = standing if isinstance(standing, dict) and "package" in standing else {}
     source = {key: standing[key] for key in BINDINGS if key in standing}
+    package = str(standing.get("package", facade.package))
     if said.bindings:
         where = f"{NAME}:{said.bindings_line}: the bindings are taken from elsewhere"
         if f"{facade.name}/Cargo.toml" in workspace.sources:
@@ -87,13 +89,26 @@ def placed(facade: Facade, said: Settings, workspace: Workspace) -> Facade:
                 f"{where}, and the root manifest names another place for {facade.name}: make them"
                 " the same"
             )
-        path = said.bindings.get("path")
-        if path is not None and not (workspace.root / path / "Cargo.toml").is_file():
-            raise ConfigError(f"{where}, and {path!r} holds no crate: name the folder of one")
         source = dict(said.bindings)
+        if "path" in source:
+            package = _package(workspace.root, source["path"], where)
     if not source:
         return facade
-    return replace(facade, source=source, features=_features(shared.get(FLOAT8), said))
+    features = _features(shared.get(FLOAT8), said)
+    return replace(facade, source=source, package=package, features=features)
+
+
+def _package(root: Path, path: str, where: str) -> str:
+    """Return what a crate is called that the bindings are taken from: a copy has another name."""
+    manifest = root / path / "Cargo.toml"
+    try:
+        return str(tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]["name"])
+    except OSError:
+        raise ConfigError(f"{where}, and {path!r} holds no crate: name the folder of one") from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(
+            f"{where}, and {manifest} names no package: name the folder of a crate"
+        ) from None
 
 
 def _features(float8: object, said: Settings) -> tuple[str, ...]:

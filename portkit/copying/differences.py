@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from portkit.lang.shell import argument
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
 from portkit.tree.workspace import CUDA_CODE
@@ -121,9 +122,9 @@ def regenerating(outdated: Sequence[str], where: str) -> str:
     """
     first, *more = outdated
     others = f" and {len(more)} other file{'s' * (len(more) > 1)}" if more else ""
-    tree = "" if where == "." else f" {where}"
     return (
         f"{first}{others} {'are' if more else 'is'} not what portkit would write now, as after a"
-        f" merge of upstream: `portkit apply{tree} --regenerate` writes {'them' if more else 'it'}"
-        " anew, and `git diff` shows then whether a person's change is lost with it"
+        f" merge of upstream: `portkit apply{argument(where)} --regenerate` writes"
+        f" {'them' if more else 'it'} anew, and `git diff` shows then whether a person's change is"
+        " lost with it"
     )

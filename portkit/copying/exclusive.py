@@ -52,12 +52,12 @@ def is_paired(site: Site) -> bool:
     It is so of ``#[cfg(feature = "cuda")] type Device = Cuda`` beside ``#[cfg(not(feature =
     "cuda"))] type Device = Cpu``. What renaming tells apart is no pair: its copy stands beside it.
     """
-    side = _side(site.job, site.conditions)
+    own = _sides_of(site.job, site.conditions)
     names = _names(site.node)
-    if side is None or not names or any(site.job.rename(name) != name for name in names):
+    if len(own) != 1 or not names or any(site.job.rename(name) != name for name in names):
         return False
     sides = site.once("sides", site.container, make=lambda: _sides(site))
-    return all((name, not side) in sides for name in names)
+    return all((name, not side) in sides for name in names for side in own)
 
 
 def giving_way_itself(site: Site, text: str) -> str:
@@ -84,24 +84,22 @@ def _without(feature: str, other: str) -> str:
 
 def _sides(site: Site) -> frozenset[tuple[str, bool]]:
     """Return what stands beside a site under the source's feature, or where that is off."""
-    sides = (
-        (node, _side(site.job, conditions_of(attributes_of(node, attributes))))
+    return frozenset(
+        (name, side)
         for node, attributes in site.siblings
         if attributes or node.type in WITH_OWN
-    )
-    return frozenset(
-        (name, side) for node, side in sides if side is not None for name in _names(node)
+        for side in _sides_of(site.job, conditions_of(attributes_of(node, attributes)))
+        for name in _names(node)
     )
 
 
-def _side(job: Job, conditions: Iterable[tuple[Node, Cfg]]) -> bool | None:
-    """Return true for what stands under the source's feature, false for where that is off."""
+def _sides_of(job: Job, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[bool]:
+    """Return true for the source's feature, false for where that is off; both where nothing is."""
     cfgs = [cfg for _, cfg in conditions]
     if any(cfg.requires(job.feature) for cfg in cfgs):
-        return None
-    if any(map(job.of_source, cfgs)):
-        return True
-    return False if any(map(job.without_source, cfgs)) else None
+        return frozenset()
+    sides = {True: job.of_source, False: job.without_source}
+    return frozenset(side for side, stands in sides.items() if any(map(stands, cfgs)))
 
 
 def _names(node: Node) -> list[str]:

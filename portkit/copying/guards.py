@@ -41,10 +41,18 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
         node, body = item.node, item.node.child_by_field_name("body")
         if item.symbol != guard.symbol or node.type != "function_item" or body is None:
             continue
-        indent = source.indent(node.start_byte) + "    "
-        text = render(guard.template, job.codebase.directory, parameters=_parameters(node)).strip()
+        outer = source.indent(node.start_byte)
+        indent = outer + "    "
+        parameters, own = _parameters(node), job.codebase.directory
+        text = render(guard.template, own, parameters=parameters).strip()
+        calls = render(guard.calls, own, parameters=parameters).strip() if guard.calls else ""
         at = body.start_byte + 1
         standing = normal(text) in normal(node_text(body))
+        called = (
+            (Edit(node.end_byte, node.end_byte, f"\n\n{_indented(calls, outer)}"),)
+            if calls and normal(calls) not in normal(source.data.decode())
+            else ()
+        )
         yield Finding(
             code=CODE,
             path=source.path,
@@ -52,13 +60,19 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
             construct="cfg block",
             symbol=guard.symbol,
             applicability=Applicability.REVIEW,
-            status=Status.PORTED if standing else Status.TODO,
+            status=Status.PORTED if standing and not called else Status.TODO,
             message=guard.reason,
             entry=job.codebase.key(guard),
-            edits=()
-            if standing
-            else (Edit(at, at, "\n" + indent + text.replace("\n", f"\n{indent}")),),
+            edits=(
+                *(() if standing else (Edit(at, at, "\n" + _indented(text, indent)),)),
+                *called,
+            ),
         )
+
+
+def _indented(text: str, indent: str) -> str:
+    """Return a text whose lines begin with an indentation, but for those that are empty."""
+    return "\n".join(line and indent + line for line in text.split("\n"))
 
 
 def _parameters(function: Node) -> frozenset[str]:

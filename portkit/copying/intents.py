@@ -7,24 +7,33 @@ change and what is accounted for by that is the same for all of them, and said h
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from portkit.copying import exclusive, gating, joining, programs, standing
+from portkit.copying import (
+    exclusive,
+    gating,
+    joining,
+    left_out,
+    programs,
+    standing,
+    uncopied,
+)
 from portkit.copying.analog import copy_range, copy_site
 from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import FIELD_VALUES, parse_cfg, widen
-from portkit.lang.imports import brought_in
+from portkit.lang.imports import brought_in, unnamed
 from portkit.lang.renaming import code_only, normal
-from portkit.lang.source import node_text, parses
+from portkit.lang.source import node_text, parses, span_of
 from portkit.lang.span import Span
 from portkit.site import intent as wants
 from portkit.site.context import Gating
-from portkit.site.questions import parts_of
+from portkit.site.questions import links_of
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -171,12 +180,34 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     if found is None:
         edits.append(insertion(site, text))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
-    return _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+    finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
+    pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None
+    return finding if pattern is None else _or_error(site, finding, _written(site, intent, pattern))
+
+
+def _written(site: Site, intent: wants.Copy, pattern: Node) -> str:
+    """Return the pattern of the arm that stands for an arm."""
+    return intent.text.partition(" => ")[0] or site.job.rename(node_text(pattern))
+
+
+def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
+    """Return the finding of an arm with the one that answers with an error if it is left out.
+
+    Where such a one stands, the arm takes its place.
+    """
+    if finding.status is not Status.TODO:
+        return finding
+    error = left_out.standing(site, pattern)
+    if error is None:
+        return replace(finding, instead=left_out.instead(site, pattern))
+    edits = *finding.edits, left_out.removed(site, error)
+    return replace(finding, edits=edits, claims=(*finding.claims, span_of(error)))
 
 
 def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
     """Return why a person must write the counterpart, or an empty string."""
     own = programs.why_not_copied(site.job, text) if site.source.path.endswith(".rs") else ""
+    own = own or uncopied.why_not_copied(site, text)
     return own or _no_sibling(site) or ("" if given_way else _twice(site))
 
 
@@ -202,7 +233,8 @@ def _twice(site: Site) -> str:
     is_value = site.kind in FIELD_VALUES
     name_of_site = standing.name_of(site.node) if is_value else site.name
     names = brought_in(site.node) if imported else [name_of_site] if own else []
-    name = next((n for n in names if n not in ("", "_") and job.rename(n) == n), "")
+    alone = _for_methods(site)
+    name = next((n for n in names if n not in ("", "_", *alone) and job.rename(n) == n), "")
     if not name:
         return ""
     title = job.vendor.title
@@ -215,6 +247,19 @@ def _twice(site: Site) -> str:
     return f"with both features on {name} would stand twice: give {title}'s a name of its own"
 
 
+def _for_methods(site: Site) -> frozenset[str]:
+    """Return the names that an import in a block brings in for the methods of a trait alone.
+
+    No code of the block says them, and no other code could; the copy needs no name either.
+    """
+    block = site.parent
+    if site.kind != "use_declaration" or block is None or block.type != "block":
+        return frozenset()
+    names = [name for name in brought_in(site.node) if site.job.rename(name) == name]
+    said = Counter(re.findall(r"\w+", code_only(node_text(block)))) if names else {}
+    return frozenset(name for name in names if said[name] == 1)
+
+
 def _copied(site: Site, name: str) -> str:
     """Return the copy of a site in the language of its file."""
     names = site.job.vendor.names
@@ -225,6 +270,8 @@ def _copied(site: Site, name: str) -> str:
     if site.source.path.endswith(".toml"):
         return names.text(site.source.text(site.node.start_byte, toml.end_of_table(site.node)))
     copy = copy_site(site)
+    if alone := _for_methods(site):
+        return unnamed(copy, alone)
     return under_name(copy, name) if name else copy
 
 
@@ -259,6 +306,9 @@ def _branch(site: Site, code: str, intent: wants.Branch) -> Finding:
     if found is None and gating.is_cfg(site) and site.job.names_gated(copy):
         asked = wants.Ask(intent.construct, _NO_BRANCH, symbol=intent.symbol, claims=claims)
         return finding_of(site, code, asked)
+    if found is None and (reason := uncopied.why_not_copied(site, copy)):
+        asked = wants.Ask(intent.construct, reason, symbol=intent.symbol, claims=claims)
+        return finding_of(site, code, asked)
     edit = Edit(body.end_byte, body.end_byte, f" else if {copy}")
     return _finding(site, code, intent, edit, stands=found is not None, claims=claims)
 
@@ -275,7 +325,10 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
     else:
         edits = joining.edits(intent, wanted)
     claims = joining.claims(site, intent)
-    return _finding(site, code, intent, *edits, stands=stands, claims=claims)
+    finding = _finding(site, code, intent, *edits, stands=stands, claims=claims)
+    if site.kind != "match_arm":
+        return finding
+    return _or_error(site, finding, joining.alone(site, intent, wanted))
 
 
 def _may_be_a_match(site: Site, intent: wants.Join, text: str) -> bool:
@@ -333,16 +386,25 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         stands = copy in node_text(intent.within)
         edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
     else:
-        copy = job.rename(text)
-        wanted = normal(copy)
-        stands = any(wanted in _normal(site, part) for part in parts_of(intent.within))
+        copy = intent.copy or job.rename(text)
+        stands = normal(copy) in _parts(site, intent.within)
         new = f"{text} || {copy}"
         edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
 
 
-def _normal(site: Site, node: Node) -> str:
-    return site.once("normal", node.id, make=lambda: normal(node_text(node)))
+def _parts(site: Site, holder: Node) -> str:
+    """Return the conditions and blocks that a copy is looked for in, as one text.
+
+    Each ``if`` of a chain asks about the rest of it, which is made for all at once.
+    """
+    texts: dict[int, str] = site.once("parts", make=dict)
+    if holder.id not in texts:
+        rest = ""
+        for node, parts in reversed(list(links_of(holder))):
+            rest = "\0".join([*(normal(node_text(part)) for part in parts), rest])
+            texts[node.id] = rest
+    return texts[holder.id]
 
 
 def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:

@@ -11,6 +11,7 @@ from portkit.copying import gating, standing
 from portkit.copying.analog import substitute_peer
 from portkit.copying.placing import insertion
 from portkit.lang import patterns
+from portkit.lang.source import span_of
 from portkit.lang.span import Span
 from portkit.site.intent import Copy
 from portkit.tree.finding import Edit
@@ -89,6 +90,12 @@ def own_arm(site: Site, intent: Join, wanted: Joins) -> Edit:
     return insertion(site, gating.gated(site, pattern + rest))
 
 
+def alone(site: Site, intent: Join, wanted: Joins) -> str:
+    """Return the pattern, with its guard, of an arm on the value alone."""
+    pattern, guard, _ = _alone(site, intent.lists, wanted)
+    return pattern + guard
+
+
 def claims(site: Site, intent: Join) -> tuple[Span, ...]:
     """Return what a value that joins accounts for: members of the source's and of peers'."""
     job = site.job
@@ -106,9 +113,17 @@ def _only(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins, span: Span
     """Return a text in which each list holds what joins it and nothing else."""
     out, at = [], span.start
     for members, joining in sorted(zip(lists, wanted, strict=True), key=lambda pair: pair[0][0]):
-        out += [site.source.text(at, members[0].start), " | ".join(text for _, text in joining)]
-        at = members[-1].end
+        whole = _whole(site, members)
+        out += [site.source.text(at, whole.start), " | ".join(text for _, text in joining)]
+        at = whole.end
     return "".join([*out, site.source.text(at, span.end)])
+
+
+def _whole(site: Site, members: Sequence[Span]) -> Span:
+    """Return where a list stands, with the parentheses that its first and last member may have."""
+    span = Span(members[0].start, members[-1].end)
+    node = site.node.descendant_for_byte_range(*span)
+    return span_of(node) if node is not None and node.type == "or_pattern" else span
 
 
 def without_others(site: Site, intent: Join, wanted: Joins) -> Intent:

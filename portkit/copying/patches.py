@@ -17,6 +17,7 @@ from portkit.lang.renaming import normal
 from portkit.lang.span import Span
 from portkit.lang.tokens import rust_tokens
 from portkit.lang.value import Value
+from portkit.profile import keep_comments
 from portkit.profile.entries import Adjust, Repair, Whole, Within
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -92,14 +93,27 @@ def looked_into(job: Job, source: Source) -> tuple[Looked, ...]:
 
 
 def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
-    """Return the places in a part of a file for which its copy has something else."""
+    """Return the places in a part of a file for which its copy has something else.
+
+    What a person has decided to leave alone, its copy has as the CUDA side does.
+    """
     return tuple(
         hit
         for looked in looked_into(job, source)
-        if looked.fits
+        if looked.fits and not _is_left_alone(job, source, looked)
         for hit in looked.hits
         if start <= hit.span.start and hit.span.end <= end
     )
+
+
+def _is_left_alone(job: Job, source: Source, looked: Looked) -> bool:
+    """Whether a comment or ``portkit.toml`` keeps the place that a finding about a patch has."""
+    code = _CODES[type(looked.patch)]
+    if any(skip.applies(code, source.path) for skip in job.skips):
+        return True
+    kept = job.once("kept", source, make=lambda: tuple(keep_comments.comments(source)))
+    line, _ = source.position(looked.span.start) if kept else (0, 0)
+    return any(comment.keeps(code, line) for comment in kept)
 
 
 def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:

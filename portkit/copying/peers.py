@@ -1,16 +1,23 @@
-"""The arms by which code that is specific to the source vendor turns its peers away."""
+"""The arms by which code that is specific to the source vendor turns other backends away."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
-from portkit.lang.source import holds, node_text
+from portkit.copying import left_out
+from portkit.lang import patterns
+from portkit.lang.renaming import normal
+from portkit.lang.source import field_text, holds, node_text
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from portkit.site.context import Site
+    from tree_sitter import Node
+
+    from portkit.site.context import Job, Site
 
 
 def without_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
@@ -29,18 +36,87 @@ def without_peer_arms(site: Site, claims: tuple[Span, ...]) -> tuple[Span, ...]:
 def _arms_in(site: Site) -> list[Span]:
     """Return the spans of the peers' arms inside an item that is specific to the source vendor."""
     found: list[Span] = []
-    places = site.once("peers", make=lambda: site.job.peers_in(site.source.data))
+    job = site.job
+    places = site.once("turned away", make=lambda: turning_away(job, site.source.data))
     pending = [site.node]
     while pending:
         node = pending.pop()
         if not holds(places, node):
             continue
         pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
-        if pattern is not None and site.job.names_peer(node_text(pattern)):
+        if pattern is not None and job.names_peer(node_text(pattern)):
             found.append(Span(node.start_byte, node.end_byte))
+        elif pattern is not None and answer_of(job, node) is not None:
+            # The rule looks at what has something left to say about it.
+            found.append(Span(pattern.start_byte, pattern.end_byte))
+            pending += (c for c in node.named_children if c.id != pattern.id)
         else:
             pending += node.named_children
     return found
+
+
+_NO_ANSWER: Final = 'panic!("a value of another backend")'
+"""Where each arm is about its own value; it says the same in a copy."""
+
+
+class Answer(Value, frozen=True):
+    """What a ``match`` that names no peer answers for a backend that is not its own.
+
+    Attributes:
+        pattern: what its arm on the source's value asks for, without names.
+        value: the answer.
+        certain: whether all that are not the source's have this answer.
+    """
+
+    pattern: str
+    value: str
+    certain: bool
+
+
+def answer_of(job: Job, arm: Node) -> Answer | None:
+    """Return how one more backend is answered beside an arm on the source vendor's own variant.
+
+    None where the ``match`` needs no arm for it: it has one for whatever comes, or one for a peer,
+    which says how (PK303).
+    """
+    pattern, block = arm.child_by_field_name("pattern"), arm.parent
+    members = patterns.members(pattern) if pattern is not None else []
+    if block is None or len(members) != 1 or not _is_variant(job, members[0]):
+        return None
+    arms = [node for node in block.named_children if node.type == "match_arm"]
+    if _is_guarded(arm) or any(map(left_out.takes_all, arms)):
+        return None
+    heads = [(node, node_text(node.child_by_field_name("pattern"))) for node in arms]
+    if any(job.names_peer(head) for _, head in heads):
+        return None
+    others = [
+        field_text(node, "value")
+        for node, head in heads
+        if not (job.names_source(head) or job.names_vendor(head) or _is_guarded(node))
+        and not any(True for _ in patterns.bindings(node.child_by_field_name("pattern") or node))
+    ]
+    own = left_out.bare(members[0])
+    if not others:
+        return Answer(own, _NO_ANSWER, certain=False)
+    return Answer(own, others[-1], certain=len({normal(each) for each in others}) == 1)
+
+
+def turning_away(job: Job, data: bytes) -> list[int]:
+    """Return where a file may turn another backend away: at a peer, or at the source's variant."""
+    own = re.finditer(rb"::%s\b" % job.vendor.source.capitalize().encode(), data)
+    return sorted({*job.peers_in(data), *(match.start() for match in own)})
+
+
+def _is_variant(job: Job, pattern: Node) -> bool:
+    """Whether a pattern is the source vendor's variant of an enum that others have one of, too."""
+    path = node_text(pattern.child_by_field_name("type") or pattern)
+    owner, separator, name = path.rpartition("::")
+    return bool(separator) and name == job.vendor.source.capitalize() and job.rename(owner) == owner
+
+
+def _is_guarded(arm: Node) -> bool:
+    pattern = arm.child_by_field_name("pattern")
+    return pattern is not None and pattern.child_by_field_name("condition") is not None
 
 
 def _subtract(span: Span, holes: Iterable[Span]) -> Iterator[Span]:

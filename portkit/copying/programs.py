@@ -29,12 +29,15 @@ def named(job: Job, text: str) -> list[str]:
 
 
 def concern(job: Job, text: str) -> bool:
-    """Whether Rust source may run what is the source vendor's alone; few files do."""
-    return any(each in text for each in (*job.vendor.programs, *_compilers(job)))
+    """Whether Rust source may do what is the source vendor's alone; few files do."""
+    named = (*job.vendor.programs, *_compilers(job), "read_to_string")
+    return any(each in text for each in named)
 
 
 def why_not_copied(job: Job, copy: str) -> str:
     """Return why a copy would do what is the source vendor's alone, or an empty string.
+
+    It runs its programs, or reads as text the file that is bytes for the written vendor.
 
     Args:
         job: the job.
@@ -45,6 +48,8 @@ def why_not_copied(job: Job, copy: str) -> str:
     if programs:
         parts = "; ".join(job.vendor.programs[program] for program in programs)
         return f"it runs {' and '.join(programs)}, of CUDA's: {parts}; {by_hand}"
+    if job.vendor.names.text_of_bytes(copy):
+        return f"it reads as text what is bytes for {job.vendor.title}; {by_hand}"
     for crate in _compilers(job):
         renamed = job.vendor.names.word(crate)
         if renamed in copy and re.search(rf"\b{renamed}\b", code_only(copy)):

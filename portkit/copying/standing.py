@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
+from portkit.copying import left_out
 from portkit.copying.analog import copy_range
 from portkit.copying.gating import feature_attribute
 from portkit.lang import imports, patterns, python, toml
@@ -142,7 +143,7 @@ def _arms(site: Site) -> Mapping[tuple[str, ...], list[_Arm]]:
         found: dict[tuple[str, ...], list[_Arm]] = {}
         for node, _ in site.siblings:
             pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
-            if pattern is None:
+            if pattern is None or left_out.is_left_out(node):
                 continue
             arm = _Arm(node, _is_guarded(pattern), _forbidden(site.job, node))
             asked = (pattern, *patterns.members(pattern))
@@ -185,7 +186,8 @@ def _chain(site: Site) -> list[tuple[Node, str, tuple[str, ...] | None]]:
 def imports_stand(site: Site) -> bool:
     """Whether all that an import would bring in for the written vendor is imported beside it."""
     wanted = {normal(site.job.rename(path)) for path in imports.paths(site.node)}
-    return wanted <= imported_beside(site)
+    beside = imported_beside(site)
+    return all(not beside.isdisjoint((path, f"{path}as_")) for path in wanted)
 
 
 def imported_beside(site: Site) -> frozenset[str]:

@@ -49,13 +49,26 @@ def published(name: str) -> tuple[str, ...]:
     if run.returncode != 0:
         raise FetchError(
             f"cargo could not ask the registry for {name} ({_reason(run.stderr)}): check the"
-            " network"
+            " network, or pass --offline for what was fetched before"
         )
+    found = indexed(name)
+    if not found:
+        raise FetchError(f"{_cargo_home()} holds no index with {name}: remove it and try again")
+    return found
+
+
+def indexed(name: str) -> tuple[str, ...]:
+    """Return what ``published`` would, as cargo last saw it; nobody is asked.
+
+    Args:
+        name: the crate; at least four letters.
+
+    Raises:
+        FetchError: cargo keeps its cache in a form that is not known here.
+    """
     found: set[str] = set()
     for entry in sorted(_cargo_home().glob(_INDEX.format(name))):
         found |= _versions(entry)
-    if not found:
-        raise FetchError(f"{_cargo_home()} holds no index with {name}: remove it and try again")
     return tuple(sorted(found))
 
 
@@ -143,6 +156,11 @@ def downloaded(name: str, version: str, sha256: str | None = None) -> Path | Non
         places = " and ".join(map(str, archives.values()))
         raise FetchError(f"{places} differ: delete the one that is not of the Rust registry")
     return next(iter(archives.values()), None)
+
+
+def is_downloaded(name: str, version: str) -> bool:
+    """Whether cargo's cache has an archive of this name, be it as it was or not."""
+    return any(_cargo_home().glob(f"registry/cache/*/{name}-{version}.crate"))
 
 
 def file_sha256(path: Path) -> str:

@@ -11,21 +11,28 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
-from portkit.cache import read_cached, write_cached
+from portkit.cache import cached_names, read_cached, write_cached
 from portkit.codebases.known import announced, brought
 from portkit.errors import DiskError, FetchError
 from portkit.fetch import registry
 from portkit.fetch.crate import File, read_crate, write_files
 from portkit.fetch.repository import commit_tree
 from portkit.fetch.root_manifest import root_manifest
+from portkit.lang.semver import is_release, precedence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from portkit.codebases.directory import Directory
     from portkit.fetch.crate import Crate
 
+LATEST: Final = "latest"
+"""What stands for the last release in a spec."""
+
 # A name and a full version, with a pre-release and build metadata or without (semver.org).
-_SPEC: Final = re.compile(r"([a-z0-9_-]+)@(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)", re.ASCII)
+_SPEC: Final = re.compile(
+    rf"([a-z0-9_-]+)@({LATEST}|\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)", re.ASCII
+)
 
 _FILE: Final = "fetch.toml"
 
@@ -57,6 +64,21 @@ class FetchedWorkspace:
     upstream_commits: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedVersion:
+    """A version of a codebase that can be fetched.
+
+    Attributes:
+        version: its number.
+        fetched: whether it was fetched before, so that ``--offline`` has it.
+        latest: whether it is the last release.
+    """
+
+    version: str
+    fetched: bool
+    latest: bool
+
+
 class FetchFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a codebase's published workspace is rebuilt."""
 
@@ -84,7 +106,7 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
     """Rebuild a published workspace from its crates, as a git repository with one commit.
 
     Args:
-        spec: a codebase and an exact version, as ``toy@1.2.3``.
+        spec: a codebase and an exact version, as ``toy@1.2.3``; ``toy@latest`` is the last release.
         destination: where the workspace shall stand: a path that does not exist, or an empty
             folder. The workspace appears there whole or not at all.
         offline: take everything from cargo's cache; the version must have been fetched before.
@@ -98,6 +120,8 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
     codebase, version = _parse(spec)
     destination = destination.resolve()
     _check_free(destination)
+    if version == LATEST:
+        version = _latest(codebase, offline=offline)
     archives = _archives(codebase, version, offline=offline)
     crates = [read_crate(archive, name, version) for name, archive in archives.items()]
     files = _assemble(crates, root_manifest(crates, codebase.root))
@@ -115,19 +139,98 @@ def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWork
     )
 
 
+def fetchable() -> tuple[str, ...]:
+    """Return the names of the codebases whose workspaces are rebuilt, sorted.
+
+    Raises:
+        ProfileError: see ``portkit.codebases.known.announced``.
+    """
+    return tuple(name for name, directory in sorted(_directories().items()) if directory.has(_FILE))
+
+
+def published_versions(
+    name: str, *, offline: bool = False, ask: bool = True
+) -> tuple[PublishedVersion, ...]:
+    """Return the versions of a codebase that can be fetched, the newest first.
+
+    Args:
+        name: the codebase.
+        offline: only those that were fetched before and still lie in cargo's cache.
+        ask: whether the registry is asked; otherwise what cargo last saw counts.
+
+    Raises:
+        FetchError: there is no such codebase, or the registry cannot be asked.
+        ToolError: cargo is missing or too old.
+    """
+    codebase = _codebase(name)
+    before = _fetched(codebase)
+    found = set(before)
+    if not offline:
+        asked = registry.published if ask else registry.indexed
+        found |= set(asked(codebase.main))
+    keys = ((precedence(version), version) for version in found)
+    ordered = [v for _, v in sorted(((key, v) for key, v in keys if key), reverse=True)]
+    last = next(filter(is_release, ordered), "")
+    return tuple(PublishedVersion(v, v in before, v == last) for v in ordered)
+
+
+def _latest(codebase: _Codebase, *, offline: bool) -> str:
+    """Return the last release.
+
+    Raises:
+        FetchError: there is none, or the registry cannot be asked.
+        ToolError: cargo is missing or too old.
+    """
+    found = published_versions(codebase.name, offline=offline)
+    for each in found:
+        if each.latest:
+            return each.version
+    if offline:
+        raise FetchError(f"no release of {codebase.name} was fetched here: run without --offline")
+    raise FetchError(
+        f"{codebase.name} has no release yet, only {', '.join(v.version for v in found)}: name one"
+    )
+
+
+def _fetched(codebase: _Codebase) -> frozenset[str]:
+    """Return the versions that were fetched before, all of whose archives are there still."""
+    found = set()
+    for key in cached_names(_NOTES):
+        version = key.removeprefix(f"{codebase.name}-").removesuffix(".json")
+        if precedence(version) is not None and key == _note(codebase, version):
+            crates = json.loads(read_cached(_NOTES, key) or "{}")
+            if crates and all(registry.is_downloaded(crate, version) for crate in crates):
+                found.add(version)
+    return frozenset(found)
+
+
 def _parse(spec: str) -> tuple[_Codebase, str]:
     """Return the codebase and the version that a spec names."""
     match = _SPEC.fullmatch(spec)
-    codebases = {**brought(), **announced()}
-    known = [name for name, directory in sorted(codebases.items()) if directory.has(_FILE)]
-    if match is None or match[1] not in known:
+    if match is None or match[1] not in fetchable():
         raise FetchError(
             f"`{spec}` names no published workspace: write NAME@VERSION, with a full version such"
-            f" as 1.2.3 and one of these names: {', '.join(known)}"
+            f" as 1.2.3, or {LATEST}, and one of these names: {', '.join(fetchable())}"
         )
-    name, version = match.groups()
-    said = codebases[name].typed(_FILE, FetchFile)
-    return _Codebase(name, said.crates, said.main, said.root), version
+    return _codebase(match[1]), match[2]
+
+
+def _codebase(name: str) -> _Codebase:
+    """Return a codebase.
+
+    Raises:
+        FetchError: there is none of this name.
+    """
+    if name not in fetchable():
+        raise FetchError(
+            f"`{name}` names no published codebase: name one of these: {', '.join(fetchable())}"
+        )
+    said = _directories()[name].typed(_FILE, FetchFile)
+    return _Codebase(name, said.crates, said.main, said.root)
+
+
+def _directories() -> dict[str, Directory]:
+    return {**brought(), **announced()}
 
 
 def _check_free(destination: Path) -> None:

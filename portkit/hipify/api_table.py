@@ -1,8 +1,9 @@
 """The API table: what a CUDA name becomes in HIP, since which ROCm, and who says so.
 
 The files in ``portkit/vendors/rocm/api`` are made from HIPIFY's documentation by ``ci/api-table``,
-one for each group of the CUDA API; ``corrections.toml`` is written by hand and wins. The same table
-feeds the engine, ``portkit map`` and the docs.
+one for each group of the CUDA API; ``corrections.toml`` is written by hand and wins. What that
+documentation lacks and HIP's headers declare under CUDA's name is in ``headers.toml``, made by
+``ci/hip-names``. The same table feeds the engine, ``portkit map`` and the docs.
 """
 
 from __future__ import annotations
@@ -74,16 +75,25 @@ def corrections() -> dict[str, Mapping]:
     }
 
 
+@cache
+def declared() -> dict[str, Mapping]:
+    """Return the device functions that HIP's headers declare under a name such as CUDA's."""
+    document = tomllib.loads((FOLDER / "headers.toml").read_text(encoding="utf-8"))
+    return {
+        name: Mapping(name, name, "function", "", f"{document['source']}, {header}")
+        for header, names in document["declared"].items()
+        for name in names
+    }
+
+
 def find(name: str) -> Mapping | None:
     """Return what ``name`` becomes, None when the table does not know it."""
     corrected = corrections().get(name)
     if corrected is not None:
         return corrected
-    for group_name in GROUPS:
-        mapping = group(group_name).get(name)
-        if mapping is not None:
-            return mapping
-    return None
+    rows = (group(group_name).get(name) for group_name in GROUPS)
+    mapping = next((row for row in rows if row is not None), None)
+    return mapping if mapping is not None and mapping.hip else declared().get(name, mapping)
 
 
 class Lookup(Value, frozen=True):
@@ -141,7 +151,7 @@ def similar(name: str, limit: int = 5) -> list[str]:
 
 
 def _all_names() -> list[str]:
-    names = set(corrections())
+    names = set(corrections()) | set(declared())
     for group_name in GROUPS:
         names |= group(group_name).keys()
     return sorted(names)

@@ -1,4 +1,4 @@
-"""Preprocessor conditions that keep code from AMD's compiler.
+"""Preprocessor conditions that keep code from AMD's compiler, or from CUDA's.
 
 Only conditions that are decided by the platform alone are judged: ``#ifdef``, ``#ifndef`` and
 ``#if defined`` of the macros that a HIP compile defines or never defines, and of those that the
@@ -11,6 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from portkit.hipify.kernel_source import KernelSource
 
 DEFINED = frozenset({"__HIP_PLATFORM_AMD__", "__HIPCC__", "__HIP__", "__AMDGCN__"})
@@ -25,7 +27,16 @@ _ATOM = r"(!)?\s*(?:defined\s*\(?\s*(\w+)\s*\)?)"
 
 def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that a HIP compile for AMD skips, in order."""
-    excluded = []
+    return sorted((start, end) for value, start, end in _branches(source) if value is False)
+
+
+def only_on_amd(source: KernelSource) -> list[tuple[int, int]]:
+    """Return the spans of text that a HIP compile for AMD alone reads, in order."""
+    return sorted((start, end) for value, start, end in _branches(source) if value is True)
+
+
+def _branches(source: KernelSource) -> Iterator[tuple[bool | None, int, int]]:
+    """Return each branch: whether it is taken on AMD, where it starts and ends."""
     stack: list[tuple[bool | None, int]] = []
     for token in source.tokens:
         if token.kind != "directive":
@@ -35,8 +46,7 @@ def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
             stack.append((_value(source, word, token.end), token.end))
         elif word in ("#else", "#elif") and stack:
             value, start = stack.pop()
-            if value is False:
-                excluded.append((start, token.start))
+            yield value, start, token.start
             # After a branch that is taken, no other is; after any other, #elif is not judged.
             other = False if value is True else (True if value is False else None)
             if word == "#elif" and value is not True:
@@ -44,9 +54,7 @@ def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
             stack.append((other, token.end))
         elif word == "#endif" and stack:
             value, start = stack.pop()
-            if value is False:
-                excluded.append((start, token.start))
-    return sorted(excluded)
+            yield value, start, token.start
 
 
 def _rest(source: KernelSource, offset: int) -> str:

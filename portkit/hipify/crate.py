@@ -3,7 +3,7 @@
 The CUDA crate has modules that are loaded by name (``mdl!`` lines in its ``lib.rs``), launchers
 that are linked as a static library (sources named in its ``build.rs``, declared in its
 ``ffi.rs``), and headers. The ROCm crate offers the same surface with HIP's names. Its HIP sources
-are translations of the CUDA crate's.
+are translations of the CUDA crate's, and the modules that the profile adds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from msgspec import field
 from msgspec.structs import replace
 
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
+from portkit.hipify.paths import hip_path
+from portkit.hipify.profile import FILE as PROFILE
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
@@ -60,6 +62,11 @@ class KernelModule(Value, frozen=True):
     name: str
     constant: str
     id: str
+
+    @classmethod
+    def named(cls, name: str) -> KernelModule:
+        """Return the module of a name, its other names as the CUDA crate would spell them."""
+        return cls(name, name.upper(), name.title().replace("_", ""))
 
     @property
     def path(self) -> str:
@@ -149,7 +156,8 @@ class KernelsCrate(Value, frozen=True, dict=True):
         Raises:
             KernelsCrateError: the CUDA crate is not laid out as expected.
         """
-        return tuple(sorted({*self._frame, *(_SOURCES + path for path in self._kernels.paths)}))
+        made = (_SOURCES + path for path in self._kernels.paths)
+        return tuple(sorted({*self._frame, *self._added, *made}))
 
     def text(self, path: str) -> str:
         """Return the text of one of the files.
@@ -160,6 +168,8 @@ class KernelsCrate(Value, frozen=True, dict=True):
         """
         if path in self._frame:
             return self._frame[path]
+        if path in self._added:
+            return self._added[path]
         return self._kernels.text(path.removeprefix(_SOURCES))
 
     @property
@@ -201,6 +211,26 @@ class KernelsCrate(Value, frozen=True, dict=True):
         return Translated(_inside(self.source), self.profile, _inside(self.known))
 
     @cached_property
+    def _added(self) -> dict[str, str]:
+        """The HIP sources of the profile's modules."""
+        return {f"{_SOURCES}{hip_path(f'{name}.cu')}": text for name, text in self.profile.modules}
+
+    def _modules(self, layout: KernelsLayout) -> tuple[KernelModule, ...]:
+        """Return every module: the CUDA crate's, then the profile's.
+
+        Raises:
+            KernelsCrateError: the CUDA crate has one of the profile's names.
+        """
+        taken = {module.name for module in layout.modules}
+        for name, _ in self.profile.modules:
+            if name in taken:
+                raise KernelsCrateError(
+                    f"the kernels crate has a module {name}, as [modules] of {PROFILE} has: give"
+                    " the profile's another name"
+                )
+        return (*layout.modules, *(KernelModule.named(name) for name, _ in self.profile.modules))
+
+    @cached_property
     def _frame(self) -> dict[str, str]:
         layout = read_layout(self.source)
         package = _package(self.source)
@@ -220,7 +250,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
                     "edition": self.edition,
                     "repository": self.repository,
                 },
-                "modules": layout.modules,
+                "modules": self._modules(layout),
                 "facade": {
                     "name": self.facade,
                     "module": self.facade.replace("-", "_"),

@@ -16,6 +16,7 @@ from portkit.hipify.profile import FILE, load_profile
 from portkit.hipify.rules import RULES
 
 if TYPE_CHECKING:
+    from portkit.codebases.directory import Directory
     from portkit.hipify.profile import KernelProfile
     from portkit.hipify.rules import KernelRule
 
@@ -31,10 +32,15 @@ def pages(repository: Path) -> dict[str, str]:
     """
     made = {f"{DOCS}/rules/{rule.code}.md": _rule_page(rule, repository) for rule in RULES}
     made[f"{DOCS}/rules/README.md"] = _index()
-    for name, directory in brought().items():
+    for name, directory in _with_kernels().items():
         made[f"{DOCS}/{name}.md"] = _profile_page(load_profile(directory, name))
     made[f"{DOCS}/engines.md"] = _engines_page()
     return made
+
+
+def _with_kernels() -> dict[str, Directory]:
+    """Return the codebases that say something of their kernels."""
+    return {name: each for name, each in brought().items() if each.has(FILE)}
 
 
 def _rule_page(rule: KernelRule, repository: Path) -> str:
@@ -67,7 +73,7 @@ def _index() -> str:
             "# Rules of the kernels stage",
             "",
             "PH1nn rewrite, PH2nn report what is left to a person; PH3nn are patches of a profile "
-            f"({', '.join(f'[{name}](../{name}.md)' for name in brought())}).",
+            f"({', '.join(f'[{name}](../{name}.md)' for name in _with_kernels())}).",
             "",
             "| code | finds |",
             "| --- | --- |",
@@ -98,11 +104,21 @@ def _profile_page(profile: KernelProfile) -> str:
         beside = f"`{patch.beside}`" if patch.beside else ""
         lines.append(f"| {patch.code} | {files} | {patch.hits} | {beside} | {why} |")
     lines += ["", "Headers that the profile adds:", ""]
-    for target, text in profile.headers:
-        first = text.partition("\n\n")[0] if text.startswith("//") else ""
-        comment = [line for line in first.splitlines() if line.startswith("//")]
-        lines.append(f"- `{target}`: {' '.join(line.removeprefix('// ') for line in comment)}")
+    lines += [f"- `{target}`: {_about(text)}" for target, text in profile.headers]
+    if profile.modules:
+        lines += ["", "Modules that it adds, of kernels that the CUDA side has none of:", ""]
+        lines += [f"- `{name}.hip`: {_about(text)}" for name, text in profile.modules]
     return "\n".join(lines) + "\n"
+
+
+def _about(text: str) -> str:
+    """Return the first paragraph of the comment that a source begins with."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("// "):
+            break
+        lines.append(line.removeprefix("// "))
+    return " ".join(lines)
 
 
 def _engines_page() -> str:

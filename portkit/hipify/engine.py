@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from portkit.tree.finding import Edit
 
 _OWN_DEFINITION = re.compile(
-    rb"#[ \t]*define[ \t]+(cu\w+)|\b(cu(?:da|blas|rand|dnn)\w+)[ \t]*\([^;{}()]*\)\s*\{"
+    rb"#[ \t]*define[ \t]+(cu\w+|__[a-z]\w*|atomic[A-Z]\w*)"
+    rb"|\b(cu(?:da|blas|rand|dnn)\w+|__[a-z]\w*|atomic[A-Z]\w*)[ \t]*\([^;{}()]*\)\s*\{"
 )
 
 

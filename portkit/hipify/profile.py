@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FILE: Final = "kernels.toml"
 """In the directory of a codebase: what its CUDA sources need beyond the rules."""
 
+
+_MODULE: Final = re.compile("[a-z][a-z0-9_]*")
 
 _Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
 
@@ -79,6 +82,10 @@ class KernelsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         dict[str, _Text],
         Meta(description="Headers to add: path in the translated tree to file beside this one."),
     ] = {}
+    modules: Annotated[
+        dict[str, _Text],
+        Meta(description="Modules to add: name to HIP source beside this file."),
+    ] = {}
     patch: tuple[PatchRow, ...] = ()
 
 
@@ -91,6 +98,7 @@ class KernelProfile(Value, frozen=True):
         defined: macros that the build for AMD defines.
         patches: changes, in order of their code.
         headers: headers that the profile adds: path in the translated tree to text.
+        modules: modules of kernels that the profile adds to the crate: name to HIP source.
         purposes: what the patches of each code are for.
         expected: how often each rule and patch finds something, by version of the codebase.
     """
@@ -99,6 +107,7 @@ class KernelProfile(Value, frozen=True):
     undefined: frozenset[str] = frozenset()
     patches: tuple[Patch, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()
     purposes: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     defined: frozenset[str] = frozenset()
@@ -118,7 +127,7 @@ def load_profile(directory: Directory, name: str) -> KernelProfile:
 
     Raises:
         KernelProfileError: it is malformed.
-        ProfileError: a header leads out of the directory.
+        ProfileError: a header or a module leads out of the directory.
     """
     if not directory.has(FILE):
         return NO_PROFILE
@@ -130,11 +139,17 @@ def load_profile(directory: Directory, name: str) -> KernelProfile:
                 FILE, ("patch", number), f"[purpose] says nothing of {row.code}"
             )
             raise KernelProfileError(str(fault))
+    for module in said.modules:
+        if not _MODULE.fullmatch(module):
+            # It becomes a file's name, a constant and a variant of Rust's.
+            message = f"{module!r} is no name of a module: give it one as attention or own_kernels"
+            raise KernelProfileError(str(directory.fault(FILE, ("modules",), message)))
     return KernelProfile(
         name=name,
         undefined=frozenset(said.undefined),
         patches=tuple(sorted(patches, key=lambda patch: patch.code)),
         headers=tuple((to, directory.text(file)) for to, file in sorted(said.headers.items())),
+        modules=tuple((name, directory.text(file)) for name, file in sorted(said.modules.items())),
         purposes={code: said.purpose[code] for code in sorted({p.code for p in patches})},
         expected=said.expected,
         defined=frozenset(said.defined),

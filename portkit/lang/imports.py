@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import Source, field_text, node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from tree_sitter import Node
 
@@ -46,4 +46,28 @@ def brought_in(use: Node) -> Iterator[str]:
         if node.type == "use_as_clause":
             yield field_text(node, "alias")
         elif node.type not in ("self", "use_wildcard"):
-            yield node_text(node).rsplit("::", 1)[-1]
+            yield name_of(node)
+
+
+def unnamed(text: str, names: Container[str]) -> str:
+    """Return an import that brings in what has one of some names without its name.
+
+    Of a trait, that leaves the methods (the Rust reference, chapter "Use declarations", "Underscore
+    imports").
+
+    Args:
+        text: the import, its attributes included.
+        names: the names.
+    """
+    data = text.encode()
+    uses = Source("copy.rs", data).tree.root_node.children
+    found = (node for use in uses if use.type == "use_declaration" for node, _ in leaves(use))
+    for node in reversed([*found]):
+        if node.type in ("identifier", "scoped_identifier") and name_of(node) in names:
+            data = data[: node.end_byte] + b" as _" + data[node.end_byte :]
+    return data.decode()
+
+
+def name_of(node: Node) -> str:
+    """Return the name that a leaf of an import without an alias has."""
+    return node_text(node).rsplit("::", 1)[-1]

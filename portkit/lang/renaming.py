@@ -34,8 +34,9 @@ TOKEN = re.compile(
 )
 _WORD = re.compile(r"https?://\S+|[A-Za-z_][A-Za-z0-9_]*")
 _BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
-# The file may be named by `concat!`, and the macros inside of that have ended before its ending.
-_INCLUDED_TEXT = rf"\binclude_str!(?=\s*(?:\({_BALANCED}){{1,2}}\.%s\")"
+# The file may be named by `concat!`, and the macros inside of that have ended before its ending; or
+# by a variable, as `env!("SAXPY_PTX")`.
+_INCLUDED_TEXT = rf"\binclude_str!(?=\s*(?:\({_BALANCED}){{1,3}}(?:\.%s|_(?i:%s))\")"
 _TEXT_OF_BYTES = re.compile(r"&('static\s+)?str(\s*=\s*(?:std::)?include_bytes!)")
 # `--features a,cuda`, `the feature cuda`, `required-features = ["cuda"]`, ``the `cuda` feature``.
 _FEATURE_IN_PROSE = (
@@ -106,6 +107,10 @@ class NameTable(Value, frozen=True, dict=True):
         """Whether renaming may change a text; most texts are told by this at once."""
         return self._named.search(text) is not None or "include_str!" in text
 
+    def is_kernel(self, text: str) -> bool:
+        """Whether what a string says is the symbol of one of the platform's kernels."""
+        return self._kept.fullmatch(text) is not None
+
     def word(self, word: str) -> str:
         """Rename one identifier."""
         known = self._known.get(word)
@@ -143,9 +148,15 @@ class NameTable(Value, frozen=True, dict=True):
     def _embedding_bytes(self, text: str) -> str:
         """Have files that are bytes embedded as such (std, macro ``include_bytes``)."""
         for ending in self.binary:
-            named = re.compile(_INCLUDED_TEXT % re.escape(ending))
+            named = re.compile(_INCLUDED_TEXT % (re.escape(ending), re.escape(ending)))
             text = named.sub("include_bytes!", text)
         return _TEXT_OF_BYTES.sub(r"&\1[u8]\2", text)
+
+    def text_of_bytes(self, text: str) -> bool:
+        """Whether renamed Rust source reads a file as text that is bytes (`std::fs`)."""
+        endings = "|".join(map(re.escape, self.binary))
+        found = rf'\bread_to_string\s*\({_BALANCED}(?:\({_BALANCED}){{0,2}}\.(?:{endings})"'
+        return "read_to_string" in text and bool(endings) and re.search(found, text) is not None
 
     @cached_property
     def _typed(self) -> re.Pattern[str]:
@@ -176,7 +187,7 @@ class NameTable(Value, frozen=True, dict=True):
         if text.endswith((".", "::"), 0, start) or text.startswith("::", end):
             return self.word(word)  # the ending of a file, part of a path
         said = self.prose.get(word, "")
-        if " " in said and not _is_prose(text, start):
+        if " " in said and not _is_prose(text, start, end):
             return self.word(word)
         return said or self.word(word)
 
@@ -192,16 +203,17 @@ class NameTable(Value, frozen=True, dict=True):
 
     def _string(self, token: str) -> str:
         parts = _STRING_BODY.match(token)
-        if parts is None or self._kept.fullmatch(parts.group(2)):
+        if parts is None or self.is_kernel(parts.group(2)):
             return token
         return parts.group(1) + self.text(parts.group(2)) + parts.group(3)
 
 
-def _is_prose(text: str, start: int) -> bool:
-    """Whether what begins at an offset is no name, no option of a program and no part of a path."""
-    before = text[max(0, start - 2) : start]
-    path = before.endswith("/") and before != "//"
-    return not path and not before.endswith("-") and _SEVERAL.search(text) is not None
+def _is_prose(text: str, start: int, end: int) -> bool:
+    """Whether what lies between offsets is no name, no option and no part of a path or a name."""
+    before, behind = text[max(0, start - 2) : start], text[end : end + 2]
+    inner = before.endswith(("-", "=", "\\")) or (before.endswith("/") and before != "//")
+    leads = re.match(r"[-/\\=]\w|\\\\", behind) is not None
+    return not inner and not leads and _SEVERAL.search(text) is not None
 
 
 def conditions(text: str) -> Iterator[re.Match[str]]:

@@ -115,14 +115,24 @@ def either(words: Iterable[object]) -> str:
 
 def line_of(data: bytes | str, key: Key) -> int:
     """Return the line, from 1, of the innermost part of a key that a TOML file spells out."""
-    from portkit.lang.source import Source
+    return Lines(data).of(key)
 
-    raw = data.encode() if isinstance(data, str) else data
-    found, line = 0, 1
-    for names, node in _keys(Source("a.toml", raw).tree.root_node):
-        if len(names) > found and names == key[: len(names)]:
-            found, line = len(names), node.start_point.row + 1
-    return line
+
+class Lines:
+    """Where a TOML file spells out its keys, for who asks about many."""
+
+    def __init__(self, data: bytes | str) -> None:
+        from portkit.lang.source import Source
+
+        raw = data.encode() if isinstance(data, str) else data
+        self._lines: dict[Key, int] = {}
+        for names, node in _keys(Source("a.toml", raw).tree.root_node):
+            self._lines.setdefault(names, node.start_point.row + 1)
+
+    def of(self, key: Key) -> int:
+        """Return the line, from 1, of the innermost part of a key that the file spells out."""
+        parts = (key[:length] for length in range(len(key), 0, -1))
+        return next((self._lines[part] for part in parts if part in self._lines), 1)
 
 
 def _explained(fault: msgspec.ValidationError, table: Any, kind: type) -> tuple[Key, str]:

@@ -21,6 +21,10 @@ _OTHERS = {
     0: "All went well.",
     FOUND: (
         "Something was found: by `--check` a place that is not ported or a file that would change,"
+        " by `apply --verify` a place that was taken back,"
+        " by `apply --check`, `apply --diff`, `review`, `branch` and `update` a killed run that"
+        " `apply` must end first, by `update` a conflict, by `branch --check` and `update --check`"
+        " a branch that would be moved,"
         " by `hipify` a place that a person must write, by `map` a name that it does not know, by"
         " `doctor` what keeps a port from running, by `trial` a stage that failed."
     ),

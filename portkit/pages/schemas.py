@@ -19,6 +19,7 @@ from portkit.crosscheck.known import Table
 from portkit.fetch.workspace import FetchFile
 from portkit.hipify.profile import KernelsFile
 from portkit.profile.entries import CodebaseFile
+from portkit.profile.looked import LookedFile
 from portkit.profile.proven import Proven
 from portkit.profile.settings import ConfigFile
 from portkit.profile.vendor_file import VendorFile
@@ -41,6 +42,7 @@ FILES: Final[dict[str, tuple[str, type[Struct]]]] = {
     f"{_FOLDER}/mutants.schema.json": ("mutants.toml", MutantsFile),
     f"{_FOLDER}/phases.schema.json": ("phases.toml", PhasesFile),
     f"{_FOLDER}/proven.schema.json": ("proven.toml", Proven),
+    f"{_FOLDER}/review.schema.json": ("portkit.review.toml", LookedFile),
     f"{_FOLDER}/spills.schema.json": ("spills.toml", SpillsFile),
     f"{_FOLDER}/vendor.schema.json": ("vendor.toml", VendorFile),
     f"{_FOLDER}/verify.schema.json": ("verify.toml", VerifyFile),

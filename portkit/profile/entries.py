@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from portkit.hipify.paths import hip_path
 from portkit.lang.features import is_feature_name
 from portkit.lang.regex import compiled
+from portkit.lang.semver import precedence
 from portkit.lang.tokens import Pattern
 from portkit.lang.typed import Fault
-from portkit.profile.proven import precedence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
 Version = Annotated[
@@ -124,7 +126,8 @@ class Condition(Entry, frozen=True, kw_only=True):
     Attributes:
         when: a regular expression, as RE2 has them, that is looked for in the whole construct.
         path: a pattern over paths; empty for any.
-        verdict: ``widen`` or ``keep``; ``peer`` for a condition on a peer, which is always kept.
+        verdict: ``widen`` or ``keep``; of a condition on a peer, ``peer``, which keeps it, or
+            ``join``.
         reason: why, for the reader of the report.
     """
 
@@ -139,10 +142,10 @@ class Condition(Entry, frozen=True, kw_only=True):
         ),
     ]
     verdict: Annotated[
-        Literal["widen", "keep", "peer"],
+        Literal["widen", "keep", "peer", "join"],
         Meta(
             description="widen: it holds for ROCm too; keep: it is left alone; peer: a condition"
-            " on a peer, which is left alone."
+            " on a peer, which is left alone; join: one on a peer that holds for ROCm too."
         ),
     ]
     reason: Reason
@@ -156,9 +159,13 @@ class Condition(Entry, frozen=True, kw_only=True):
     def _when(self) -> Any:
         return compiled(self.when, "when")
 
-    def applies(self, path: str, text: str) -> bool:
-        """Whether the decision is about a construct with this text in this file."""
-        return fnmatchcase(path, self.path) and self._when.search(text) is not None
+    def is_in(self, path: str) -> bool:
+        """Whether the decision is about constructs in this file."""
+        return fnmatchcase(path, self.path)
+
+    def fits(self, text: str) -> bool:
+        """Whether the decision is about a construct with this text."""
+        return self._when.search(text) is not None
 
 
 class About(Entry, frozen=True, kw_only=True):
@@ -274,11 +281,16 @@ class Guard(About, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
         path: a pattern over paths.
         symbol: the function.
         template: the statement.
+        calls: items that the statement calls, which are written behind the function; none by
+            default.
         reason: why, for the reader of the report.
     """
 
     symbol: Symbol
     template: Template
+    calls: Annotated[
+        str, Meta(description="A file among the templates: items that the statement calls.")
+    ] = ""
 
 
 class Arms(About, frozen=True, kw_only=True, tag_field="code", tag="PK304"):
@@ -348,7 +360,8 @@ class HipSources(Entry, frozen=True, kw_only=True):
     """A folder of CUDA sources whose translations lie beside them.
 
     Attributes:
-        source: the CUDA source that says that the folder is there.
+        source: the CUDA source that says that the folder is there, or a pattern over such sources,
+            whose folder is what stands before the first ``*``, up to a ``/``.
         reason: what the translations are for.
     """
 
@@ -357,13 +370,18 @@ class HipSources(Entry, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """The folder that holds it."""
-        return self.source.rpartition("/")[0]
+        """The folder whose CUDA sources are translated, and those below it."""
+        return self.source.partition("*")[0].rpartition("/")[0]
 
-    @property
-    def target(self) -> str:
-        """The HIP source that it becomes."""
-        return hip_path(self.source)
+    def found(self, paths: Collection[str]) -> str:
+        """Return the first CUDA source that it names, or an empty string."""
+        if "*" not in self.source:
+            return self.source if self.source in paths else ""
+        return min((path for path in paths if fnmatchcase(path, self.source)), default="")
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is in the folder, or below it."""
+        return path.startswith(f"{self.folder}/")
 
 
 class Renamed(Entry, frozen=True, kw_only=True):

@@ -45,6 +45,15 @@ class Kept(Value, frozen=True):
     reason: str
     verb: str
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says what is to be done, and why; another keeps nothing."""
+        return self.verb == VERB and bool(self.reason)
+
+    def keeps(self, code: str, line: int) -> bool:
+        """Whether it keeps a place with this code that begins at this line of its file."""
+        return self.is_whole and code in self.codes and self.first <= line <= self.last
+
 
 def comments(source: Source) -> Iterator[Kept]:
     """Yield the comments of a file that keep something."""
@@ -63,6 +72,21 @@ def comments(source: Source) -> Iterator[Kept]:
             first, last = number + 1, below[number]
         span = Span(start, start + len(line.encode()))
         yield Kept(source.path, span, codes, first, last, found["reason"], found["verb"])
+
+
+def without_comments(text: bytes) -> bytes:
+    """Return a file without the comments that keep something, whole lines of them included."""
+    if _MARK not in text:
+        return text
+    kept = []
+    for line in text.decode("latin-1").splitlines(keepends=True):
+        body = line.rstrip("\r\n")
+        found = _COMMENT.fullmatch(body)
+        if found is None or found["verb"] != VERB:
+            kept.append(line)
+        elif found["code"].strip():
+            kept.append(found["code"].rstrip() + line[len(body) :])
+    return "".join(kept).encode("latin-1")
 
 
 def _places_below(lines: Sequence[str]) -> list[int]:

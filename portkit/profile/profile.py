@@ -215,24 +215,28 @@ class CodebaseProfile(Value, frozen=True, dict=True):
 
     def key(self, entry: Entry) -> str:
         """Return what findings name an entry by, such as ``patch 3``; it counts from 0."""
-        kinds = {
-            "keep": self.keep,
-            "condition": self.conditions,
-            "patch": self.patches,
-            "exclusive": self.exclusives,
-        }
-        return next(
-            f"{kind} {number}"
-            for kind, entries in kinds.items()
-            for number, each in enumerate(entries)
-            if each is entry
-        )
+        return self._keys[id(entry)]
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
         if path not in self._kept:
             self._kept[path] = next((k for k in self.keep if fnmatchcase(path, k.path)), None)
         return self._kept[path]
+
+    @cached_property
+    def _keys(self) -> dict[int, str]:
+        """What the entries are named by: equal ones are told apart."""
+        kinds: dict[str, tuple[Entry, ...]] = {
+            "keep": self.keep,
+            "condition": self.conditions,
+            "patch": self.patches,
+            "exclusive": self.exclusives,
+        }
+        return {
+            id(entry): f"{kind} {number}"
+            for kind, entries in kinds.items()
+            for number, entry in enumerate(entries)
+        }
 
     @cached_property
     def _kept(self) -> dict[str, Keep | None]:

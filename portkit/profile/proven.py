@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
+
+from portkit.lang.semver import precedence
 
 if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 FILE: Final = "proven.toml"
 """In the directory of a codebase."""
-
-# Numbers, a pre-release, and build metadata, which has no part in precedence (semver.org, 2.0.0,
-# items 9 to 11).
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 
 
 class Proven(Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,24 +94,3 @@ def unproven(codebase: CodebaseProfile, version: str) -> str:
         f"{codebase.name} {version or 'without a version'} is outside what the port was proven on,"
         f" {proven.span}: what it has beside may be left to you; `portkit verify` says what holds"
     )
-
-
-Precedence = tuple[tuple[int, int, int], tuple[tuple[int, int, str], ...]]
-
-
-def precedence(version: str) -> Precedence | None:
-    """Return what orders versions as semver.org does (item 11); none for what is no version.
-
-    >>> precedence("0.9.2-alpha.1") < precedence("0.9.2-alpha.11") < precedence("0.9.2")
-    True
-    """
-    match = _VERSION.fullmatch(version)
-    if match is None:
-        return None
-    major, minor, patch, before = match.groups()
-    numbers = (int(major), int(minor), int(patch))
-    if before is None:
-        return numbers, ((2, 0, ""),)  # a release comes after its pre-releases
-    # Numbers come before words, and what ends before what goes on.
-    parts = ((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split("."))
-    return numbers, tuple(parts)

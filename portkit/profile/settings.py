@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta, Struct, field, to_builtins
 
 from portkit.errors import ConfigError
-from portkit.lang.typed import Fault, decode, line_of
+from portkit.lang.typed import Fault, Lines, decode
 from portkit.lang.value import Value
+from portkit.profile import looked
 from portkit.profile.entries import Condition, Reason, Text
+from portkit.profile.keep_comments import without_comments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,6 +167,19 @@ class Settings(Value, frozen=True):
     bindings_line: int = 0
 
 
+def is_own_change(path: str, before: bytes, after: bytes) -> bool:
+    """Whether a change is a user's word to portkit: a file of theirs, or comments that keep places.
+
+    Args:
+        path: the file, below the root of the workspace.
+        before: what it held; empty where there was none.
+        after: what it holds.
+    """
+    if path in (NAME, looked.NAME):
+        return True
+    return bool(before) and without_comments(before) == without_comments(after)
+
+
 def settings(source: Source | None) -> Settings:
     """Return the settings in a file, or those that say nothing where there is no file.
 
@@ -174,20 +189,21 @@ def settings(source: Source | None) -> Settings:
     if source is None:
         return Settings()
     said = decode(source.data, NAME, ConfigFile, ConfigError)
+    lines = Lines(source.data)
     return Settings(
         profile=said.profile or "",
         gating=said.gating or "",
         archs=said.archs or (),
         skips=tuple(
-            Skip(s.codes or (), s.paths or (), s.reason, line_of(source.data, ("skip", number)))
+            Skip(s.codes or (), s.paths or (), s.reason, lines.of(("skip", number)))
             for number, s in enumerate(said.skip)
         ),
         decisions=said.decision,
-        profile_line=line_of(source.data, ("profile",)) if said.profile else 0,
+        profile_line=lines.of(("profile",)) if said.profile else 0,
         bindings=to_builtins(said.bindings) if said.bindings else {},
-        bindings_line=line_of(source.data, ("bindings",)) if said.bindings else 0,
+        bindings_line=lines.of(("bindings",)) if said.bindings else 0,
         decision_lines=tuple(
-            line_of(source.data, ("decision", number)) for number in range(len(said.decision))
+            lines.of(("decision", number)) for number in range(len(said.decision))
         ),
     )
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.copying.differences import regenerating
+from portkit.lang.shell import argument
 from portkit.report.model import counted_noun, places
+from portkit.report.settling import left_out
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import wrapped
 from portkit.tree.finding import Applicability, Status
@@ -17,13 +19,19 @@ from portkit.tree.finding import Applicability, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from portkit.report.model import Report
+    from portkit.report.model import Report, ReportedSite
     from portkit.report.terminal import Terminal
     from portkit.scan.plan import Plan
 
 
 def applied(
-    report: Report, plan: Plan, terminal: Terminal, *, written: bool = True, left: int = 0
+    report: Report,
+    plan: Plan,
+    terminal: Terminal,
+    *,
+    written: bool = True,
+    left: int = 0,
+    taken: Sequence[ReportedSite] = (),
 ) -> str:
     """Return the summary.
 
@@ -33,14 +41,19 @@ def applied(
         terminal: where it is read.
         written: whether the plan was carried out.
         left: how many places a person did not want written.
+        taken: the places that were taken back, since the tree would not type-check with them.
     """
-    return "\n".join(_lines(report, plan, terminal, written=written, left=left)) + "\n"
+    lines = [*_lines(report, plan, terminal, written=written, left=left)]
+    if taken:
+        at = max(i for i, line in enumerate(lines) if not line)  # before what comes next
+        lines[at:at] = _taken_back(report, plan, taken, terminal)
+    return "\n".join(lines) + "\n"
 
 
 def headline(report: Report, plan: Plan, *, written: bool = True) -> str:
     """Return what was written, or would be, as a sentence; the arguments are ``applied``'s."""
     added = sum(change.before is None for change in plan.changes)
-    todo = [site for site in report.sites if site.status is Status.TODO]
+    todo = [site for site in report.sites if site.status is Status.TODO and not site.is_left_out]
     return (
         f"{'Ported' if written else 'Would port'} {report.title} to {report.platform}:"
         f" {places(todo)}; {counted_noun(len(plan.changes) - added, 'file')} changed, {added} added"
@@ -50,7 +63,7 @@ def headline(report: Report, plan: Plan, *, written: bool = True) -> str:
 def _lines(
     report: Report, plan: Plan, terminal: Terminal, *, written: bool, left: int
 ) -> Iterator[str]:
-    where = "" if report.root == "." else f" {report.root}"
+    where = argument(report.root)
     if report.unaccounted:
         mentions = counted_noun(len(report.unaccounted), "backend mention")
         yield terminal.loud(
@@ -60,7 +73,7 @@ def _lines(
         yield f"Nothing is written: {counted_noun(left, 'place')} left as asked."
         return
     if not plan.changes and report.partial:
-        yield terminal.good(f"Nothing to write for the chosen codes in {report.title}.")
+        yield terminal.good(f"Nothing to write at the chosen places of {report.title}.")
         return
     if not plan.changes:
         yield terminal.good(f"Nothing to write: {report.title} is ported to {report.platform}.")
@@ -71,12 +84,17 @@ def _lines(
         return
     for line in wrapped(headline(report, plan, written=written), terminal.width):
         yield terminal.bold(line)
+    if errors := [site for site in report.sites if site.is_left_out]:
+        text = f"{places(errors)} left out: a match has no other arm there, so one answers with an"
+        yield from wrapped(
+            f"{text} error: {', '.join(s.position for s in errors)}.", terminal.width
+        )
     if left:
         text = f"{counted_noun(left, 'place')} left as asked: until they are written too, the tree"
         text += f" may not compile; `portkit scan{where}` lists them, `portkit apply{where}` asks"
         yield from wrapped(f"{text} again.", terminal.width)
     elif report.partial:
-        text = "Places of other codes are left, without which the tree may not compile:"
+        text = "Other places are left, without which the tree may not compile:"
         yield from wrapped(f"{text} `portkit scan{where}` lists them.", terminal.width)
     if plan.unformatted:
         listed = ", ".join(plan.unformatted)
@@ -90,12 +108,12 @@ def _lines(
 
 
 def _next(report: Report, *, written: bool) -> str:
-    where = "" if report.root == "." else f" {report.root}"
+    where = argument(report.root)
     if not written:
-        return f"`portkit apply{where}`{' with the same codes' if report.partial else ''}."
+        return f"`portkit apply{where}`{' with the same choice' if report.partial else ''}."
     if report.outdated:
         return f"commit what is written; {regenerating(report.outdated, report.root)}."
-    git = "git" if report.root == "." else f"git -C {report.root}"
+    git = f"git -C{where}" if where else "git"
     return (
         # Without the first, the second would not show the files that are new.
         f"`{git} add --all` and `{git} diff --cached` show it, `portkit verify{where}` proves it;"
@@ -111,6 +129,23 @@ def _left_to_a_person(report: Report, plan: Plan, terminal: Terminal) -> Iterato
         heading = wrapped(f"{title} ({places(sites)})", terminal.width)
         yield from ("", *map(terminal.notable, heading))
         yield from grouped_places(moved, terminal)
+
+
+def _taken_back(
+    report: Report, plan: Plan, taken: Sequence[ReportedSite], terminal: Terminal
+) -> Iterator[str]:
+    line_after = _lines_after(plan)
+    moved = [replace(site, line=line_after(site.path, site.line)) for site in taken]
+    heading = f"Taken back: with it the tree does not type-check ({places(taken)})"
+    yield from ("", *map(terminal.notable, wrapped(heading, terminal.width)))
+    yield from grouped_places(moved, terminal)
+    skips, comments = left_out(taken, report.sites, moved)
+    if skips:
+        yield "To leave it out from now on, in portkit.toml:"
+        yield from "".join(skips).splitlines()
+    if comments:
+        yield "To leave it out from now on, above the place:"
+        yield from comments
 
 
 def _lines_after(plan: Plan) -> Callable[[str, int], int]:

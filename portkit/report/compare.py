@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from portkit.lang.shell import argument
 from portkit.report.model import State, counted_noun, state_of
 from portkit.report.scan_json import SCHEMA
 from portkit.report.terminal import located, wrapped
@@ -199,7 +200,7 @@ def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
             for line in located(rows, width=terminal.width, indent="      "):
                 yield terminal.dim(line)
     if found.todo:
-        where = "" if found.root == "." else f" {found.root}"
+        where = argument(found.root)
         text = f"Next: `portkit apply{where}` writes {counted_noun(found.todo, 'place')}."
         yield from ("", *map(terminal.bold, wrapped(text, terminal.width)))
 

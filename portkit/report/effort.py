@@ -29,12 +29,13 @@ def effort(sites: Iterable[ReportedSite]) -> int:
 
 
 def saved(sites: Iterable[ReportedSite]) -> int:
-    """Return the minutes that the mechanical places, done or to do, would take by hand.
+    """Return the minutes that the mechanical places to do would take by hand.
 
-    Those in the sources of kernels are left out: how long a translation takes is not known by them.
+    What is ported is not counted: after the port nobody asks. Those in the sources of kernels are
+    left out: how long a translation takes is not known by them.
     """
-    done = (State.MECHANICAL, State.PORTED)
-    return BY_HAND * sum(site.state in done and not site.in_kernels for site in sites)
+    todo = State.MECHANICAL
+    return BY_HAND * sum(site.state is todo and not site.in_kernels for site in sites)
 
 
 def hours(minutes: int) -> str:
@@ -44,11 +45,15 @@ def hours(minutes: int) -> str:
     return " ".join(filter(None, parts))
 
 
-def assumption() -> str:
-    """Return what the estimates assume, as a sentence."""
+def assumption(*, by_hand: bool = True) -> str:
+    """Return what the estimates assume, as a sentence.
+
+    Args:
+        by_hand: whether what portkit writes is among what is estimated.
+    """
+    mechanical = f", {BY_HAND} minutes for a mechanical place if it were done by hand"
     return (
         f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"
-        f" {hours(MINUTES[State.MANUAL])} to write one, {BY_HAND} minutes for a mechanical place if"
-        " it were done by hand; files that are copied whole count as one place each,"
-        " sources of kernels not at all."
+        f" {hours(MINUTES[State.MANUAL])} to write one{mechanical if by_hand else ''}; files that"
+        " are copied whole count as one place each, sources of kernels not at all."
     )

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from portkit.lang.source import Source
-from portkit.report.model import State, counted, counted_noun, identified, site_of
+from portkit.report.model import State, counted, counted_noun, site_of
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import columns, wrapped
-from portkit.tree.finding import Applicability
+from portkit.tree.finding import Applicability, identified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,6 +14,7 @@ from portkit.report.model import (
     places,
     what_apply_writes,
 )
+from portkit.report.settling import decisions
 from portkit.report.table import sections
 from portkit.tree.finding import Applicability
 
@@ -42,13 +43,15 @@ def _lines(report: Report, *, source: bool) -> Iterator[str]:
         f" `{report.gating}`. {mentions} unaccounted for. `portkit apply`"
         f" {what_apply_writes(report)}."
     )
-    yield from _figures(report)
-    yield from _by_rule(report)
-    yield from _by_crate(report)
+    # What asks something of a person comes before what portkit does by itself.
     asking = (Applicability.MANUAL, Applicability.REVIEW)
     for title, sites in sections(s for s in report.sites if s.applicability in asking):
         yield from ("", f"## {title}", "")
-        yield from _listed(sites)
+        yield from listed(sites)
+    yield from _settling(report)
+    yield from _figures(report)
+    yield from _by_rule(report)
+    yield from _by_crate(report)
     yield from _decisions(report)
     if report.unaccounted:
         yield from ("", "## Unaccounted", "")
@@ -61,7 +64,9 @@ def _figures(report: Report) -> Iterator[str]:
     yield from ("", "## Figures", "")
     counts = by_state(report.sites)
     rows = [[state, MEANINGS[state], count] for state, count in counts.items()]
-    yield from _table(("state", "meaning", "places"), [*rows, ["all", "", len(report.sites)]])
+    yield from markdown_table(
+        ("state", "meaning", "places"), [*rows, ["all", "", len(report.sites)]]
+    )
 
 
 def _by_rule(report: Report) -> Iterator[str]:
@@ -70,41 +75,61 @@ def _by_rule(report: Report) -> Iterator[str]:
     rows = []
     for key, number in constructs.items():
         rule, construct = key.split("\0")
-        rows.append([rule, _cell(construct), number])
-    yield from _table(("rule", "construct", "places"), rows)
+        rows.append([rule, cell(construct), number])
+    yield from markdown_table(("rule", "construct", "places"), rows)
 
 
 def _by_crate(report: Report) -> Iterator[str]:
     yield from ("", "## By crate", "")
     rows = []
     for path, sites in report.by_crate().items():
-        rows.append([_cell(path), *by_state(sites).values(), len(sites)])
+        rows.append([cell(path), *by_state(sites).values(), len(sites)])
     rows.append(["all", *by_state(report.sites).values(), len(report.sites)])
-    yield from _table(("crate", *State, "all"), rows)
+    yield from markdown_table(("crate", *State, "all"), rows)
+
+
+def _settling(report: Report) -> Iterator[str]:
+    """Yield what settles places that are to be looked at, to be copied."""
+    found = decisions(report.sites)
+    if found:
+        yield from ("", "Decisions for `portkit.toml`, each with your reason, settle some of them:")
+        yield from ("", "```toml", *"\n".join(found).splitlines(), "```")
 
 
 def _decisions(report: Report) -> Iterator[str]:
-    """Yield why places are kept, each reason once."""
     kept = [site for site in report.sites if site.state is State.KEPT]
-    if not kept:
-        return
-    yield from ("", f"## Kept: {MEANINGS[State.KEPT]}", "")
-    reasons = counted(kept, lambda site: f"{site.code}\0{site.reason or site.message}")
-    rows = [[*map(_cell, key.split("\0")), number] for key, number in reasons.items()]
-    yield from _table(("rule", "reason", "places"), rows)
+    if kept:
+        yield from ("", f"## Kept: {MEANINGS[State.KEPT]}", "")
+        yield from reasons(kept)
 
 
-def _listed(sites: Iterable[ReportedSite]) -> Iterator[str]:
+def reasons(kept: Iterable[ReportedSite]) -> Iterator[str]:
+    """Yield a table of why places are kept, each reason once."""
+    found = counted(kept, lambda site: f"{site.code}\0{site.reason or site.message}")
+    rows = [[*map(cell, key.split("\0")), number] for key, number in found.items()]
+    yield from markdown_table(("rule", "reason", "places"), rows)
+
+
+def listed(sites: Iterable[ReportedSite], shown: int | None = None) -> Iterator[str]:
+    """Yield places in a list, those of one rule and one reason together.
+
+    Args:
+        sites: the places.
+        shown: how many places of one reason are named; all by default.
+    """
     grouped: dict[tuple[str, str, str], list[ReportedSite]] = {}
     for site in sites:
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
     for (rule, construct, message), found in sorted(grouped.items()):
         yield f"- **{rule}** {escaped(construct)}: {escaped(message)}"
-        for site in found:
+        for site in found[:shown]:
             yield f"  - `{site.position}` `{code(site.symbol)}`"
+        if more := len(found[shown:]) if shown is not None else 0:
+            yield f"  - and {more} more"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of a table, its numbers to the right."""
     found = list(rows)
     numbers = [all(isinstance(row[i], int) for row in found) for i in range(len(header))]
     yield f"| {' | '.join(header)} |"
@@ -113,7 +138,8 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[
         yield f"| {' | '.join(map(str, row))} |"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Return text that can stand in a table."""
     return escaped(text).replace("|", "\\|")
 
 

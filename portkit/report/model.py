@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from portkit.copying.differences import outdated
 from portkit.lang.packed import in_turn
 from portkit.lang.value import Value
-from portkit.tree.finding import Applicability, Status, finding_id
+from portkit.tree.finding import Applicability, Status, identified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from portkit.codebases.directory import Directory
     from portkit.lang.source import Source
@@ -61,7 +61,8 @@ class ReportedSite(Value, frozen=True):
     Lines and columns count from 1, columns in characters. ``end_line`` is the last line of the
     construct, ``end_column`` the column after its last character, as in rustc's diagnostics.
     A file that portkit adds, or could not read, stands at line 1, column 1. ``detail`` may hold the
-    tree's own text; ``reason`` is the message without figures of this tree.
+    tree's own text; ``reason`` is the message without figures of this tree; ``looked_at`` says
+    whether a person has accepted the place, which then asks for nothing more.
     """
 
     path: str
@@ -78,6 +79,7 @@ class ReportedSite(Value, frozen=True):
     id: str
     detail: str = ""
     reason: str = ""
+    looked_at: bool = False
 
     @property
     def position(self) -> str:
@@ -88,6 +90,11 @@ class ReportedSite(Value, frozen=True):
     def in_kernels(self) -> bool:
         """Whether it stands in the source of a kernel, where other rules look."""
         return self.code.startswith("PH")
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it is left out, and what is written there answers with an error."""
+        return self.applicability is Applicability.KEEP and self.status is Status.TODO
 
     @property
     def state(self) -> State:
@@ -124,7 +131,7 @@ class Report(Value, frozen=True):
         files: how many files were looked at.
         sites: sorted by path and position.
         unaccounted: sorted by path and position.
-        partial: whether only places of chosen codes are part of it.
+        partial: whether only chosen places are part of it.
         obstacle: why ``portkit apply`` would refuse the tree; empty where it would not.
         unseen: how many sources of kernels were not looked into.
         untranslated: how many of these ``portkit apply`` would translate.
@@ -187,7 +194,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
     Args:
         scan: the scan.
         root: the workspace as the user named it, with ``/``.
-        partial: whether only findings with chosen codes are part of it.
+        partial: whether only chosen findings are part of it.
         obstacle: why ``portkit apply`` would refuse the tree.
     """
     job = scan.job
@@ -223,8 +230,10 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
 
 def as_ported(before: Report) -> Report:
     """Return the report of a tree after all that was to do is written."""
+    after = {True: Status.NONE, False: Status.PORTED}
     sites = tuple(
-        replace(s, status=Status.PORTED) if s.status is Status.TODO else s for s in before.sites
+        replace(s, status=after[s.is_left_out]) if s.status is Status.TODO else s
+        for s in before.sites
     )
     return replace(before, sites=sites)
 
@@ -236,15 +245,6 @@ def state_of(applicability: Applicability, status: Status) -> State:
     if status is Status.NONE:
         return State.KEPT
     return State.MECHANICAL if status is Status.TODO else State.PORTED
-
-
-def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
-    """Yield each finding with its identity, in their order."""
-    ordinals: Counter[tuple[str, str, str, str]] = Counter()
-    for finding in findings:
-        key = (finding.code, finding.path, finding.construct, finding.symbol)
-        ordinals[key] += 1
-        yield finding_id(finding, ordinals[key]), finding
 
 
 def places(sites: Sequence[ReportedSite]) -> str:
@@ -317,6 +317,7 @@ def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedS
         id=identity,
         detail=finding.detail,
         reason=finding.reason or finding.message,
+        looked_at=finding.looked_at,
     )
 
 

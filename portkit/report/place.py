@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.model import MEANINGS, identified, site_of
+from portkit.report.model import MEANINGS, site_of
 from portkit.report.snippets import hunks
 from portkit.report.terminal import wrapped
+from portkit.tree.finding import identified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,11 +28,12 @@ _LONGEST: Final = 1024
 """How many characters of a description GitHub takes ("SARIF support for code scanning" in its
 documentation, the table of ``reportingDescriptor``)."""
 _ROOT: Final = "%SRCROOT%"
-_LEVELS: Final[Mapping[State, str]] = {
+LEVELS: Final[Mapping[State, str]] = {
     State.MANUAL: "error",
     State.REVIEW: "note",
     State.MECHANICAL: "warning",
 }
+"""How pressing a state is that asks something of somebody (the standard, section 3.27.10)."""
 
 
 def sarif(report: Report, *, source: bool = True) -> str:
@@ -42,7 +43,7 @@ def sarif(report: Report, *, source: bool = True) -> str:
         report: what to write.
         source: whether lines of the tree's own text are part of it.
     """
-    sites = [site for site in report.sites if site.state in _LEVELS]
+    sites = [site for site in report.sites if site.state in LEVELS]
     known = {page.code: page for page in every_page(report.directory)}
     codes = sorted({site.code for site in sites})
     rules = [_rule(known[code]) for code in codes]
@@ -74,8 +75,7 @@ def sarif(report: Report, *, source: bool = True) -> str:
 
 def _rule(page: Page) -> dict[str, Any]:
     title = page.title.replace("``", "`")
-    text = "\n\n".join(part for part in (page.title, page.text) if part).replace("``", "`")
-    return _described(page.code, page.name, title, text)
+    return _described(page.code, page.name, title, page.whole)
 
 
 def _unaccounted_rule() -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _result(site: ReportedSite, index: int) -> dict[str, Any]:
     return {
         "ruleId": site.code,
         "ruleIndex": index,
-        "level": _LEVELS[site.state],
+        "level": LEVELS[site.state],
         "message": {"text": f"{site.construct}: {site.message}"},
         "locations": [
             {

@@ -14,7 +14,7 @@ SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 
 _FIELDS: Final = tuple(
-    name for name in ReportedSite.__struct_fields__ if name not in ("detail", "reason")
+    name for name in ReportedSite.__struct_fields__ if name not in ("detail", "reason", "looked_at")
 )
 
 
@@ -44,6 +44,7 @@ def document(report: Report, *, source: bool = True) -> dict[str, Any]:
         "sites": [
             {name: getattr(site, name) for name in _FIELDS}
             | ({"reason": site.reason} if site.reason not in ("", site.message) else {})
+            | ({"looked_at": True} if site.looked_at else {})
             | ({"detail": site.detail} if source and site.detail else {})
             for site in report.sites
         ],
@@ -58,6 +59,7 @@ def document(report: Report, *, source: bool = True) -> dict[str, Any]:
 
 def summary(report: Report) -> dict[str, Any]:
     """Return the figures of a report."""
+    looked_at = sum(site.looked_at for site in report.sites)
     return {
         "codebase": report.codebase,
         "vendor": report.vendor,
@@ -68,6 +70,7 @@ def summary(report: Report) -> dict[str, Any]:
         "applicability": counted(report.sites, lambda site: site.applicability.value),
         "status": counted(report.sites, lambda site: site.status.value),
         "states": dict(by_state(report.sites)),
+        **({"looked_at": looked_at} if looked_at else {}),
         "codes": counted(report.sites, lambda site: site.code),
         "crates": {path: _tally(sites) for path, sites in report.by_crate().items()},
     }

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.copying.analog import copy_with
 from portkit.copying.patches import ADJUST, REPAIR, hits_in
-from portkit.report.model import identified
-from portkit.tree.finding import Status
+from portkit.lang.packed import in_turn
+from portkit.tree.finding import Status, identified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +28,10 @@ CONTEXT: Final = 3
 """How many lines stand around a change."""
 LONGEST: Final = 240
 """How many lines of one place are shown."""
+BRANCHES: Final = 40
+"""How many lines are shown after a condition, as far as what it decides goes."""
+_DECIDE: Final = frozenset({"if_expression", "while_expression", "match_expression"})
+_OUTSIDE: Final = frozenset({"block", "source_file"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,10 @@ def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
     A file that is left alone as a whole is not shown.
     """
     sources = scan.job.workspace.sources
+    files = in_turn(sources.get(finding.path) for finding in scan.findings)
     found = {
-        identity: tuple(_repaired(scan.job, finding, sources.get(finding.path)))
-        or tuple(hunks(finding, sources.get(finding.path)))
-        for identity, finding in identified(scan.findings)
+        identity: tuple(_repaired(scan.job, finding, source)) or tuple(hunks(finding, source))
+        for (identity, finding), source in zip(identified(scan.findings), files, strict=True)
     }
     return {identity: hunks for identity, hunks in found.items() if hunks}
 
@@ -106,7 +110,8 @@ def hunks(finding: Finding, source: Source | None, longest: int = LONGEST) -> It
         first, _ = source.position(finding.span.start)
         last, _ = source.position(max(finding.span.end - 1, finding.span.start))
         start = max(first - CONTEXT, 1)
-        text = _text(source, start, min(last + CONTEXT, len(source.line_starts)))
+        end = max(last + CONTEXT, _decided_until(source, finding))
+        text = _text(source, start, min(end, len(source.line_starts)))
         lines = (f"{' ='[first <= n <= last]}{line}" for n, line in enumerate(text, start))
         yield _cut(Hunk(source.path, "", start, tuple(lines)), longest)
 
@@ -120,7 +125,9 @@ def _edited(finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
     edits = sorted(finding.edits)
     first, _ = source.position(min(finding.span.start, edits[0].start))
     last, _ = source.position(max(finding.span.end, *(edit.end for edit in edits)))
-    first, last = max(first - CONTEXT, 1), min(last + CONTEXT, len(source.line_starts))
+    branches = _decided_until(source, finding)
+    first = max(first - CONTEXT, 1)
+    last = min(max(last + CONTEXT, branches), len(source.line_starts))
     start = at = source.line_starts[first - 1]
     end = source.line_starts[last] if last < len(source.line_starts) else len(source.data)
     parts = []
@@ -130,7 +137,30 @@ def _edited(finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
     after = "".join([*parts, source.text(at, end)])
     before = source.text(start, end)
     paths = source.path, source.path
-    yield from _compared(_lines(before), _lines(after), first, paths, longest)
+    found = _lines(before), _lines(after)
+    yield from _compared(*found, first, paths, longest, to_end=bool(branches))
+
+
+def _decided_until(source: Source, finding: Finding) -> int:
+    """Return the last line that shows what a condition decides; 0 where the place is in none.
+
+    Which branch ROCm takes is seen in them alone: often it is the ``else`` far below. The arms of a
+    ``match`` are shown where nothing is written, since ROCm then takes one of those that stand.
+    """
+    if not source.path.endswith(".rs"):
+        return 0
+    line, _ = source.position(max(finding.span.end - 1, finding.span.start))
+    node = source.tree.root_node.descendant_for_byte_range(finding.span.start, finding.span.end)
+    while node is not None and node.type not in _OUTSIDE:
+        whole = node.parent
+        if whole is None:
+            return 0
+        if node in (whole.child_by_field_name("condition"), whole.child_by_field_name("value")):
+            decides = _DECIDE if not finding.edits else _DECIDE - {"match_expression"}
+            if whole.type in decides:
+                return min(whole.end_point[0] + 1, line + BRANCHES)
+        node = whole
+    return 0
 
 
 def _copy(file: NewFile, source: Source, longest: int) -> Iterator[Hunk]:
@@ -145,10 +175,19 @@ def _new_file(file: NewFile, longest: int) -> Hunk:
 
 
 def _compared(
-    before: Sequence[str], after: Sequence[str], first: int, paths: tuple[str, str], room: int
+    before: Sequence[str],
+    after: Sequence[str],
+    first: int,
+    paths: tuple[str, str],
+    room: int,
+    *,
+    to_end: bool = False,
 ) -> Iterator[Hunk]:
     matcher = SequenceMatcher(None, before, after)
     groups = list(matcher.get_grouped_opcodes(CONTEXT))
+    if to_end and groups and groups[-1][-1][0] == "equal":
+        tag, i1, _, j1, _ = groups[-1][-1]
+        groups[-1][-1] = (tag, i1, len(before), j1, len(after))
     for number, group in enumerate(groups, 1):
         lines: list[str] = []
         for tag, i1, i2, j1, j2 in group:

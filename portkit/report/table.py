@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.differences import regenerating
+from portkit.lang.shell import argument
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -127,7 +128,7 @@ def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterato
 
 def _next(report: Report, terminal: Terminal) -> list[str]:
     """Return what to do now, as the last lines."""
-    where = "" if report.root == "." else f" {report.root}"
+    where = argument(report.root)
     if report.count(status=Status.TODO) and report.obstacle:
         text = f"`portkit apply` refuses: {report.obstacle}."
         return [terminal.bold(line) for line in wrapped(text, terminal.width)]
@@ -135,7 +136,7 @@ def _next(report: Report, terminal: Terminal) -> list[str]:
         text = f"Next: {regenerating(report.outdated, report.root)}."
         return [terminal.bold(line) for line in wrapped(text, terminal.width)]
     if report.count(status=Status.TODO):
-        alike = " with the same codes" if report.partial else ""
+        alike = " with the same choice" if report.partial else ""
         text = f"Next: `portkit apply{where}`{alike} {what_apply_writes(report)}; with --diff it"
         text += " only shows the changes."
         page = f"In a browser: `portkit scan{where} --format html --output report.html`."

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.report.effort import BY_HAND, assumption, effort, hours
+from portkit.lang.shell import argument
+from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.markdown import code, escaped
 from portkit.report.model import State, by_state, counted_noun, what_apply_writes
 from portkit.report.phases import phase_of, phases
@@ -111,12 +112,12 @@ def _tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Itera
             grouped.setdefault(key, []).append(site)
     if mechanical:
         todo = [site for site in mechanical if site.state is State.MECHANICAL]
-        where = "" if report.root == "." else f" {report.root}"
+        where = argument(report.root)
         count = counted_noun(len(todo or mechanical), "place")
         yield Task(
             what=f"write {count}" if todo else f"{count} written",
-            why="ROCm's side follows from the CUDA side; by hand it would take about"
-            f" {hours(BY_HAND * len(mechanical))}",
+            why="ROCm's side follows from the CUDA side"
+            + (f"; by hand it would take about {hours(saved(todo))}" if saved(todo) else ""),
             verify=f"portkit apply{where} --check",
             priority=Priority.NONE,
             minutes=0,
@@ -155,7 +156,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield (
         f"{counted_noun(asked, 'place')} for a person ({kinds}), about"
         f" {hours(effort(report.sites))}. `portkit apply` {what_apply_writes(report)}."
-        f" {assumption()}"
+        f" {assumption(by_hand=bool(saved(report.sites)))}"
     )
     for number, stage in enumerate(stages, 1):
         cost = f" ({hours(stage.minutes)})" if stage.minutes else ""

@@ -2,7 +2,8 @@
 
 ``cuda_backend/mod.rs``, ``quantized/cuda.rs``, ``dummy_cuda_backend.rs``: the path says so,
 or the file is a module that is declared under the feature. Its counterpart is a copy beside
-it under the name table, with the items replaced that the profile overrides. Where the copy
+it under the name table, with the items replaced that the profile overrides, and with the headers
+of AMD's platform in kernels that stand in it as strings. Where the copy
 stands already, it is left as it is. A copy that runs a program of CUDA's, such as nvcc, is for a
 person to review.
 """

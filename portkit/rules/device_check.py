@@ -3,10 +3,14 @@
 ``device.is_cuda()`` and ``cfg!(feature = "cuda")`` choose a dtype, a tolerance or a faster path.
 ROCm joins where the same holds on AMD: ``device.is_cuda() || device.is_rocm()``. That is a decision
 and not a renaming, so it comes from the table of decisions in the profile. What the table does not
-list is written and marked ``review``; what it says to keep is left alone, with its reason, and is
-marked ``review`` as well.
+list is written and marked ``review``; what it says to keep is left alone, with its reason, and no
+person is asked about it again.
 
 Without it the code compiles and takes the wrong path; rustc does not notice.
+
+In a build script ``env::var_os("CARGO_FEATURE_CUDA").is_some()`` asks the same, where it decides an
+``if`` that names nothing else of CUDA. Kept in a variable, or asked for its absence, it is left to
+a person (PK702): what runs then is not known.
 
 A ``cfg!`` on a feature that the port does not write, such as ``cuda-graphs``, is left to a person.
 
@@ -18,10 +22,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import programs, uncopied
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Widen
-from portkit.site.questions import decided, decision, is_of_source, is_question
+from portkit.site.questions import (
+    decided,
+    decision,
+    is_of_build,
+    is_of_source,
+    is_question,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +47,9 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     if site.scope.vendor:
         return
+    if is_of_build(job, site.node):
+        yield from _of_build(site)
+        return
     if not is_question(job, site.node):
         if site.code.startswith("cfg!") and job.names_source(site.code):
             message = (
@@ -49,7 +63,7 @@ def check(site: Site) -> Iterator[Intent]:
     known = decision(site, holder)
     entry = job.codebase.key(known) if known is not None else ""
     if known is not None and known.verdict == "keep":
-        yield Keep(_construct(site, holder), known.reason, review=True, entry=entry)
+        yield Keep(_construct(site, holder), known.reason, entry=entry)
         return
     yield Widen(
         _construct(site, holder),
@@ -59,6 +73,26 @@ def check(site: Site) -> Iterator[Intent]:
         "speaks of it, so see whether the same holds on AMD",
         review=known is None,
         entry=entry,
+        condition=site.node,
+        within=holder,
+    )
+
+
+def _of_build(site: Site) -> Iterator[Intent]:
+    """Widen the ``if`` of a build script, unless what it leads to is the source vendor's."""
+    holder = decided(site)
+    is_negated = site.parent is not None and site.parent.type == "unary_expression"
+    if holder.type != "if_expression" or is_negated or is_of_source(site, holder):
+        return
+    body = node_text(holder)
+    reason = programs.why_not_copied(site.job, body) or uncopied.why_not_copied(site, body)
+    if reason:
+        yield Ask("build's check", reason)
+        return
+    yield Widen(
+        "build's check",
+        "nothing in it names CUDA, so it is done for ROCm too: see whether the same holds on AMD",
+        review=True,
         condition=site.node,
         within=holder,
     )

@@ -1,7 +1,8 @@
 """A statement at the beginning of a function that has no ROCm path but can be reached.
 
 Without it a ROCm tensor fails deep inside. The codebase's profile holds the statement: it
-takes the path that works on every device, or says at once what is missing.
+takes the path that works on every device, or says at once what is missing. What it calls may
+stand behind the function.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""An entry of a codebase's profile, or a decision in ``portkit.toml``, that does nothing.
+"""An entry of a profile, a decision, or a line about a place looked at, that does nothing.
 
 It names a file, an item or a text that the tree does not have, so that it would decide about what
 comes there later. Take it away, or say with ``since`` and ``until`` in which versions it has
 something to do. An entry that finds something in a version in which it says that it has nothing
 to do is reported as well. Where more than half of one of portkit's own profiles finds nothing,
 the tree is a part of the codebase, and nothing is said.
+
+A line of ``portkit.review.toml`` does nothing where no place has its identity or its content;
+``portkit review`` leaves it away when it writes the file next.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.codebases.known import MAIN, brought
 from portkit.copying.patches import IDLE
 from portkit.lang.span import Span
-from portkit.lang.typed import line_of
+from portkit.lang.typed import Lines
 from portkit.profile.entries import Entry, Prose, Section
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
@@ -25,14 +28,19 @@ from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from portkit.lang.typed import Key
     from portkit.profile.entries import Patch
     from portkit.profile.settings import Settings
     from portkit.site.context import Job
 
+    _Idle = tuple[Key, str, str]
+    """Where an entry stands in the profile, what it names, and what is wrong."""
+
 _NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
 _NO_FEATURE: Final = "nothing of the tree is what it names: name the feature that CUDA is behind"
+_NOWHERE: Final = "no place of the tree is the one that was looked at: take the line away"
 _SOMETHING: Final = "it has nothing to do in {version}, it says, but there is something: {what}"
 
 
@@ -44,26 +52,44 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
         findings: all, before what people except is taken out.
         settings: what ``portkit.toml`` says; its decisions come before the profile's.
     """
-    found = tuple(_idle_entries(job, findings, settings))
-    codebase, own = job.codebase, [f for f in found if f.path == NAME]
-    entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
-    if codebase.directory in brought().values() and 2 * (len(found) - len(own)) > entries:
-        return tuple(own)  # the tree is a part of the codebase, and the profile is not the tree's
-    return found
-
-
-def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> Iterator[Finding]:
-    codebase = job.codebase
     used = {finding.entry for finding in findings}
-    own = len(settings.decisions)
-    for number, entry in enumerate(codebase.conditions):
-        if number < own:
-            if codebase.key(entry) not in used:
-                line = settings.decision_lines[number]
-                yield _finding(NAME, line, f"decision {entry.when!r}", _NOTHING)
-        else:
-            met = codebase.key(entry) in used
-            yield from _said(job, ("condition", number - own), entry, entry.when, met)
+    own = tuple(_idle_decisions(job, used, settings))
+    codebase, directory = job.codebase, job.codebase.directory
+    idle = tuple(_idle_entries(job, findings, used, len(settings.decisions)))
+    entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
+    if not idle or (directory in brought().values() and 2 * len(idle) > entries):
+        return own  # of many, the tree is a part of the codebase, and the profile is not the tree's
+    if directory is None:
+        return *own, *(_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle)
+    path, lines = f"{directory.root.name}/{MAIN}", Lines(directory.text(MAIN))
+    return *own, *(_finding(path, lines.of(key), f"{key[0]} {n!r}", why) for key, n, why in idle)
+
+
+def looked_at_nothing(path: str, line: int, place: str) -> Finding:
+    """Return the finding about a place that was looked at and stands nowhere any more.
+
+    Args:
+        path: the file that says that it was looked at.
+        line: the line.
+        place: its identity.
+    """
+    return _finding(path, line, f"place {place}", _NOWHERE)
+
+
+def _idle_decisions(job: Job, used: AbstractSet[str], settings: Settings) -> Iterator[Finding]:
+    for entry, line in zip(job.codebase.conditions, settings.decision_lines, strict=False):
+        if job.codebase.key(entry) not in used:
+            yield _finding(NAME, line, f"decision {entry.when!r}", _NOTHING)
+
+
+def _idle_entries(
+    job: Job, findings: Sequence[Finding], used: AbstractSet[str], own: int
+) -> Iterator[_Idle]:
+    """Yield what does nothing; the first conditions, ``own`` of them, are not the profile's."""
+    codebase = job.codebase
+    for number, condition in enumerate(codebase.conditions[own:]):
+        met = codebase.key(condition) in used
+        yield from _said(job, ("condition", number), condition, condition.when, met)
     keeping = {id(codebase.kept(path)) for path in job.learnt.mentions}
     for number, keep in enumerate(codebase.keep):
         met = id(keep) in keeping
@@ -81,7 +107,7 @@ def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> 
         )
         yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
     for number, folder in enumerate(codebase.hip_sources):
-        met = folder.source in job.workspace.sources
+        met = bool(folder.found(job.workspace.sources))
         yield from _said(job, ("hip_sources", number), folder, folder.source, met)
     added = {finding.path for finding in findings if finding.code == "PK103"}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
@@ -90,32 +116,24 @@ def _idle_entries(job: Job, findings: Sequence[Finding], settings: Settings) -> 
         (("templates",), [path for path in codebase.templates if path not in added]),
     ):
         for name in names:
-            yield _idle(job, (*key, name), name, _NOTHING)
+            yield (*key, name), name, _NOTHING
     if codebase.source_feature and not is_feature(job, [], codebase.source_feature):
-        yield _idle(job, ("source_feature",), codebase.source_feature, _NO_FEATURE)
+        yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
         word = str(place[-1])
         met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:
-        yield _idle(job, ("kernels",), kernels.source, _NOTHING)
+        yield ("kernels",), kernels.source, _NOTHING
 
 
-def _said(job: Job, key: Key, entry: Entry, name: str, met: bool) -> Iterator[Finding]:
+def _said(job: Job, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_Idle]:
     version = job.workspace.version
     if entry.is_for(version) and not met and entry.published:
-        yield _idle(job, key, name, _NOTHING)
+        yield key, name, _NOTHING
     elif met and not entry.is_for(version):
-        yield _idle(job, key, name, _SOMETHING.format(version=version, what="mend since or until"))
-
-
-def _idle(job: Job, key: Key, name: str, why: str) -> Finding:
-    directory = job.codebase.directory
-    if directory is None:
-        return _finding(MAIN, 0, f"{key[0]} {name!r}", why)
-    line = line_of(directory.text(MAIN), key)
-    return _finding(f"{directory.root.name}/{MAIN}", line, f"{key[0]} {name!r}", why)
+        yield key, name, _SOMETHING.format(version=version, what="mend since or until")
 
 
 def _finding(path: str, line: int, symbol: str, why: str) -> Finding:

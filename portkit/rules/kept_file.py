@@ -61,9 +61,8 @@ def _kept_reason(job: Job, source: Source) -> str:
     kept = job.codebase.kept(source.path)
     if kept is not None:
         return kept.reason
-    folder = source.path.rpartition("/")[0]
     if source.path.endswith(CUDA_CODE) and any(
-        each.folder == folder for each in job.codebase.hip_sources
+        each.holds(source.path) for each in job.codebase.hip_sources
     ):
         return "CUDA code, whose translation lies beside it"
     if not source.path.endswith(".rs"):

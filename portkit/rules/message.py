@@ -3,8 +3,11 @@
 A message is read by people and left as it is, unless the profile holds a change for it: "build with
 --features cuda" is true where it stands. A string that is exactly a backend's name, or asks a build
 script for its feature, is no message: code decides by it, and no rule has understood how, so it is
-handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``, and in a build script
-each string that is no sentence: a path, a library to link, an option.
+handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``, and each word that is
+no sentence: a path, a variable of the environment, a library to load. In a build script several
+words are code too, where one is an option, a path or a program, as in ``"nvcc --ptx k.cu"``.
+
+What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is.
 
 Not handled: whether what the message says is still true.
 """
@@ -17,23 +20,39 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.lang.cfg import around
 from portkit.lang.features import variable
+from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
-from portkit.site.questions import feature_variable
+from portkit.site.questions import called, feature_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
 
     from portkit.site.context import Job, Site
 
 
 _TRIGGER = ("cargo:rerun-if-", "cargo::rerun-if-")
+# A prefix, the marks of a raw string, the text.
+_LITERAL = re.compile(r'[bc]?r?#*"(.*?)"#*', re.DOTALL)
+# An option, a path, the name of a file, an assignment; a web address is none of them.
+_OF_CODE = re.compile(r"--?\w\S*|(?!\w+://)\S*[/\\=]\S*|\S*\w\.[A-Za-z]\w*[,;]?")
+_GIVEN = frozenset({"arguments", "token_tree"})
+# What reports to people; to a build script's standard output cargo listens.
+_SAYS = re.compile(
+    r"panic|unreachable|todo|unimplemented|(?:debug_)?assert(?:_eq|_ne)?|eprint(?:ln)?|bail|ensure"
+    r"|anyhow|expect|expect_err|context|trace|debug|info|warn|error"
+)
+
+
+_SAID = "a text for people: nothing depends on it"
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a string that names a backend."""
     job = site.job
-    text = site.code.strip('"')
+    text = _text(site)
     own = _decides(job).get(text) or _decides(job).get(text.lower())
     prose = job.prose_in(site)
     if prose is not None:
@@ -44,6 +63,8 @@ def check(site: Site) -> Iterator[Intent]:
             new=prose.write,
             entry=job.codebase.key(prose),
         )
+    elif _is_for_people(site):
+        yield Keep("message", _SAID)
     elif program := "".join(programs.named(job, site.code)):
         yield Ask(
             "program",
@@ -52,23 +73,90 @@ def check(site: Site) -> Iterator[Intent]:
         )
     elif own:
         yield Ask("message", f'code decides by the string "{text}": add "{own}" by hand')
-    elif _acts(site, text) and _is_of_source(site):
-        yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
-    elif _acts(site, text):
-        yield Ask(
-            "message",
-            f"a build script acts by it: see what it is for {job.vendor.title}, and do that under"
-            f" the feature {job.feature}",
-        )
     elif text.startswith(_TRIGGER):
         yield Keep("message", "it says when the build script runs again, and nothing else")
+    elif job.vendor.names.is_kernel(text):
+        yield Keep("message", "it names a kernel, and a kernel keeps its name")
+    elif not _acts(site, text):
+        yield Keep("message", _SAID)
+    elif _is_of_source(site):
+        yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
     else:
-        yield Keep("message", "a text for people: nothing depends on it")
+        yield Ask("message", _to_be_done(site))
+
+
+def _text(site: Site) -> str:
+    """Return what a literal says, without its quotes."""
+    literal = _LITERAL.fullmatch(site.code)
+    return literal[1] if literal is not None else site.code
 
 
 def _acts(site: Site, text: str) -> bool:
-    """Whether a build script may act by a string."""
-    return site.job.workspace.is_build_script(site.source.path) and not _is_said(text)
+    """Whether code may act by a string, which is no sentence.
+
+    Source: the Cargo book, chapter "Build Scripts", section "Outputs of the Build Script".
+    """
+    words, job = text.split(), site.job
+    if not job.workspace.is_build_script(site.source.path):
+        return len(words) == 1 and job.names_source(text)
+    if text.startswith("cargo:"):
+        return not text.startswith(("cargo:warning=", "cargo::warning=", "cargo::error="))
+    return len(words) == 1 or words[0] in job.vendor.programs or any(map(_OF_CODE.fullmatch, words))
+
+
+def _to_be_done(site: Site) -> str:
+    """Return what a person does about a string that code acts by."""
+    job, title = site.job, site.job.vendor.title
+    if job.workspace.is_build_script(site.source.path):
+        return (
+            f"a build script acts by it: see what it is for {title}, and do that under the feature"
+            f" {job.feature}"
+        )
+    embedded = _given_to(site) == "include_str"
+    if embedded and job.rename(site.code).strip('"#').endswith(job.vendor.names.binary):
+        return (
+            f"it embeds CUDA's text, and what {title} loads is bytes: `include_bytes!`, under the"
+            f" feature {job.feature}"
+        )
+    return (
+        f"it is no sentence, so code may act by it: see what {title} takes in its place, under the"
+        f" feature {job.feature}"
+    )
+
+
+def _is_for_people(site: Site) -> bool:
+    """Whether a string is given to what only tells people about it."""
+    name = _given_to(site)
+    printed = name in ("print", "println")
+    if printed and not site.job.workspace.is_build_script(site.source.path):
+        return True
+    return _SAYS.fullmatch(name) is not None
+
+
+def _given_to(site: Site) -> str:
+    """Return the name of the macro or the function that a string is given to, or an empty string.
+
+    What embeds a file is told through the macros that make the path of it.
+    """
+    outer = site.outer
+    while outer is not None and outer.outer is not None and outer.kind in _GIVEN:
+        name = _before(outer.node, outer.outer.node)
+        if name != "concat":
+            return name
+        outer = outer.outer
+    return ""
+
+
+def _before(arguments: Node, holder: Node) -> str:
+    """Return the name before arguments; the tokens of a macro's are no calls yet."""
+    if holder.type == "macro_invocation":
+        return field_text(holder, "macro").rsplit("::", 1)[-1]
+    if holder.type == "call_expression":
+        return called(holder)
+    before = arguments.prev_sibling
+    if before is not None and before.type == "!":
+        before = before.prev_sibling
+    return node_text(before)
 
 
 def _is_of_source(site: Site) -> bool:
@@ -82,16 +170,6 @@ def _is_of_source(site: Site) -> bool:
     found = re.finditer(rb"\b%s\b" % re.escape(item.name.encode()), site.source.data)
     uses = [m.start() for m in found if not own.start <= m.start() < own.end]
     return bool(uses) and all(any(map(site.job.of_source, around(root, at))) for at in uses)
-
-
-def _is_said(text: str) -> bool:
-    """Whether a string of a build script is a sentence for people, or asks to be run again.
-
-    Source: the Cargo book, chapter "Build Scripts", section "Outputs of the Build Script".
-    """
-    if text.startswith("cargo:"):
-        return text.startswith((*_TRIGGER, "cargo:warning=", "cargo::warning=", "cargo::error="))
-    return len(text.split()) > 1
 
 
 def _decides(job: Job) -> Mapping[str, str]:

@@ -5,20 +5,23 @@ device, got Metal". ROCm is one more backend to turn away, so the arm is written
 ``Self::Rocm(_) => bail!("expected a cuda device, got ROCm")``. The ROCm copy of the function turns
 CUDA away in the same manner.
 
-A ``match`` with a ``_`` arm and no peer needs nothing.
+A ``match`` with a ``_`` arm and no peer needs nothing. One that names neither, such as that of
+``is_cuda`` with ``Self::Cpu => false``, answers for ROCm as it does for all but CUDA. Where these
+answer differently, ROCm gets the last answer, and where each is about its own value, an error:
+the finding is `review` then.
 
-Not handled: a ``match`` that names neither a peer nor ``_``; there rustc reports the missing
-variant.
+Not handled: a ``match`` on two values that names neither; there rustc reports the missing variant.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import peers
 from portkit.lang import patterns
 from portkit.lang.source import node_text, spans_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Join
+from portkit.site.intent import Copy, Intent, Join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def check(site: Site) -> Iterator[Intent]:
-    """Find a peer's arm inside code that is specific to the source vendor."""
+    """Find a peer's arm in the source vendor's code, or its own where a peer has none."""
     vendor = site.job.vendor
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor != vendor.source:
@@ -39,6 +42,18 @@ def check(site: Site) -> Iterator[Intent]:
             f"turn {vendor.title} away where {vendor.peers[0].capitalize()} is",
             lists=(spans_of(members),),
             peer=True,
+        )
+        return
+    answer = peers.answer_of(site.job, site.node)
+    if answer is not None and not site.job.renames_code(site.scope.type_name):
+        yield Copy(
+            f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}",
+            f"answer for {vendor.title} as for all but {vendor.source.upper()}"
+            if answer.certain
+            else f"the arms but {vendor.source.upper()}'s do not answer alike: see whether this is"
+            f" {vendor.title}'s answer",
+            review=not answer.certain,
+            text=f"{site.job.rename(answer.pattern)} => {answer.value},",
         )
 
 

@@ -3,9 +3,13 @@
 Such a condition works around what one platform lacks, or takes what only it has. ROCm follows CUDA,
 so the branch is not taken and nothing is written; but the reason behind the condition may hold on
 AMD as well, and that is for a person to see: the finding is ``review`` with nothing to write. A
-decision in the profile settles it with its reason.
+decision, in the profile or in ``portkit.toml``, settles it: it is left alone with that reason, and
+no person is asked about it again.
 
-Nothing is written here.
+Where the decision is that ROCm has what the peer has (``join``), the condition holds for it too:
+``device.is_metal() || device.is_rocm()``.
+
+Not handled: a question that is kept in a variable. What is chosen by it later is not looked at.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Intent, Keep
+from portkit.site.before_port import of_vendor
+from portkit.site.intent import Intent, Keep, Widen
 from portkit.site.questions import called, decided, decision
 
 if TYPE_CHECKING:
@@ -35,13 +40,23 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep(construct, "the condition names CUDA as well, and is decided there")
         return
     known = decision(site, holder, of_peer=True)
+    if known is not None and known.verdict == "join":
+        yield Widen(
+            construct,
+            known.reason,
+            entry=job.codebase.key(known),
+            condition=site.node,
+            within=holder,
+            copy=of_vendor(job, site.code),
+        )
+        return
     yield Keep(
         construct,
         known.reason
         if known
         else f"ROCm follows CUDA and does not take this branch; see whether {name} stands for "
         "something that AMD lacks too",
-        review=True,
+        review=known is None,
         entry=job.codebase.key(known) if known else "",
     )
 

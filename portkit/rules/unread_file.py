@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from portkit.errors import one_line
 from portkit.lang.span import Span
 from portkit.rules import TreeRule
 from portkit.tree.finding import Applicability, Finding, Status
@@ -52,7 +53,7 @@ def unread(path: str, reason: str, size: int = 0) -> Finding:
 
 def failed(path: str, error: Exception, size: int) -> Finding:
     """Return what is said of a file that portkit fails on, while the others are looked at."""
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    said = one_line(error)[:200]
     return unread(path, f"portkit fails on it ({said}), which is a defect to report", size)
 
 

@@ -30,6 +30,12 @@ class Page(Value, frozen=True):
     title: str
     text: str
 
+    @property
+    def whole(self) -> str:
+        """All of it, in Markdown."""
+        text = "\n\n".join(part for part in (self.title, self.text) if part)
+        return text.replace("``", "`")
+
 
 _ENGINE: Final = """A file that hipify-clang or hipify-perl could not do.
 

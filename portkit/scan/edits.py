@@ -38,11 +38,12 @@ def edited(source: Source, findings: Sequence[Finding]) -> bytes:
                 f"{source.path}:{line}: {previous[1].code} and {finding.code} want to edit the "
                 "same place; this is a defect of portkit: skip one of the two rules meanwhile"
             )
-        out += [source.data[at : edit.start], _with_newlines(source, edit.text)]
+        out += [source.data[at : edit.start], with_newlines(source, edit.text)]
         at, previous = edit.end, (edit, finding)
     out.append(source.data[at:])
     return b"".join(out)
 
 
-def _with_newlines(source: Source, text: str) -> bytes:
+def with_newlines(source: Source, text: str) -> bytes:
+    """Return a text with the line ends of the file that it is written into."""
     return text.replace("\n", source.newline).encode()

@@ -9,10 +9,12 @@ exception that excepts nothing is reported, since it would hide the next place t
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from portkit.copying import left_out
+from portkit.copying.patches import ADJUST, OVERRIDE, REPAIR
 from portkit.lang.packed import in_turn
 from portkit.profile import keep_comments
 from portkit.profile.settings import NAME
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from portkit.profile.keep_comments import Kept
     from portkit.profile.settings import Settings, Skip
     from portkit.scan.scan import Scan
+
+
+ASKING: Final = (Applicability.REVIEW, Applicability.MANUAL)
+"""What is for a person to see to."""
 
 
 def is_excepted(finding: Finding) -> bool:
@@ -60,7 +66,7 @@ def _by_comments(scan: Scan, comments: Sequence[Kept]) -> tuple[dict[int, Kept],
     """
     by_code: dict[tuple[str, str], list[Kept]] = {}
     for comment in comments:
-        if comment.verb == keep_comments.VERB and comment.reason:
+        if comment.is_whole:
             for code in comment.codes:
                 by_code.setdefault((comment.path, code), []).append(comment)
     lines: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -95,18 +101,31 @@ def _excepted(
         if skip.applies(finding.code, finding.path):
             used.add(skip)
             reasons.append((skip.reason, f"kept by line {skip.line} of {NAME}"))
-    asks = finding.status is Status.TODO or finding.applicability in (
-        Applicability.REVIEW,
-        Applicability.MANUAL,
-    )
+    # What a copy has otherwise than CUDA's side is decided with the copy, and asks for nothing.
+    of_copy = finding.code in (REPAIR, ADJUST)
+    asks = of_copy or finding.status is Status.TODO or finding.applicability in ASKING
     if not reasons or not asks:
         return finding
-    standing = finding.status is Status.PORTED
+    standing = finding.status is Status.PORTED and not of_copy
     message, detail = reasons[0]
+    if left_out.answers(finding):
+        detail += "; its arm answers with an error"
+    if of_copy:
+        detail += f"; the copy is as the CUDA side is, without this: {finding.reason}"
+    elif finding.code == OVERRIDE:
+        detail += (
+            "; the copy has the template all the same, which only a skip of the file takes away"
+        )
+    kept = left_alone(finding, message, detail)
+    return replace(kept, status=Status.PORTED) if standing else kept
+
+
+def left_alone(finding: Finding, message: str, detail: str) -> Finding:
+    """Return the finding of a place at which nothing is written, and why."""
     return replace(
         finding,
         applicability=Applicability.KEEP,
-        status=Status.PORTED if standing else Status.NONE,
+        status=Status.NONE,
         message=message,
         detail=detail,
         excepted=True,

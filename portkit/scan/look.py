@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError, PortkitError
 from portkit.lang.source import Source
-from portkit.lang.words import occurrences
+from portkit.lang.words import finder, occurrences
 from portkit.rules import When
 from portkit.rules.unread_file import failed, unread
 from portkit.scan.edits import edited
@@ -97,5 +97,5 @@ def _seeds(job: Job, source: Source) -> list[int]:
         return []
     # A program is spoken of in comments and named in strings; these are looked at.
     programs = [f'{name}"' for name in job.vendor.programs]
-    wanted = [*(f"{name}!" for name in job.learnt.macros), *programs]
-    return [at for each in wanted for at in occurrences(source.data, each.encode())]
+    wanted = finder((*(f"{name}!" for name in job.learnt.macros), *programs))
+    return [at for word in wanted(source.data) for at in occurrences(source.data, word.encode())]

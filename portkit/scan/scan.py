@@ -24,13 +24,14 @@ from portkit.lang.source import (
 )
 from portkit.lang.value import Value
 from portkit.lang.words import finder, occurrences
-from portkit.rules import rules
+from portkit.rules import added_file, rules
 from portkit.rules.unread_file import failed
 from portkit.scan.asked import Asked
 from portkit.scan.look import looked_at
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt
 from portkit.site.macros import described
+from portkit.tree.workspace import CUDA_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from portkit.hipify.engine import Translation
     from portkit.lang.span import Span
     from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.profile.settings import Skip
     from portkit.rules import Rule
     from portkit.scan.parallel import Team
     from portkit.scan.walk import Unaccounted
@@ -70,6 +72,7 @@ def scan(
     chosen: Iterable[Rule] | None = None,
     regenerate: bool = False,
     kernels: bool = False,
+    skips: tuple[Skip, ...] = (),
 ) -> Scan:
     """Find every place in a workspace where a backend decision stands.
 
@@ -81,9 +84,10 @@ def scan(
         chosen: the rules to ask; all of them by default.
         regenerate: whether files that were written before are replaced where they differ.
         kernels: whether the sources of kernels are looked into, place by place.
+        skips: what ``portkit.toml`` leaves out.
     """
     asked = Asked.of(rules() if chosen is None else chosen)
-    job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels)
+    job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels, skips=skips)
     # What both processes need is loaded before they part.
     language("lib.rs")
     language("Cargo.toml")
@@ -91,6 +95,41 @@ def scan(
     return together(
         lambda team: _scanned(team, job, asked),
         sum(source.size for source in workspace.sources.values()),
+    )
+
+
+def again(found: Scan, path: str, data: bytes) -> Scan:
+    """Return a scan in which one file is looked at as it stands in an editor.
+
+    What the tree as a whole says, such as its macros and which files are copied, is not learnt
+    anew.
+
+    Args:
+        found: a scan by all rules, from which nothing was taken.
+        path: a file that was looked at.
+        data: what it holds now.
+    """
+    asked = Asked.of(rules())
+    job = found.job
+    workspace = replace(job.workspace, sources={**job.workspace.sources, path: Source(path, data)})
+    translated = {each: made for each, made in job.translated.items() if each != path}
+    job = replace(job, workspace=workspace, translated=translated)
+    source = workspace.sources[path]
+    mentions = {**job.learnt.mentions, path: job.mentions(source, _finder(job)(data))}
+    job = replace(
+        job, learnt=replace(job.learnt, mentions={p: m for p, m in mentions.items() if m})
+    )
+    added = (*additions(job),)
+    is_written = partial(_is_written, frozenset(job.learnt.analogs.values()), added)
+    looked, left = looked_at(job, path, asked, is_written)
+    of_kernel = job.kernels and path.endswith(CUDA_CODE)
+    looked += (f for each in added if of_kernel for f in each.findings() if f.path == path)
+    findings = [f for f in found.findings if f.path != path or f.code == added_file.CODE]
+    unaccounted = [each for each in found.unaccounted if each.path != path]
+    return Scan(
+        job,
+        tuple(sorted((*findings, *looked), key=in_order)),
+        tuple(sorted((*unaccounted, *left))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -11,20 +12,26 @@ from portkit.copying.bindings import placed
 from portkit.copying.dialect import spoken
 from portkit.copying.patches import OVERRIDE
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
+from portkit.lang.source import Source
+from portkit.lang.value import Value
+from portkit.profile import looked
 from portkit.profile.entries import CodebaseFile, release
 from portkit.profile.profile import codebase_of, load_codebase, load_vendor
-from portkit.profile.settings import NAME, read, settings
+from portkit.profile.settings import NAME, Skip, read, settings
 from portkit.rules import added_file, idle_entry, unread_file
 from portkit.scan.exceptions import with_exceptions
-from portkit.scan.scan import Scan, in_order, scan
+from portkit.scan.looked import with_looked
+from portkit.scan.partial import with_errors
+from portkit.scan.scan import Scan, again, in_order, scan
 from portkit.tree.finding import Applicability
 from portkit.tree.workspace import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence, Set
+    from collections.abc import Iterator, Mapping, Sequence, Set
     from pathlib import Path
 
     from portkit.codebases.directory import Directory
+    from portkit.profile.looked import Looked
     from portkit.profile.profile import CodebaseProfile
     from portkit.profile.settings import Settings
     from portkit.tree.workspace import Workspace
@@ -39,6 +46,31 @@ _ANY: Final = CodebaseFile(name="", crate="", first_version="0.0.0")
 """Stands for a codebase that portkit has no profile for: it can be scanned."""
 
 
+class Look(Value, frozen=True):
+    """A look at a tree, after which one file can be looked at again.
+
+    Attributes:
+        whole: what the rules have found.
+        said: what ``portkit.toml`` says.
+        seen: what ``portkit.review.toml`` says.
+        scan: what is found, by what people have decided.
+    """
+
+    whole: Scan
+    said: Settings
+    seen: Mapping[str, Looked]
+    scan: Scan
+
+    def again(self, path: str, data: bytes) -> Look:
+        """Return the look with one file as it stands in an editor; see `portkit.scan.scan.again`.
+
+        Args:
+            path: a file that was looked at.
+            data: what it holds now.
+        """
+        return _settled(again(self.whole, path, data), self.said, self.seen)
+
+
 def scan_tree(
     directory: Path,
     *,
@@ -46,8 +78,30 @@ def scan_tree(
     regenerate: bool = False,
     kernels: bool = False,
     profile: Directory | None = None,
+    skip: Sequence[str] = (),
 ) -> Scan:
-    """Scan the tree at ``directory`` under the profiles that fit it.
+    """Scan the tree at ``directory`` under the profiles that fit it; see ``look``."""
+    return look(
+        directory,
+        gating=gating,
+        regenerate=regenerate,
+        kernels=kernels,
+        profile=profile,
+        skip=skip,
+    ).scan
+
+
+def look(
+    directory: Path,
+    *,
+    gating: str = "",
+    regenerate: bool = False,
+    kernels: bool = False,
+    profile: Directory | None = None,
+    skip: Sequence[str] = (),
+    buffers: Mapping[str, bytes] = MappingProxyType({}),
+) -> Look:
+    """Look at the tree at ``directory`` under the profiles that fit it.
 
     Args:
         directory: the directory of the workspace's root manifest.
@@ -56,15 +110,19 @@ def scan_tree(
         kernels: look into the sources of kernels as well, place by place.
         profile: the codebase's directory; by default the one that ``portkit.toml`` names, else the
             one whose crate is in the workspace: portkit's own first, then those of packages.
+        skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
+            places are found all the same (see ``chosen``).
+        buffers: what files hold in an editor, which count before those on disk, by their paths.
 
     Raises:
         NotAWorkspaceError: there is no workspace.
         NoBackendError: there is no place in it where a backend decision stands.
         ProfileError: a profile is malformed.
-        ConfigError: ``portkit.toml`` is malformed.
+        ConfigError: ``portkit.toml`` or ``portkit.review.toml`` is malformed.
     """
-    workspace = load(directory)
+    workspace = _with(load(directory), buffers)
     said = settings(workspace.sources.get(NAME))
+    seen = looked.entries(workspace.sources.get(looked.NAME))
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
@@ -77,6 +135,7 @@ def scan_tree(
         gating=gating or said.gating or DEFAULT_GATING,
         regenerate=regenerate,
         kernels=kernels,
+        skips=(*said.skips, *(Skip((code,), (), "", 0) for code in skip)),
     )
     if not found.unaccounted and not any(
         f.applicability is not Applicability.KEEP
@@ -87,14 +146,19 @@ def scan_tree(
             f"{directory} has no place that decides for {found.job.vendor.source}, so there is"
             " nothing to port: name the root of a workspace with a CUDA backend"
         )
-    idle = idle_entry.check(found.job, found.findings, said)
-    found = replace(found, findings=tuple(sorted((*found.findings, *idle), key=in_order)))
+    return _settled(found, said, seen)
+
+
+def _settled(whole: Scan, said: Settings, seen: Mapping[str, Looked]) -> Look:
+    idle = idle_entry.check(whole.job, whole.findings, said)
+    found = replace(whole, findings=tuple(sorted((*whole.findings, *idle), key=in_order)))
     found = with_exceptions(found, said)
+    found = with_errors(found, found)
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
         from portkit.scan.upstream import with_differences
 
-        return with_differences(found)
-    return found
+        found = with_differences(found)
+    return Look(whole, said, seen, with_looked(found, seen))
 
 
 def chosen(found: Scan, select: Sequence[str], skip: Sequence[str]) -> Scan:
@@ -138,6 +202,12 @@ def check_portable(found: Scan) -> None:
         )
 
 
+def _with(workspace: Workspace, buffers: Mapping[str, bytes]) -> Workspace:
+    """Return a workspace in which files that were looked at are as they stand in an editor."""
+    held = {p: Source(p, data) for p, data in buffers.items() if p in workspace.sources}
+    return replace(workspace, sources={**workspace.sources, **held}) if held else workspace
+
+
 def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
     """Return a workspace without portkit's own files, which are not part of the codebase."""
     if paths.isdisjoint(workspace.sources):
@@ -148,7 +218,7 @@ def _without(workspace: Workspace, paths: Set[str]) -> Workspace:
 
 def _own_files(workspace: Workspace, codebase: CodebaseProfile) -> Set[str]:
     """Return the files of a workspace that are portkit's settings, or the profile in it."""
-    own = {NAME}
+    own = {NAME, looked.NAME}
     if codebase.directory is not None:
         root, place = workspace.root.resolve(), codebase.directory.root.resolve()
         if place.is_relative_to(root) and place != root:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from portkit.lang.source import Source
     from portkit.profile.entries import About
     from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.profile.settings import Skip
     from portkit.tree.workspace import Crate, Workspace
 
 Kind = TypeVar("Kind", bound="About")
@@ -86,6 +87,7 @@ class Job(Value, frozen=True, dict=True):
         kernels: whether the sources of kernels are looked into, which takes as long as a scan.
         learnt: what the tree as a whole says; the scan learns it once.
         translated: HIP sources that are made already, by the path of the CUDA source.
+        skips: what ``portkit.toml`` leaves out, for what a copy holds that no place of its own has.
     """
 
     workspace: Workspace
@@ -96,6 +98,7 @@ class Job(Value, frozen=True, dict=True):
     kernels: bool = False
     learnt: Learnt = field(default_factory=Learnt)
     translated: Mapping[str, Translation] = field(default_factory=dict)
+    skips: tuple[Skip, ...] = ()
 
     def patches(self, kind: type[Kind], path: str, *, idle: bool = False) -> tuple[Kind, ...]:
         """Return the patches of a kind that may be about a file.
@@ -308,6 +311,10 @@ class Job(Value, frozen=True, dict=True):
 
     def rename(self, text: str) -> str:
         """Rename Rust source to the vendor that is written."""
+        if "#include" in text:  # a kernel that is compiled when the program runs
+            from portkit.hipify.strings import with_headers  # few trees have one
+
+            text = with_headers(text, {path.rpartition("/")[2] for path in self.workspace.sources})
         return self.vendor.names.rust(text)
 
     def renames_code(self, text: str) -> bool:

@@ -134,10 +134,12 @@ class Widen(Intent, frozen=True, eq=False, kw_only=True):
     Attributes:
         condition: an attribute, a ``cfg!`` or a question.
         within: the whole of what is decided, in which another question may stand already.
+        copy: the written vendor's question, where renaming does not give it.
     """
 
     condition: Node
     within: Node
+    copy: str = ""
 
 
 class Add(Intent, frozen=True, eq=False, kw_only=True):

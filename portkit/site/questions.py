@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from portkit.lang.features import variable
 from portkit.lang.source import field_text, node_text
+from portkit.site.before_port import before_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from portkit.profile.entries import Condition
     from portkit.site.context import Job, Site
 
+_OF_PEERS: Final = ("peer", "join")
+"""The verdicts on conditions that ask for a peer."""
+
 
 def is_question(job: Job, node: Node) -> bool:
     """Whether a node asks for the source vendor: a call such as ``is_cuda()``, or ``cfg!``."""
@@ -23,6 +28,16 @@ def is_question(job: Job, node: Node) -> bool:
         return text.startswith("cfg!") and job.asks_for_source(text)
     source = job.vendor.source
     return called(node) in (f"is_{source}", f"{source}_is_available")
+
+
+def is_of_build(job: Job, node: Node) -> bool:
+    """Whether a call asks, in a build script, whether the source vendor's feature is on.
+
+    Cargo sets the variable where the feature is on (the Cargo book, "Environment Variables").
+    """
+    variable = re.escape(feature_variable(job))
+    asked = rf'(?:(?:std::)?env::)?var(?:_os)?\("{variable}"\)\.(?:is_ok|is_some)\(\)'
+    return re.fullmatch(asked, re.sub(r"\s+", "", node_text(node))) is not None
 
 
 def called(call: Node) -> str:
@@ -82,9 +97,9 @@ def decision(site: Site, holder: Node, *, of_peer: bool = False) -> Condition | 
     path, conditions = site.source.path, site.job.codebase.conditions
 
     def find() -> Condition | None:
-        text = node_text(holder)
-        wanted = (c for c in conditions if (c.verdict == "peer") is of_peer)
-        return next((c for c in wanted if c.applies(path, text)), None)
+        wanted = [c for c in conditions if (c.verdict in _OF_PEERS) is of_peer and c.is_in(path)]
+        texts = (node_text(holder), *(before_port(site, holder) if wanted else ()))
+        return next((c for c in wanted if any(map(c.fits, texts))), None)
 
     return site.once("decision", holder.id, of_peer, make=find)
 
@@ -106,16 +121,16 @@ def chain_of(site: Site) -> tuple[Node, ...]:
     return site.once("chain", first.node.id, make=lambda: tuple(_chain(first.node)))
 
 
-def parts_of(holder: Node) -> Iterator[Node]:
-    """Yield the conditions and the blocks of an ``if``, or what is no ``if`` as a whole."""
+def links_of(holder: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Yield each ``if`` of a chain with its condition and its block, or what is no ``if`` whole."""
     current: Node | None = holder
     while current is not None and current.type == "if_expression":
         fields = (current.child_by_field_name(name) for name in ("condition", "consequence"))
-        yield from (part for part in fields if part is not None)
+        yield current, tuple(part for part in fields if part is not None)
         clause = current.child_by_field_name("alternative")
         current = clause.named_children[-1] if clause is not None else None
     if current is not None:
-        yield current
+        yield current, (current,)
 
 
 def _chain(node: Node) -> Iterator[Node]:

@@ -8,13 +8,14 @@ derived from them only when a report is written.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from portkit.lang.span import Span
 
@@ -83,6 +84,7 @@ class Finding(Value, frozen=True):
         status: what the tree shows now.
         message: one sentence for the reader of the report.
         edits: what to change in ``path``; empty unless ``status`` is ``todo``.
+        instead: what to change in ``path`` if the place is left out, so that the tree compiles.
         files: makes the files to add; called only when they are written.
         claims: the spans whose backend mentions the finding accounts for.
         detail: more lines for the reader, such as what upstream has changed; it may hold upstream's
@@ -92,6 +94,7 @@ class Finding(Value, frozen=True):
         excepted: whether a person, and no rule or profile, has decided to leave the place alone.
         outdated: whether it is about a file that was written as a whole and is not what would be
             written now.
+        looked_at: whether a person has accepted the place as it is (``portkit review``).
         entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
     """
 
@@ -111,6 +114,8 @@ class Finding(Value, frozen=True):
     excepted: bool = False
     outdated: bool = False
     entry: str = ""
+    instead: tuple[Edit, ...] = ()
+    looked_at: bool = False
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:
@@ -127,3 +132,12 @@ def finding_id(finding: Finding, ordinal: int) -> str:
     # A file's name need not be Unicode.
     digest = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
     return f"{finding.code}-{digest[:8]}"
+
+
+def identified(findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+    """Yield each finding with its identity, in their order."""
+    ordinals: Counter[tuple[str, str, str, str]] = Counter()
+    for finding in findings:
+        key = (finding.code, finding.path, finding.construct, finding.symbol)
+        ordinals[key] += 1
+        yield finding_id(finding, ordinals[key]), finding

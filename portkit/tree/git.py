@@ -5,19 +5,35 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DirtyTreeError, DiskError, ToolError
+from portkit.errors import DirtyTreeError, DiskError, HistoryError, ToolError
 from portkit.lang.value import Value
 from portkit.tree.git_program import run_git
 from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _SHOWN: Final = 5
+_LOOKED_AT: Final = 50
+"""How many changes are looked into; git is asked for what is committed of each."""
+_LARGEST_OWN: Final = 16 << 20
+"""How many bytes a file may have whose change is looked into: as many as a file of the tree."""
 
 _LONGEST_GIT_FILE: Final = 1 << 16
 """How many bytes a ``.git`` file may have: it holds one path."""
+
+
+_UNDER_WAY: Final = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase or `git am`",
+    "BISECT_LOG": "a bisection",
+}
+"""What git keeps in its directory while it is in the middle of something (gitrepository-layout)."""
 
 
 class Repository(Value, frozen=True):
@@ -55,8 +71,27 @@ def find_repository(directory: Path) -> Repository | None:
     return None
 
 
+def check_idle(repository: Repository) -> None:
+    """Refuse a repository in which git is in the middle of something.
+
+    Raises:
+        HistoryError: it is; the sentence says in what.
+    """
+    for name, what in _UNDER_WAY.items():
+        if (repository.git_dir / name).exists():
+            raise HistoryError(
+                f"git is in the middle of {what} in {repository.top}: end it or take it back (`git"
+                " status` says how), and run portkit again; nothing was changed"
+            )
+
+
 def check_clean(
-    root: Path, *, allow_dirty: bool, allow_no_vcs: bool, allow_staged: bool = False
+    root: Path,
+    *,
+    allow_dirty: bool,
+    allow_no_vcs: bool,
+    allow_staged: bool = False,
+    own: Callable[[str, bytes, bytes], bool] = lambda path, before, after: False,
 ) -> None:
     """Refuse a tree whose state before the port could not be brought back by git.
 
@@ -73,6 +108,8 @@ def check_clean(
         allow_dirty: accept uncommitted changes.
         allow_no_vcs: accept a tree without a git repository.
         allow_staged: accept changes that are staged.
+        own: whether a change is a user's word to portkit, which is no change of the tree's: of a
+            path below the root, what is committed, empty where nothing is, and what stands.
 
     Raises:
         DirtyTreeError: there are uncommitted changes, or no repository.
@@ -91,15 +128,20 @@ def check_clean(
         )
     if allow_dirty:
         return
-    dirty, staged = _uncommitted(root)
+    dirty, staged = uncommitted(root)
+    if len(dirty) + len(staged) <= _LOOKED_AT:
+        dirty, staged = (
+            [path for path in paths if not _is_own(root, repository.top / path, own)]
+            for paths in (dirty, staged)
+        )
     if dirty:
         raise DirtyTreeError(
-            f"{repository.top} has uncommitted changes ({_listed(dirty)}): commit or stash them, or"
+            f"{repository.top} has uncommitted changes ({listed(dirty)}): commit or stash them, or"
             " pass --allow-dirty"
         )
     if staged and not allow_staged:
         raise DirtyTreeError(
-            f"{repository.top} has staged changes ({_listed(staged)}): commit or stash them, or"
+            f"{repository.top} has staged changes ({listed(staged)}): commit or stash them, or"
             " pass --allow-staged"
         )
 
@@ -119,11 +161,13 @@ def _git_dir(entry: Path) -> Path | None:
     return entry.parent / os.fsdecode(value.rstrip(b"\r\n")) if key == b"gitdir" else None
 
 
-def _uncommitted(root: Path) -> tuple[list[str], list[str]]:
+def uncommitted(root: Path) -> tuple[list[str], list[str]]:
     """Return the repository's dirty paths and those that are only staged, relative to its top.
 
-    The format is porcelain v1 of git-status(1): two letters, a blank, a path, NUL.
+    Raises:
+        ToolError: git is missing or failed.
     """
+    # The format is porcelain v1 of git-status(1): two letters, a blank, a path, NUL.
     # In a submodule git would follow that repository's configuration: what lies in its work tree is
     # left to itself, as portkit writes there only where the workspace reaches into it.
     options = ("-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
@@ -137,6 +181,17 @@ def _uncommitted(root: Path) -> tuple[list[str], list[str]]:
         only_staged = index in (b"A", b"M", b"D", b"T") and work_tree == b" "
         (staged if only_staged else dirty).append(path.decode(errors="backslashreplace"))
     return dirty, staged
+
+
+def _is_own(root: Path, path: Path, own: Callable[[str, bytes, bytes], bool]) -> bool:
+    """Whether what is uncommitted of a file is a user's word to portkit."""
+    try:
+        after = read_regular(path, _LARGEST_OWN, follow=False)
+        below = path.relative_to(root).as_posix()
+    except (OSError, ValueError):  # it is gone, a folder, a link; or it lies outside the workspace
+        return False
+    committed = _git(root, "cat-file", "blob", f"HEAD:./{below}", accept=(0, 128))
+    return own(below, committed.stdout, after)
 
 
 def _is_ignored(root: Path) -> bool:
@@ -157,6 +212,7 @@ def _git(
     return done
 
 
-def _listed(paths: list[str]) -> str:
+def listed(paths: Sequence[str]) -> str:
+    """Return the first of some paths, and how many more there are."""
     more = len(paths) - _SHOWN
     return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

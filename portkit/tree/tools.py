@@ -41,15 +41,12 @@ def find_program(name: str, path: str | None = None) -> str:
         path: the folders to look in, as in ``PATH``, which they are by default. Relative ones are
             passed over: they would lead into the tree that portkit is run in.
     """
-    return shutil.which(name, path=_absolute(_path() if path is None else path)) or ""
+    return shutil.which(name, path=absolute_folders(path)) or ""
 
 
-def _path() -> str:
-    return os.environ.get("PATH", os.defpath)
-
-
-def _absolute(path: str) -> str:
-    """Return the absolute folders of those that are looked in for programs."""
+def absolute_folders(path: str | None = None) -> str:
+    """Return the absolute folders of those that are looked in for programs, ``PATH`` by default."""
+    path = os.environ.get("PATH", os.defpath) if path is None else path
     return os.pathsep.join(f for f in path.split(os.pathsep) if Path(f).is_absolute())
 
 
@@ -86,7 +83,7 @@ def _version(path: str) -> str:
             stdin=subprocess.DEVNULL,
             cwd=NOWHERE,
             # A program may be a script, which looks for others.
-            env={**os.environ, "PATH": _absolute(_path())},
+            env={**os.environ, "PATH": absolute_folders()},
         )
     except (OSError, subprocess.SubprocessError):
         return ""

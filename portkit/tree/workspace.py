@@ -158,6 +158,25 @@ class Workspace(Value, frozen=True, dict=True):
         return posixpath.normpath(f"{crate.directory}/{said}") == path
 
 
+def root_above(path: Path) -> Path | None:
+    """Return the root of the workspace that a file or a folder belongs to; None without one.
+
+    It is the innermost folder above whose ``Cargo.toml`` has a workspace, else the innermost that
+    has one (the Cargo book, chapter "Workspaces").
+    """
+    innermost = None
+    path = path.resolve()
+    for folder in (path, *path.parents):
+        try:
+            manifest = parse_manifest(read_regular(folder / "Cargo.toml", LARGEST_FILE))
+        except (OSError, ValueError):  # there is none, or no tree that could be looked at
+            continue
+        if "workspace" in manifest:
+            return folder
+        innermost = innermost or folder
+    return innermost
+
+
 def load(directory: Path) -> Workspace:
     """Read the workspace at ``directory``.
 

@@ -8,10 +8,11 @@ broken or a person has added in between do no harm.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from portkit.errors import PortkitError
 from portkit.hipify.paths import hip_path, is_cuda
@@ -21,7 +22,7 @@ from portkit.scan.session import scan_tree
 from portkit.tree.finding import Status, finding_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Edit, Finding
@@ -55,7 +56,7 @@ def attributed(tree: Tree, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...
     """
     diagnostics = list(found)
     try:
-        authors = Authors(tree)
+        authors = authors_of(tree)
         diagnostics = [_attributed(authors, diagnostic) for diagnostic in diagnostics]
     except PortkitError as error:
         tree.say(f"the lines cannot be traced to their rules: {error}")
@@ -69,11 +70,35 @@ def _attributed(authors: Authors, diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, rule=author.rule, site=author.site, origin=author.origin)
 
 
-class Authors:
-    """The authors of a tree's lines."""
+def authors_of(tree: Tree) -> Authors:
+    """Return the authors of the lines of a tree that is looked at."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+    def read(path: str) -> bytes:
+        try:
+            return (tree.root / path).read_bytes()
+        except OSError:
+            return b""
+
+    def before() -> Scan:
+        job = tree.scan.job
+        return scan_tree(
+            tree.baseline, gating=job.gating, kernels=True, profile=job.codebase.directory
+        )
+
+    return Authors(read, before)
+
+
+class Authors:
+    """The authors of a tree's lines.
+
+    Args:
+        read: gives what a file of the ported tree holds, by its path; empty where there is none.
+        before: gives the scan of the tree before the port, kernels included.
+    """
+
+    def __init__(self, read: Callable[[str], bytes], before: Callable[[], Scan]) -> None:
+        self._content = read
+        self._scan = before
         self._known: dict[str, list[Author | None]] = {}
 
     def of(self, path: str, line: int) -> Author | None:
@@ -92,10 +117,7 @@ class Authors:
         return authors[line - 1] if 0 < line <= len(authors) else None
 
     def _read(self, path: str) -> list[Author | None]:
-        try:
-            data = (self.tree.root / path).read_bytes()
-        except OSError:
-            return []
+        data = self._content(path)
         if (written := self._files.get(path)) is not None:
             if path in self._cuda:
                 return self._of_kernels(data, self._cuda[path])
@@ -117,7 +139,7 @@ class Authors:
         if original is None:
             return authors
         rename = self._before.job.rename
-        lines: list[Line] = [
+        lines: list[Line[Author]] = [
             (text, replace(author, origin=f"{finding.path}:{number}"))
             for number, text in enumerate(rename(original.data.decode()).split("\n"), 1)
         ]
@@ -154,10 +176,7 @@ class Authors:
 
     @cached_property
     def _before(self) -> Scan:
-        job = self.tree.scan.job
-        return scan_tree(
-            self.tree.baseline, gating=job.gating, kernels=True, profile=job.codebase.directory
-        )
+        return self._scan()
 
     @cached_property
     def _cuda(self) -> Mapping[str, str]:
@@ -207,22 +226,25 @@ class Authors:
         }
 
 
-Line = tuple[str, "Author | None"]
+T = TypeVar("T", bound=Hashable)
+Line = tuple[str, T | None]
+"""A line that was written, and by whom."""
 
 
-def expected(before: bytes, edits: Sequence[tuple[Edit, Author]]) -> list[Line]:
+def expected(before: bytes, edits: Sequence[tuple[Edit, T]]) -> list[Line[T]]:
     """Return the lines of an edited file with their authors.
 
     A line that several edits have changed belongs to the first of them.
     """
-    pieces: list[tuple[str, Author | None]] = []
+    pieces: list[Line[T]] = []
     at = 0
     for edit, author in sorted(edits, key=lambda pair: (pair[0].start, pair[0].end)):
         pieces += [(before[at : edit.start].decode(), None), (edit.text, author)]
         at = max(at, edit.end)
     pieces.append((before[at:].decode(), None))
-    lines: list[Line] = []
-    text, owner = "", None
+    lines: list[Line[T]] = []
+    text = ""
+    owner: T | None = None
     for piece, writer in pieces:
         first, *rest = piece.split("\n")
         text, owner = text + first, owner or (writer if first.strip() else None)
@@ -232,7 +254,7 @@ def expected(before: bytes, edits: Sequence[tuple[Edit, Author]]) -> list[Line]:
     return [*lines, (text, owner)]
 
 
-def aligned(lines: Sequence[Line], now: bytes) -> list[Author | None]:
+def aligned(lines: Sequence[Line[T]], now: bytes) -> list[T | None]:
     """Return the authors of the lines of a file as it stands.
 
     Args:
@@ -242,7 +264,7 @@ def aligned(lines: Sequence[Line], now: bytes) -> list[Author | None]:
     standing = [line.strip() for line in now.decode(errors="replace").split("\n")]
     written = ["".join(text.split()) for text, _ in lines]
     squeezed = ["".join(text.split()) for text in standing]
-    authors: list[Author | None] = [None] * len(standing)
+    authors: list[T | None] = [None] * len(standing)
     matcher = SequenceMatcher(None, written, squeezed, autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":

@@ -10,6 +10,7 @@ from typing import Final
 from portkit.cache import cache_folder, cached_folder
 from portkit.errors import DiskError, ToolError, VerificationError
 from portkit.tree.git_program import run_git
+from portkit.tree.vendor_branch import last_pure_port
 from portkit.verify.content import LOCK, digest
 
 _LITTLE: Final = 1 << 20
@@ -19,9 +20,10 @@ _LITTLE: Final = 1 << 20
 def default_revision(root: Path, added: str) -> str:
     """Return the commit on which ``portkit apply`` was run.
 
-    It is ``HEAD`` while the port is not committed. Once it is, it is the parent of the commit that
-    brought the port in: the last on the way to ``HEAD`` that added a file which every port has and
-    no tree before one.
+    It is ``HEAD`` while the port is not committed. Once it is, it is the commit of upstream that
+    the last pure port in the history is of (``portkit.tree.vendor_branch``), else the parent of the
+    commit that brought the port in: the last on the way to ``HEAD`` that added a file which every
+    port has and no tree before one.
 
     Args:
         root: the workspace root, in a git work tree.
@@ -34,6 +36,8 @@ def default_revision(root: Path, added: str) -> str:
     head = resolve(root, "HEAD")
     if not _git(root, "ls-tree", head, "--", added):
         return head
+    if (port := last_pure_port(root, head)) is not None:
+        return port.upstream
     history = ("log", "--first-parent", "--diff-filter=A", "--format=%H", "--max-count=1")
     bringer = _git(root, *history, head, "--", added)
     parent = _commit(root, f"{bringer}^")

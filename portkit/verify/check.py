@@ -12,18 +12,20 @@ from portkit.errors import VerificationError
 from portkit.tree.tools import find_program
 from portkit.verify.authors import attributed
 from portkit.verify.diagnostics import from_cargo
-from portkit.verify.ladder import Step, failed, passed
+from portkit.verify.ladder import Step, failed, passed, skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from portkit.verify.diagnostics import Diagnostic
+    from portkit.verify.diagnostics import Diagnostic, Lines
     from portkit.verify.ladder import Outcome
     from portkit.verify.tree import Tree
 
 SHOWN: Final = 10
 """How many complaints evidence names; the JSON document has all of them."""
+_UNBUILT: Final = "error: failed to run custom build command for "
+"""What cargo says of a build script that fails, such as one that misses a library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,12 @@ class Checked:
 
     Attributes:
         good: whether everything compiled.
-        found: its complaints.
+        found: its complaints, each with the lines that it names.
         said: the errors of cargo itself.
     """
 
     good: bool
-    found: tuple[Diagnostic, ...]
+    found: Mapping[Diagnostic, tuple[Lines, ...]]
     said: tuple[str, ...]
 
     @property
@@ -50,9 +52,11 @@ def take(tree: Tree) -> Outcome:
     """Check every target: with no feature, the port's, CUDA's and both.
 
     Where the tree before the port does not type-check either, with features that it has, what it
-    says as well is not the port's.
+    says as well is not the port's; where that is a dependency that cannot be built here, nothing
+    is known of the port.
     """
     evidence: list[str] = []
+    unbuilt: set[str] = set()
     left_out: list[str] = []
     figures: dict[str, int] = {}
     for features in _combinations(tree):
@@ -71,8 +75,14 @@ def take(tree: Tree) -> Outcome:
             known = {d.kind for d in before.found}
             errors = [d for d in errors if d.kind not in known]
             if not before.good and not errors:
+                unbuilt.update(line for line in before.said if line.startswith(_UNBUILT))
                 evidence.append(f"{title}: does not type-check, as before the port")
                 continue
+        elif not errors and found.said and unbuilt.issuperset(found.said):
+            return skipped(
+                f"{title}: {found.said[0]}, as before the port: install what it looks for",
+                *evidence,
+            )
         return failed(
             f"{title}: does not type-check",
             *complaints(errors := list(attributed(tree, errors)), found.said),
@@ -159,7 +169,11 @@ def lacking(tree: Tree, features: Sequence[str]) -> str:
     """
     if tree.source_feature in features and not _nvcc(tree):
         return "nvcc is not found: put it on PATH or set CUDA_HOME"
-    for crate in tree.scan.job.workspace.crates if tree.options.packages else ():
+    crates = tree.scan.job.workspace.crates
+    port = tree.feature
+    if tree.options.unfinished and port in features and all(port not in c.features for c in crates):
+        return f"no crate has the feature {port} yet"
+    for crate in crates if tree.options.packages else ():
         if crate.name in tree.tested and (unknown := sorted({*features} - crate.features)):
             return f"{crate.name} has no feature {', '.join(unknown)}"
     return ""

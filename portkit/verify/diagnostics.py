@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +19,22 @@ _CLANG: Final = re.compile(
 )
 # What rustc says at the end of each crate, about how many there were.
 _COUNT: Final = re.compile(r"aborting due to|\d+ warnings? emitted")
+
+
+class Lines(NamedTuple):
+    """Lines of a file that a complaint names, from 1.
+
+    Attributes:
+        path: the file, relative to the root, with ``/``.
+        first: the first of them.
+        last: the last of them.
+        primary: whether the complaint is about them, rather than says more by them.
+    """
+
+    path: str
+    first: int
+    last: int
+    primary: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +80,10 @@ class Diagnostic:
         return text
 
 
-def from_cargo(output: Iterable[str], root: Path) -> tuple[Diagnostic, ...]:
+def from_cargo(output: Iterable[str], root: Path) -> Mapping[Diagnostic, tuple[Lines, ...]]:
     """Return what rustc and clippy said in the output of ``cargo --message-format=json``.
+
+    Each complaint comes with all the lines of the tree that it names.
 
     A library is compiled once for itself and once for its tests, and would complain twice: each
     complaint comes once. Format: The Cargo Book, "External tools", and the rustc book, "JSON
@@ -75,7 +93,7 @@ def from_cargo(output: Iterable[str], root: Path) -> tuple[Diagnostic, ...]:
         output: the lines of cargo's standard output.
         root: the folder that cargo ran in.
     """
-    found: dict[Diagnostic, None] = {}
+    found: dict[Diagnostic, tuple[Lines, ...]] = {}
     for message in messages(output):
         if message.get("reason") != "compiler-message":
             continue
@@ -83,8 +101,8 @@ def from_cargo(output: Iterable[str], root: Path) -> tuple[Diagnostic, ...]:
         if said["level"] in ("error", "warning", "error: internal compiler error"):
             diagnostic = _from_rustc(said, root)
             if not _COUNT.match(diagnostic.message):
-                found[diagnostic] = None
-    return tuple(found)
+                found.setdefault(diagnostic, tuple(_named(said, root)))
+    return found
 
 
 def messages(output: Iterable[str]) -> Iterator[Mapping[str, Any]]:
@@ -141,12 +159,35 @@ def _from_rustc(said: Mapping[str, Any], root: Path) -> Diagnostic:
 
 def _place(span: Mapping[str, Any], root: Path) -> tuple[str, int, int]:
     """Return where a span stands in the tree; of a macro's inside, the call counts."""
-    while True:
-        path = Path(span["file_name"])
-        if path.is_absolute() and path.is_relative_to(root):
-            path = path.relative_to(root)
-        if not path.is_absolute() and ".." not in path.parts and (root / path).is_file():
-            return path.as_posix(), span["line_start"], span["column_start"]
-        if not span.get("expansion"):
-            return "", 0, 0
+    for each in _expanded(span):
+        if path := _inside(each, root):
+            return path, each["line_start"], each["column_start"]
+    return "", 0, 0
+
+
+def _named(said: Mapping[str, Any], root: Path) -> Iterator[Lines]:
+    """Yield the lines of the tree that a message and its notes name, with the calls of macros."""
+    notes = (span for note in said.get("children", ()) for span in note.get("spans", ()))
+    for number, span in enumerate((*said.get("spans", ()), *notes)):
+        about = number < len(said.get("spans", ())) and bool(span.get("is_primary"))
+        for each in _expanded(span):
+            if path := _inside(each, root):
+                first = each["line_start"]
+                yield Lines(path, first, each.get("line_end", first), about)
+
+
+def _expanded(span: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a span, and where it is inside of a macro, the calls from inside outwards."""
+    yield span
+    while span.get("expansion"):
         span = span["expansion"]["span"]
+        yield span
+
+
+def _inside(span: Mapping[str, Any], root: Path) -> str:
+    """Return the file of a span, relative to the root; empty where it is none of the tree's."""
+    path = Path(span["file_name"])
+    if path.is_absolute() and path.is_relative_to(root):
+        path = path.relative_to(root)
+    inside = not path.is_absolute() and ".." not in path.parts and (root / path).is_file()
+    return path.as_posix() if inside else ""

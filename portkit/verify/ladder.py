@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from portkit.copying.differences import regenerating
-from portkit.errors import DiskError, PortkitError, VerificationError
+from portkit.errors import DiskError, PortkitError, VerificationError, one_line
 from portkit.verify.options import BadOptionError
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ def _take(step: Step, tree: Tree, watch: Watch) -> tuple[Result, int]:
 def _defect(error: Exception) -> Outcome:
     if os.environ.get("PORTKIT_TRACEBACK"):
         traceback.print_exc()
-    said = " ".join(f"{type(error).__name__}: {error}".split())
+    said = one_line(error)
     return failed(
         f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in the"
         " environment portkit shows where it happened"

@@ -73,7 +73,7 @@ def _linted(found: Checked, title: str) -> tuple[Diagnostic, ...]:
     if not found.good and not found.found:
         said = "; ".join(found.said[:3]) or "no message"
         raise VerificationError(f"clippy failed with {title} ({said}): mend that and verify again")
-    return found.found
+    return tuple(found.found)
 
 
 def _as_before(found: dict[str, tuple[Diagnostic, ...]], known: tuple[Diagnostic, ...]) -> str:

@@ -121,6 +121,7 @@ class Options:
         chaos: the seed of what the CPU device does where HIP leaves it open; 0 for none.
         profile: the codebase's directory; none for the one that the tree's own settings name.
         sandbox: whether what the tree brings is run in a sandbox.
+        unfinished: whether places may still be to do, as before the last commit of a series.
     """
 
     only: tuple[str, ...] = ()
@@ -141,3 +142,4 @@ class Options:
     chaos: int = 0
     profile: Directory | None = None
     sandbox: bool = False
+    unfinished: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.differences import outdated
 from portkit.errors import PortkitError, VerificationError
+from portkit.lang.shell import argument
 from portkit.scan.session import check_portable, scan_tree
 from portkit.tree.finding import Status
 from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
@@ -48,7 +49,8 @@ def verify_tree(
     with interruptible():
         try:
             scan = scan_tree(directory, gating=options.gating, profile=options.profile)
-            _check_ported(scan, directory)
+            if not options.unfinished:
+                check_ported(scan, directory)
             tree = Tree(scan, options, watch.line)
             if not all(step.looks for step in wanted):
                 # A sandbox that there is not is said first: nobody is asked in vain.
@@ -79,7 +81,7 @@ def _outdated(directory: Path, options: Options) -> tuple[str, ...]:
         return ()
 
 
-def _check_ported(scan: Scan, directory: Path) -> None:
+def check_ported(scan: Scan, directory: Path) -> None:
     """Refuse a tree without any counterpart of what it has for CUDA.
 
     Raises:
@@ -91,7 +93,7 @@ def _check_ported(scan: Scan, directory: Path) -> None:
         check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
             f"{directory} holds no port to {scan.job.vendor.title}: run"
-            f" `portkit apply {directory}` first, or name a tree that is ported"
+            f" `portkit apply{argument(directory.as_posix())}` first, or name a tree that is ported"
         )
 
 

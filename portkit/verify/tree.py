@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, path_key
-from portkit.copying.additions import additions
+from portkit.copying.additions import always_added
 from portkit.errors import VerificationError
 from portkit.tree.tools import find_program
 from portkit.verify import baseline, process
@@ -145,9 +145,8 @@ class Tree:
     @property
     def _added(self) -> str:
         """A file that every port of the tree adds."""
-        for addition in additions(self.scan.job):
-            manifest = f"{addition.name}/Cargo.toml"
-            return manifest if manifest in addition.files() else addition.name
+        if added := always_added(self.scan.job):
+            return added
         raise VerificationError(
             "the port adds no file by which the commit before it could be found: name that commit"
             " with --baseline"

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 
+_LINK: Final = "it is a symbolic link"
+_OPEN: Final = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
 
 LARGEST_RECORD: Final = 64 << 20
 """How many bytes a record may have; one of the largest port seen has some 50,000."""
@@ -111,28 +113,41 @@ class Journal(Value, frozen=True):
             BusyTreeError: another process holds the lock.
             DiskError: the lock cannot be made.
         """
+        self.check()
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             if self.folder.parent.is_symlink():
                 # A git directory that came in an archive could lead anywhere.
-                raise OSError(errno.ELOOP, "it is a symbolic link")
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            descriptor = os.open(self.folder.with_suffix(".lock"), flags, 0o666)
+                raise OSError(errno.ELOOP, _LINK)
+            descriptor = os.open(self._lock_file, _OPEN | os.O_CREAT, 0o666)
         except OSError as error:
             raise self._unusable(error) from error
         try:
-            try:
-                _lock(descriptor)
-            except BlockingIOError as error:
-                raise BusyTreeError(
-                    f"another portkit is writing to {self.root}: wait until it has ended, then run"
-                    " portkit again"
-                ) from error
-            except OSError as error:
-                raise self._unusable(error) from error
+            self._take(descriptor)
             yield
         finally:
             # Closed it is also where that is answered by an error (close(2)).
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    def check(self) -> None:
+        """Refuse a place in which no run could be recorded, as far as looking tells.
+
+        Raises:
+            BusyTreeError: another process holds the lock.
+            DiskError: the lock could not be made, or the folder.
+        """
+        try:
+            self._check_folder()
+            if not stands(self._lock_file):
+                return
+            descriptor = os.open(self._lock_file, _OPEN)
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
+            # Two that look do not stand in each other's way.
+            self._take(descriptor, shared=True)
+        finally:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
@@ -220,6 +235,43 @@ class Journal(Value, frozen=True):
             self.disk.remove(place)
         self.disk.remove_folder(self.folder)
 
+    @property
+    def _lock_file(self) -> Path:
+        return self.folder.with_suffix(".lock")
+
+    def _check_folder(self) -> None:
+        """Refuse a place in which the folder of the lock is not and cannot be made.
+
+        Raises:
+            OSError: that is so; what it says is the end of a sentence.
+        """
+        parent = nearest = self.folder.parent
+        if parent.is_symlink():
+            raise OSError(errno.ELOOP, _LINK)
+        while not stands(nearest):
+            nearest = nearest.parent
+        if not nearest.is_dir():
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def _take(self, descriptor: int, *, shared: bool = False) -> None:
+        """Take the lock, for as long as its file is open.
+
+        Raises:
+            BusyTreeError: another process has it.
+            DiskError: the file system has no locks.
+        """
+        try:
+            _lock(descriptor, shared=shared)
+        except BlockingIOError as error:
+            raise BusyTreeError(
+                f"another portkit is writing to {self.root}: wait until it has ended, then run"
+                " portkit again"
+            ) from error
+        except OSError as error:
+            raise self._unusable(error) from error
+
     def _pass(self, old: State, new: State) -> None:
         # What came before is durable before the passing is, and that before anything that follows.
         self.disk.sync(self.folder)
@@ -288,8 +340,10 @@ def _key(path: str) -> str:
     return sha256(os.fsencode(path))[:16]
 
 
-def _lock(descriptor: int) -> None:
-    """Take an exclusive lock on an open file.
+def _lock(descriptor: int, *, shared: bool) -> None:
+    """Take a lock on an open file, an exclusive one but where it is to be shared.
+
+    Windows has no shared ones here.
 
     Raises:
         BlockingIOError: another process has it.
@@ -304,7 +358,7 @@ def _lock(descriptor: int) -> None:
     else:
         import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def _parse(data: bytes) -> Record:

@@ -131,11 +131,7 @@ def settle(journal: Journal) -> Recovery | None:
         _clear(journal, record)
         return None
     paths = tuple(entry.path for entry in record.entries)
-    try:
-        targets = _survey(journal, record)
-        finishing = all(target.can_finish() for target in targets)
-    except OSError as error:
-        raise _unread(journal, error) from error
+    targets, finishing = _looked_at(journal, record)
     if finishing:
         try:
             _finish(journal, record, targets)
@@ -157,6 +153,33 @@ def settle(journal: Journal) -> Recovery | None:
             " change, which was kept, and run portkit again; what had been written was taken back"
         )
     return Recovery(False, paths)
+
+
+def check_settle(journal: Journal) -> None:
+    """Refuse what ``settle`` refuses before it changes anything.
+
+    Raises:
+        TreeChangedError: the run can neither be finished nor taken back without losing an edit.
+        DiskError: the journal is damaged, or cannot be read.
+    """
+    state, record = journal.load() or (State.STAGING, None)
+    if record is None or state is State.STAGING:
+        return
+    if not _looked_at(journal, record)[1]:
+        _to_take_back(journal, record)
+
+
+def _looked_at(journal: Journal, record: Record) -> tuple[list[_Target], bool]:
+    """Return every file of a run, and whether all of them can be finished.
+
+    Raises:
+        DiskError: the disk does not tell.
+    """
+    try:
+        targets = _survey(journal, record)
+        return targets, all(target.can_finish() for target in targets)
+    except OSError as error:
+        raise _unread(journal, error) from error
 
 
 def _survey(journal: Journal, record: Record) -> list[_Target]:
@@ -211,18 +234,7 @@ def _take_back(journal: Journal, record: Record) -> None:
         DiskError: the disk failed; the journal stays, for the next run.
     """
     disk, root = journal.disk, journal.root
-    try:
-        targets = _survey(journal, record)
-        lost = [target.entry.path for target in targets if not target.can_take_back()]
-    except OSError as error:
-        raise _unread(journal, error) from error
-    if lost:
-        raise TreeChangedError(
-            f"{', '.join(lost)} changed after portkit was killed while it wrote {count(targets)},"
-            " and it can neither finish nor take back that run without losing the change: save a"
-            " copy, bring the file back with git and run portkit again, or delete"
-            f" {journal.folder} to keep the tree as it stands"
-        )
+    targets = _to_take_back(journal, record)
     try:
         for target in targets:
             if target.is_exchanged():
@@ -241,6 +253,28 @@ def _take_back(journal: Journal, record: Record) -> None:
             f" {remedy(error)} and run portkit again, which will end that run"
         ) from error
     _release(journal, record)
+
+
+def _to_take_back(journal: Journal, record: Record) -> list[_Target]:
+    """Return every file of a run that can be taken back.
+
+    Raises:
+        TreeChangedError: that would lose somebody's edit.
+        DiskError: the disk does not tell.
+    """
+    try:
+        targets = _survey(journal, record)
+        lost = [target.entry.path for target in targets if not target.can_take_back()]
+    except OSError as error:
+        raise _unread(journal, error) from error
+    if lost:
+        raise TreeChangedError(
+            f"{', '.join(lost)} changed after portkit was killed while it wrote {count(targets)},"
+            " and it can neither finish nor take back that run without losing the change: save a"
+            " copy, bring the file back with git and run portkit again, or delete"
+            f" {journal.folder} to keep the tree as it stands"
+        )
+    return targets
 
 
 def _put(disk: Disk, target: _Target) -> None:

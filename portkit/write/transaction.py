@@ -2,7 +2,8 @@
 
 It writes all or nothing, also when the process is killed at any instant or the disk fills up:
 
-1. Every file is compared with the content that the plan was made from.
+1. Every file is compared with the content that the plan was made from
+   (``portkit.write.refusals``).
 2. A record of the run is written to the journal (``portkit.write.journal``).
 3. The new contents are staged on the same file system as their targets.
 4. The record is renamed to *committed*. A run that is killed before has not touched the tree; one
@@ -25,38 +26,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DiskError, PlanError, TreeChangedError
-from portkit.lang.value import Value
-from portkit.tree.git import check_clean
-from portkit.tree.paths import locate
+from portkit.errors import DiskError
+from portkit.write.change import Change
 from portkit.write.disk import Disk
 from portkit.write.journal import Entry, Journal, Record, journals, sha256
+from portkit.write.refusals import check_paths, check_place, journal_for, nearest_folder
 from portkit.write.settle import Recovery, count, parents, remedy, settle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Change", "Recovery", "check_clean", "recover", "write"]
+__all__ = ["Change", "Recovery", "recover", "write"]
 
 _DISK: Final = Disk()
-
-
-class Change(Value, frozen=True):
-    """One file of the plan.
-
-    Attributes:
-        path: the file, relative to the workspace root, with ``/``.
-        before: the content that the plan was made from; None: the file must not exist.
-        after: the new content.
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes
 
 
 def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
@@ -79,19 +64,13 @@ def write(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> None:
     changes = [change for change in changes if change.before != change.after]
     if not changes:
         return
-    _check_paths([change.path for change in changes])
+    check_paths([change.path for change in changes])
     root = root.resolve()
-    places = journals(root, disk)
-    if not places:
-        raise DiskError(
-            f"there is no place for the journal of the run: make {root} a git repository, or set"
-            " HOME or XDG_STATE_HOME"
-        )
-    journal = places[0]
+    journal = journal_for(root, disk)
     with journal.locked():
         if journal.exists():
             settle(journal)
-        seen = [_verify(root, change) for change in changes]
+        seen = [check_place(root, change) for change in changes]
         record: Record | None = None
         try:
             record = _record(journal, changes)
@@ -144,78 +123,6 @@ def recover(root: Path, *, disk: Disk = _DISK) -> Recovery | None:
     return outcome
 
 
-def _check_paths(paths: list[str]) -> None:
-    """Refuse a path that is named twice or is a file here and a folder there."""
-    known = set(paths)
-    if len(known) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise PlanError(f"the plan writes {twice} twice: report this as a defect of portkit")
-    for path in paths:
-        for folder in parents(path):
-            if folder in known:
-                raise PlanError(
-                    f"the plan writes {folder} both as a file and as the folder of {path}: report"
-                    " this as a defect of portkit"
-                )
-
-
-def _verify(root: Path, change: Change) -> os.stat_result | None:
-    """Return the status of the file that a change replaces, if that file is as the plan saw it.
-
-    Raises:
-        OutsideTreeError: as ``locate``.
-        TreeChangedError: it is not, or cannot be replaced.
-    """
-    path = change.path
-    try:
-        place = locate(root, path)
-        folder = _nearest_folder(root, place)
-        if not folder.is_dir():
-            raise TreeChangedError(
-                f"{folder}, which is to hold {path}, is not a folder: move it away and run portkit"
-                " again; nothing was changed"
-            )
-        if not _is_writable(folder):
-            raise TreeChangedError(
-                f"the folder {folder} is read-only, so {path} cannot be written: make it writable"
-                " and run portkit again; nothing was changed"
-            )
-        if not os.path.lexists(place):
-            if change.before is None:
-                return None
-            raise TreeChangedError(
-                f"{path} vanished since portkit read it: run portkit again; nothing was changed"
-            )
-        status = place.lstat()
-        if change.before is None or not stat.S_ISREG(status.st_mode):
-            raise TreeChangedError(
-                f"{path} stands where portkit was to write a file: move it away and run portkit"
-                " again; nothing was changed"
-            )
-        if not _is_writable(place):
-            raise TreeChangedError(
-                f"{path} is read-only: make it writable and run portkit again; nothing was changed"
-            )
-        if place.read_bytes() != change.before:
-            raise TreeChangedError(
-                f"{path} changed since portkit read it: run portkit again; nothing was changed"
-            )
-    except OSError as error:
-        raise TreeChangedError(
-            f"{path} cannot be examined ({error.strerror}): mend that and run portkit again;"
-            " nothing was changed"
-        ) from error
-    return status
-
-
-def _is_writable(place: Path) -> bool:
-    """Whether a file or folder may be written to.
-
-    Root may write anything; but what nobody may write was made read-only on purpose.
-    """
-    return bool(place.stat().st_mode & 0o222) and os.access(place, os.W_OK)
-
-
 def _record(journal: Journal, changes: Sequence[Change]) -> Record:
     root = journal.root
     folders: set[str] = set()
@@ -224,7 +131,7 @@ def _record(journal: Journal, changes: Sequence[Change]) -> Record:
         folders.update(name for name in parents(change.path) if not (root / name).is_dir())
         before = None if change.before is None else sha256(change.before)
         stage = None
-        nearest = _nearest_folder(root, root / change.path)
+        nearest = nearest_folder(root, root / change.path)
         if not _same_file_system(journal.folder.parent, nearest):
             stage = "/".join(nearest.relative_to(root).parts)
         entries.append(Entry(change.path, before, sha256(change.after), stage))
@@ -256,14 +163,6 @@ def _stage(
         disk.sync(copy)
     for folder in sorted({copy.parent for copy in copies} - {journal.folder}):
         disk.sync(folder)
-
-
-def _nearest_folder(root: Path, place: Path) -> Path:
-    """Return the innermost of a place's parents that exists; the root is taken to."""
-    folder = place.parent
-    while folder != root and not folder.exists():
-        folder = folder.parent
-    return folder
 
 
 def _same_file_system(one: Path, other: Path) -> bool:

@@ -61,3 +61,23 @@ def test_corrections_have_sources_and_every_group_loads() -> None:
         assert mapping.source, mapping.cuda
     for group in api_table.GROUPS:
         assert len(api_table.group(group)) > 20
+
+
+@pytest.mark.parametrize(
+    ("cuda", "hip", "source"),
+    [
+        # HIPIFY's documentation says of the first that HIP has no counterpart.
+        ("__float2bfloat16", "__float2bfloat16", "amd_hip_bf16.h"),
+        ("__syncthreads_count", "__syncthreads_count", "HIP"),
+        ("__nanosleep", "", "LLVM"),
+        ("__cvta_generic_to_shared", "", "LLVM"),
+        ("membar.gl", "__threadfence()", "PTX ISA"),
+        ("%laneid", "__lane_id()", "PTX ISA"),
+    ],
+)
+def test_device_functions_are_known(cuda: str, hip: str, source: str) -> None:
+    mapping = api_table.lookup(cuda).mapping
+    assert mapping is not None
+    assert mapping.hip == hip
+    assert source in mapping.source
+    assert mapping.hip or mapping.note

@@ -51,6 +51,23 @@ def test_sources_are_translated_with_their_headers(source: dict[str, bytes]) -> 
     assert {"src/hip_shared.h", "src/hipx.h", "src/hipx_warp.h"} <= files.keys()
 
 
+def test_a_module_of_the_profile_is_one_of_the_crates(source: dict[str, bytes]) -> None:
+    profile = KernelProfile(modules=(("own_kernels", "// ours\n"),))
+    made = crate(source, profile=profile)
+    assert made.text("src/own_kernels.hip") == "// ours\n"
+    assert "src/own_kernels.hip" in made.paths
+    library, build = made.text("src/lib.rs"), made.text("build.rs")
+    assert 'mdl!(OWN_KERNELS, OwnKernels, "own_kernels.hip");' in library
+    assert "pub const ALL_IDS: [Id; 3] = [Id::Fill, Id::SortAll, Id::OwnKernels];" in library
+    assert 'const MODULES: [&str; 3] = ["fill", "sort_all", "own_kernels"];' in build
+
+
+def test_a_module_of_the_profile_takes_no_name_of_the_cuda_crate(source: dict[str, bytes]) -> None:
+    made = crate(source, profile=KernelProfile(modules=(("fill", ""),)))
+    with pytest.raises(KernelsCrateError, match="has a module fill"):
+        made.text("src/lib.rs")
+
+
 def test_nothing_speaks_of_cuda_but_what_names_its_kernels(source: dict[str, bytes]) -> None:
     files = emitted(source)
     for path in ("Cargo.toml", "src/lib.rs", "src/ffi.rs", "build.rs"):
@@ -58,6 +75,19 @@ def test_nothing_speaks_of_cuda_but_what_names_its_kernels(source: dict[str, byt
         text = files[path].replace("-fcuda-include-gpubinary", "")
         assert "cuda" not in text.lower(), path
         assert "portkit" not in text.lower(), path
+
+
+def test_what_the_linker_sees_has_a_prefix_of_its_own(source: dict[str, bytes]) -> None:
+    files = emitted(source)
+    # The build puts it before every name that the sources define.
+    assert 'const PREFIX: &str = "my_rocm_";' in files["build.rs"]
+    assert '#[link_name = concat!("my_rocm_", stringify!($name))]' in files["src/ffi.rs"]
+    for name in ("present", "failure"):
+        assert f" launchers_{name}() {{" in files["src/launchers.hip"]
+        assert f"fn my_rocm_launchers_{name}() ->" in files["src/launchers.rs"]
+    # The sources keep theirs, and so do the functions that Rust code calls.
+    assert "int launch_gemm(" in files["src/moe/moe_gemm.hip"]
+    assert "pub fn launch_gemm(" in files["src/ffi.rs"]
 
 
 def test_a_crate_without_launchers_has_no_ffi(source: dict[str, bytes]) -> None:

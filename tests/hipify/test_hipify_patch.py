@@ -105,6 +105,8 @@ def test_a_codebase_without_kernels_of_its_own_has_no_profile(tmp_path: Path) ->
         ("[[patch]]\ncode = 'PH399'\n", "malformed"),
         ("[headers]\n'a.h' = 'kernels/a.h'\n", "a.h cannot be read"),
         ("[headers]\n'a.h' = '../a.h'\n", "leads out of"),
+        ("[modules]\na = 'kernels/a.hip'\n", "a.hip cannot be read"),
+        ("[modules]\n'a/b' = 'kernels/a.hip'\n", "'a/b' is no name of a module"),
         ("[headers", "not valid TOML"),
     ],
 )

@@ -101,3 +101,41 @@ def test_what_macros_hide_from_amd_is_not_refused() -> None:
     mine = replace(NO_PROFILE, defined=frozenset({"MINE"}))
     found = translate("a.cu", source, mine).findings
     assert [f.code for f in found] == ["PH101"]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "said"),
+    [
+        ("inline_ptx", 2, "inline PTX: membar.gl is __threadfence();"),
+        ("inline_ptx", 3, "inline PTX: %laneid is __lane_id() (of the wavefront"),
+        ("inline_ptx", 4, "inline PTX: %clock64 is clock64();"),
+        ("inline_ptx", 5, "inline PTX: brev.b32 is __brev; popc.b32 is __popc;"),
+        ("inline_ptx", 7, "inline PTX: write it in C++ or behind"),
+        ("cooperative_groups", 1, "cooperative groups: use __syncthreads for a block"),
+        ("cooperative_groups", 3, "a grid is synchronized where its kernel is launched coop"),
+        ("unknown_name", 6, "__nanosleep: HIP has no counterpart of it; `__builtin_amdgcn_s_sleep"),
+        ("unknown_name", 11, "atomicAdd_block: the API table does not know it; write the HIP"),
+    ],
+)
+def test_what_to_do_is_particular(code: str, line: int, said: str) -> None:
+    cases = {
+        "inline_ptx": "what_is_known",
+        "cooperative_groups": "a_grid",
+        "unknown_name": "device_functions",
+    }
+    source = (FIXTURES / code / cases[code] / "before.cu").read_bytes()
+    messages = [
+        finding.message
+        for finding in translate("before.cu", source).findings
+        if source[: finding.span.start].count(b"\n") + 1 == line
+    ]
+    assert any(message.startswith(said) for message in messages), messages
+
+
+def test_a_device_function_may_be_defined_in_another_file_of_the_tree() -> None:
+    files = {
+        "a.cuh": b"__device__ int __mine(int x) { return x; }\n#define __also(x) x\n",
+        "b.cu": b"__device__ int f() { return __mine(1) + __also(2) + __not(3); }\n",
+    }
+    found = translate("b.cu", files["b.cu"], own=own_names(files)).findings
+    assert [f.symbol for f in found if f.code == "PH201"] == ["__not"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from facade_support import write_workspace
-from kernel_support import SOURCE, exported
+from kernel_support import PREFIX, SOURCE, defined, exported
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
@@ -109,10 +109,10 @@ class Crate:
         """The program that was built."""
         return self.target / "debug" / "examples" / "use"
 
-    def run(self, *arguments: str, **environment: str) -> str:
-        """Run the program, and return what it prints."""
+    def run(self, *arguments: str, program: str = "use", **environment: str) -> str:
+        """Run a program that was built, and return what it prints."""
         ran = subprocess.run(
-            [self.program, *arguments],
+            [self.program.with_name(program), *arguments],
             env={"LD_LIBRARY_PATH": "/nowhere", "ROCM_PATH": "/nowhere", **environment},
             capture_output=True,
             text=True,
@@ -240,7 +240,7 @@ echo start >> {log}
 sleep 0.3
 echo end >> {log}
 while [ "$1" != -o ]; do shift; done
-echo object > "$2"
+cc -c -x c /dev/null -o "$2"
 """
 
 
@@ -477,6 +477,66 @@ def test_the_library_has_the_functions_that_are_declared(crate: Crate) -> None:
     assert exported(library) == {
         "launch_gemm",
         "launch_Norm",
-        "candle_rocm_launchers_failure",
-        "candle_rocm_launchers_present",
+        "launchers_failure",
+        "launchers_present",
     }
+
+
+BOTH = """use candle_rocm_kernels::ffi;
+use core::ffi::c_void;
+
+extern "C" {
+    fn launch_gemm(x: *const c_void, n: i32) -> i32;
+    fn launch_Norm(x: *mut f32, stream: i64);
+}
+
+fn main() {
+    let mut x = 0f32;
+    unsafe {
+        println!("{} {}", launch_gemm(std::ptr::null(), 1), ffi::launch_gemm(std::ptr::null(), 1));
+        ffi::launch_Norm(&mut x, 0);
+        print!("{x} ");
+        launch_Norm(&mut x, 0);
+    }
+    println!("{x}");
+}
+"""
+# What the linker sees of nvcc's objects: there a kernel is a function of the host, which is weak
+# where the kernel is a template (CUDA's `nvcc --keep` shows it in the .cudafe1.cpp).
+CUDA_SIDE = """void gemm(int) {}
+template <typename T> __attribute__((noinline)) void each(T *x) { *x = 7; }
+extern "C" int launch_gemm(const void *, int n) { gemm(n); return 4000 + n; }
+extern "C" void launch_Norm(float *x, long long) { each(x); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiler", "launched"),
+    # 719 is what the device is told to answer; hipErrorSharedObjectInitFailed: there is no runtime.
+    [("device", 719), pytest.param("hipcc", 303, marks=pytest.mark.hipcc)],
+)
+def test_in_a_program_for_both_vendors_each_side_has_its_own(
+    crate: Crate, tmp_path: Path, compiler: str, launched: int
+) -> None:
+    launchers = crate.folder / "src" / "moe" / "moe_gemm.hip"
+    kernel = "template <typename T> __global__ void each(T *x) {}\n"
+    text = launchers.read_text().replace("__global__", f"{kernel}__global__", 1)
+    launch = "gemm<<<1, 32, 0, (hipStream_t)stream>>>(1)"
+    assert text.count(launch) == 1
+    launchers.write_text(text.replace(launch, "each<<<1, 1>>>(x)"))
+    source, cuda = tmp_path / "cuda_side.cpp", tmp_path / "cuda_side.o"
+    source.write_text(CUDA_SIDE)
+    subprocess.run(["c++", "-c", "-fPIC", "-o", cuda, source], check=True)
+    (crate.folder / "examples" / "both.rs").write_text(BOTH)
+    environment = cpu_device() if compiler == "device" else {}
+    build = ["rustc", "--example", "both", "--", f"-Clink-arg={cuda}"]
+    hipcc = {name: path for name, path in environment.items() if name == "HIPCC"}
+    done = crate.cargo(*build, CANDLE_ROCM_ARCHS="gfx1100", **hipcc)
+    assert done.returncode == 0, done.stderr
+    names = defined(crate.made("libcandle_rocm_launchers.a"))
+    assert {name for name in names if not name.startswith(PREFIX)} == set()
+    # Both kernels are among them, so that the linker had what to confuse.
+    assert {f"{PREFIX}_Z4gemmi", f"{PREFIX}_Z4eachIfEvPT_"} <= names
+    asked = {"PORTKIT_DEVICE_FAIL": "hipLaunchKernel:1:719"}
+    ran = crate.run(program="both", **environment, **asked)
+    assert ran == f"4001 {launched}\n0 7\n"

@@ -148,11 +148,19 @@ echo 'error: failed to get `float8` as a dependency' >&2
 echo '  unable to update https://example.org/float8' >&2
 exit 101"""
 
+# What openssl-sys does before a type-check (its build/main.rs and build/expando.c).
+OPENSSL = """\
+[ -d "$OPENSSL_LIB_DIR" ] && [ "$OPENSSL_STATIC" = 0 ] || exit 101
+printf '#include <openssl/opensslv.h>\\n#include <openssl/opensslconf.h>\\n%s' \
+"RUST_VERSION OPENSSL_VERSION_MAJOR" |
+cc -E -nostdinc -I "$OPENSSL_INCLUDE_DIR" - | grep -q 'RUST_VERSION [3-9]' || exit 101"""
+
 
 @pytest.mark.parametrize(
     ("script", "wanted", "asked"),
     [
         (GOOD, Typed(()), 2),
+        (OPENSSL, Typed(()), 2),
         (WRONG, Typed(("error[E0308]: mismatched types",)), 1),
         (
             UNREACHABLE,
@@ -160,7 +168,7 @@ exit 101"""
             1,
         ),
     ],
-    ids=["good", "wrong", "unreachable"],
+    ids=["good", "without OpenSSL", "wrong", "unreachable"],
 )
 def test_crates_are_asked_until_one_fails(
     script: str, wanted: Typed, asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,21 +6,37 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from apply_support import git
 from port_of_candle import scan_tree
 
+from portkit.cache import cache_folder
+from portkit.codebases.known import named
 from portkit.fetch import fetch
+from portkit.profile.profile import load_codebase
 from portkit.scan.plan import plan
+from portkit.verify.settings import load_settings
 from portkit.write.transaction import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from portkit.scan.scan import Scan
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _products() -> Iterator[None]:
+    """Have cargo build in one folder with one set of options: what tests share is built once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CARGO_TARGET_DIR", str(cache_folder() / "target" / "tests"))
+        patch.setenv("CARGO_INCREMENTAL", "0")
+        for name, value in load_settings(load_codebase(named("candle"))).environment.items():
+            patch.setenv(name, value)
+        yield
+
+
 @pytest.fixture(scope="session")
-def pristine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
     """Give the folder of a pristine candle of a version; not to be written to."""
     folder = tmp_path_factory.mktemp("candle")
 
@@ -28,6 +44,26 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         place = folder / version
         if not place.exists():
             fetch(f"candle@{version}", place)
+        return place
+
+    yield get
+    written = {
+        place.name: git(place, "status", "--short", "--ignored") for place in folder.iterdir()
+    }
+    assert not any(written.values()), written
+
+
+@pytest.fixture(scope="session")
+def built(
+    pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
+    """Give the folder of a pristine candle that cargo is run in: it writes a Cargo.lock there."""
+    folder = tmp_path_factory.mktemp("built")
+
+    def get(version: str) -> Path:
+        place = folder / version
+        if not place.exists():
+            shutil.copytree(pristine(version), place)
         return place
 
     return get

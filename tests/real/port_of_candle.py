@@ -1,8 +1,9 @@
-"""Scans of candle trees."""
+"""Scans of candle trees, and whose turn it is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from codebase_support import CANDLE
 
@@ -11,7 +12,13 @@ from portkit.scan.scan import Scan, scan
 from portkit.tree.workspace import load
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+Case = TypeVar("Case")
+
+PRODUCTS = "products"
+"""What builds candle with cargo runs in one worker: two would wait for each other's lock."""
 
 VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
 
@@ -20,3 +27,15 @@ def scan_tree(root: Path, gating: str = "dummy") -> Scan:
     """Scan a candle tree with candle's profile."""
     codebase = load_codebase(CANDLE)
     return scan(load(root), load_vendor("rocm", codebase), codebase, gating=gating)
+
+
+def turn(cases: Sequence[Case], each_day: int, day: int | None = None) -> list[Case]:
+    """Return the cases whose turn it is; every case has one before any has two.
+
+    Args:
+        cases: all of them; each is a slow test, too.
+        each_day: how many CI takes a day.
+        day: its ordinal; today by default.
+    """
+    first = each_day * (datetime.now(UTC).toordinal() if day is None else day)
+    return [cases[(first + i) % len(cases)] for i in range(each_day)]

@@ -13,28 +13,36 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from port_of_candle import PRODUCTS, turn
 
-from portkit.cache import cache_folder
+from portkit.proof.versions.asked import WITHOUT_OPENSSL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 
 CORE = ("-p", "candle-core", "-p", "candle-nn")
 CORE_ROCM = (*CORE, "--features", "candle-core/rocm,candle-nn/rocm")
+OTHERS = (
+    ("0.11.1", "cfg"),
+    ("0.10.2", "dummy"),
+    ("0.10.2", "cfg"),
+    ("0.9.2", "dummy"),
+    ("0.9.2", "cfg"),
+)
+"""Ports beside the newest in its default form: whole workspaces in `make test-all`."""
 # Lints of the bindings crate count too: it is part of the port.
 LINTED = (*CORE, "-p", "candle-hip")
 
 
 def cargo(root: Path, *arguments: str) -> str:
-    """Run cargo and return what it wrote; products are shared between the trees of a version."""
+    """Run cargo and return what it wrote."""
     environment = {
         **os.environ,
-        "CANDLE_ROCM_KERNELS": "none",
-        "CARGO_TARGET_DIR": str(cache_folder() / "target" / "tests"),
         "CARGO_TERM_COLOR": "never",
+        **WITHOUT_OPENSSL,
     }
     done = subprocess.run(
         ["cargo", *arguments],
@@ -67,26 +75,13 @@ def test_the_whole_workspace_type_checks(
 
 
 @pytest.mark.parametrize("arguments", [CORE, CORE_ROCM], ids=["no feature", "rocm"])
-@pytest.mark.parametrize(
-    ("version", "gating"),
-    [
-        ("0.11.1", "cfg"),
-        ("0.10.2", "dummy"),
-        ("0.10.2", "cfg"),
-        ("0.9.2", "dummy"),
-        ("0.9.2", "cfg"),
-    ],
-)
-def test_core_and_nn_type_check(
-    pristine: Callable[[str], Path],
-    ported: Callable[[str, str], Path],
-    version: str,
-    gating: str,
-    arguments: tuple[str, ...],
+def test_core_and_nn_of_the_one_whose_turn_it_is_type_check(
+    built: Callable[[str], Path], ported: Callable[[str, str], Path], arguments: tuple[str, ...]
 ) -> None:
-    before = warnings(cargo(pristine(version), "check", "--all-targets", *CORE))
-    after = warnings(cargo(ported(version, gating), "check", "--all-targets", *arguments))
-    assert after <= before
+    for version, gating in turn(OTHERS, 1):
+        before = warnings(cargo(built(version), "check", "--all-targets", *CORE))
+        after = warnings(cargo(ported(version, gating), "check", "--all-targets", *arguments))
+        assert after <= before, (version, gating)
 
 
 @pytest.mark.slow
@@ -95,24 +90,15 @@ def test_core_and_nn_type_check(
     [("--workspace",), ("--workspace", "--features", "rocm")],
     ids=["no feature", "rocm"],
 )
-@pytest.mark.parametrize(
-    ("version", "gating"),
-    [
-        ("0.11.1", "cfg"),
-        ("0.10.2", "dummy"),
-        ("0.10.2", "cfg"),
-        ("0.9.2", "dummy"),
-        ("0.9.2", "cfg"),
-    ],
-)
+@pytest.mark.parametrize(("version", "gating"), OTHERS)
 def test_the_whole_workspace_of_the_other_versions_type_checks(
-    pristine: Callable[[str], Path],
+    built: Callable[[str], Path],
     ported: Callable[[str, str], Path],
     version: str,
     gating: str,
     arguments: tuple[str, ...],
 ) -> None:
-    before = warnings(cargo(pristine(version), "check", "--all-targets", "--workspace"))
+    before = warnings(cargo(built(version), "check", "--all-targets", "--workspace"))
     after = warnings(cargo(ported(version, gating), "check", "--all-targets", *arguments))
     assert after <= before
 
@@ -127,9 +113,9 @@ def test_it_is_formatted(ported: Callable[[str, str], Path], version: str, gatin
     "features", [(), ("--features", "candle-core/rocm,candle-nn/rocm")], ids=["no feature", "rocm"]
 )
 def test_it_has_no_lint_that_the_pristine_tree_lacks(
-    pristine: Callable[[str], Path], ported: Callable[[str], Path], features: tuple[str, ...]
+    built: Callable[[str], Path], ported: Callable[[str], Path], features: tuple[str, ...]
 ) -> None:
-    before = warnings(cargo(pristine("0.11.1"), "clippy", "--all-targets", *CORE))
+    before = warnings(cargo(built("0.11.1"), "clippy", "--all-targets", *CORE))
     after = warnings(cargo(ported("0.11.1"), "clippy", "--all-targets", *LINTED, *features))
     assert after <= before
 

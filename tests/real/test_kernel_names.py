@@ -6,6 +6,7 @@ The lists are committed; `ci/nvcc-names` makes them with nvcc 13.0.88 for sm_89.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from portkit.hipify.symbols import symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from portkit.hipify.crate import KernelsCrate, KernelsLayout
 
 pytestmark = pytest.mark.real
 
@@ -38,17 +41,21 @@ def listed(version: str, kind: str) -> set[tuple[str, str]]:
     return {(source, name) for source, name in map(str.split, rows)}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_port_has_the_names_that_nvcc_makes(
-    pristine: Callable[[str], Path], version: str
-) -> None:
-    folder = pristine(version) / "candle-kernels"
+def kernels_crate(folder: Path, version: str) -> tuple[KernelsCrate, KernelsLayout]:
+    """The port of a CUDA kernels crate, and what that consists of."""
     source = {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
         if path.is_file()
     }
-    crate, layout = candle_kernels(source, version), read_layout(source)
+    return candle_kernels(source, version), read_layout(source)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_port_has_the_names_that_nvcc_makes(
+    pristine: Callable[[str], Path], version: str
+) -> None:
+    crate, layout = kernels_crate(pristine(version) / "candle-kernels", version)
     modules = [module.name for module in layout.modules]
     files = {
         path.removeprefix("src/"): crate.text(path)
@@ -63,6 +70,28 @@ def test_the_port_has_the_names_that_nvcc_makes(
     assert kernels == listed(version, "names")
     assert functions == listed(version, "launchers")
     assert (len(kernels), len(functions)) == COUNTS[version]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_linker_knows_no_launcher_of_the_port_by_a_name_of_cudas(
+    pristine: Callable[[str], Path], version: str
+) -> None:
+    crate, layout = kernels_crate(pristine(version) / "candle-kernels", version)
+    nvcc = {name for _, name in listed(version, "launchers")}
+    cuda = set(re.findall(r"\bpub fn (\w+)\(", layout.declarations)) | nvcc
+    ffi = crate.text("src/ffi.rs")
+    # What build.rs puts before each name that the sources define.
+    (prefix,) = re.findall(r'const PREFIX: &str = "(\w+)";', crate.text("build.rs"))
+    (put,) = re.findall(r'link_name = concat!\("(\w+)", stringify!\(\$name\)\)', ffi)
+    declared = set(re.findall(r"\bpub fn (\w+)\(", ffi))
+    own = set(re.findall(r"\n        fn (\w+)\(", crate.text("src/launchers.rs")))
+    linked = {prefix + name for name in declared} | own
+    assert put == prefix
+    assert declared <= nvcc
+    assert {name.removeprefix(prefix) for name in own} == {"launchers_failure", "launchers_present"}
+    assert len(linked) == COUNTS[version][1] + 2
+    assert linked.isdisjoint(cuda)
+    assert not {name for name in cuda if name.startswith(prefix)}
 
 
 @pytest.mark.slow

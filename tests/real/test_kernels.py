@@ -26,6 +26,9 @@ pytestmark = [pytest.mark.real, pytest.mark.hipcc]
 
 NAMES = Path(__file__).parent.parent.parent / "reports" / "kernels" / "0.11.1" / "names.txt"
 
+# The module that has no CUDA source.
+OWN = "attention"
+
 # A member of each family that is linked.
 MEMBERS = ("mmq_gguf/mmq_instance_q4_k", "mmq_gguf/mmq_quantize", "mmvq_gguf", "moe/moe_wmma_gguf")
 
@@ -54,7 +57,7 @@ def crate(pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx1100"])
 def test_candles_kernels_compile_within_their_budgets(crate: Path, arch: str) -> None:
-    sources = [f"{name}.hip" for name in (*modules(), *MEMBERS)]
+    sources = [f"{name}.hip" for name in (*modules(), OWN, *MEMBERS)]
     found = verify_kernels(crate, [arch], budgets=load_budgets(CANDLE, "0.11.1"), only=sources)
     assert [(each.source, each.error) for each in found.failures] == []
     assert found.worse == ()
@@ -62,6 +65,9 @@ def test_candles_kernels_compile_within_their_budgets(crate: Path, arch: str) ->
     # Name by name what nvcc finds in the same sources.
     names = kernel_names(found, arch)
     assert {module: names[module] for module in modules()} == modules()
+    own = [use for cell in found.cells if cell.compiled.source == f"{OWN}.hip" for use in cell.uses]
+    assert len(own) == 18
+    assert [use.name for use in own if use.scratch or use.vgpr_spills or use.sgpr_spills] == []
 
 
 @dataclass(frozen=True)
@@ -120,15 +126,15 @@ def with_runtime(*command: str | Path) -> list[str | Path]:
 
 @pytest.mark.slow
 def test_candle_core_links_with_every_module_and_launcher(linked: Linked) -> None:
-    for module in modules():
+    for module in (*modules(), OWN):
         assert (linked.out / f"{module}.hsaco").stat().st_size > 1000, module
     # The library exports what candle-kernels declares, and two functions of its own.
     ffi = (linked.tree / "candle-kernels" / "src" / "ffi.rs").read_text()
     declared = set(re.findall(r"pub fn (\w+)\(", ffi))
     assert exported(linked.out / "libcandle_rocm_launchers.a") == {
         *declared,
-        "candle_rocm_launchers_failure",
-        "candle_rocm_launchers_present",
+        "launchers_failure",
+        "launchers_present",
     }
 
 
@@ -172,7 +178,7 @@ fn main() {{
 def test_hiprtc_compiles_every_module_that_the_build_lacks(linked: Linked, tmp_path: Path) -> None:
     crate = linked.tree / "candle-rocm-kernels"
     (crate / "examples").mkdir()
-    constants = ", ".join(module.upper() for module in modules())
+    constants = ", ".join(module.upper() for module in (*modules(), OWN))
     (crate / "examples" / "rtc.rs").write_text(RTC.format(modules=constants))
     run(["cargo", "build", "--example", "rtc"], crate, linked.environment)
     program = Path(linked.environment["CARGO_TARGET_DIR"]) / "debug" / "examples" / "rtc"
@@ -180,3 +186,4 @@ def test_hiprtc_compiles_every_module_that_the_build_lacks(linked: Linked, tmp_p
     for module, names in modules().items():
         image = (tmp_path / f"{module}.hip").read_bytes()
         assert {kernel.name for kernel in kernels(image)} == names, module
+    assert len(kernels((tmp_path / f"{OWN}.hip").read_bytes())) == 18

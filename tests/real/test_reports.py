@@ -27,9 +27,9 @@ REPORTS = Path(__file__).parents[2] / "reports"
 FORMS = ("json", "markdown", "plan", "html")
 """The forms that `make reports` writes."""
 COUNTS = {
-    "0.9.2": {"manual": 0, "review": 38, "mechanical": 339, "ported": 0, "kept": 502},
-    "0.10.2": {"manual": 0, "review": 37, "mechanical": 340, "ported": 0, "kept": 519},
-    "0.11.1": {"manual": 0, "review": 40, "mechanical": 356, "ported": 0, "kept": 575},
+    "0.9.2": {"manual": 0, "review": 33, "mechanical": 340, "ported": 0, "kept": 507},
+    "0.10.2": {"manual": 0, "review": 32, "mechanical": 341, "ported": 0, "kept": 524},
+    "0.11.1": {"manual": 0, "review": 34, "mechanical": 357, "ported": 0, "kept": 581},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 
@@ -136,7 +136,7 @@ def test_each_place_has_a_phase_that_suits_its_crate(
         assert phase is not None
         seen.add(phase.title)
         if site.path.startswith("candle-core/src/"):
-            assert phase.title in (*TITLES[2:5], "Quantized", "Examples and tests"), site.path
+            assert phase.title in (*TITLES[3:6], "Quantized", "Examples and tests"), site.path
         if "/tests/" in site.path and "kernels" not in site.path and "flash" not in site.path:
             assert phase.title == "Examples and tests", site.path
     assert seen == set(TITLES)

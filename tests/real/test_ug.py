@@ -11,20 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from port_of_candle import PRODUCTS, turn
 
-from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 
 CRATES = Path(__file__).parents[2] / "crates"
 EACH = 364
 """Each operation, type, number of threads and constant of `each.rs`."""
 RANDOM = 300
 """Of each of two kinds."""
+AS_THEY_SHOULD_BE = [(str(EACH), str(2 * RANDOM), "0")]
+WAVES = (32, 64)
+
+
+def counted(said: str) -> list[tuple[str, ...]]:
+    """Return how many operations and random kernels were compared, and how many differ."""
+    return re.findall(r"^(\d+) operations, (\d+) random kernels, (\d+) differ$", said, re.M)
 
 
 def run(folder: Path, *command: str, wave: int = 32) -> str:
@@ -33,11 +40,10 @@ def run(folder: Path, *command: str, wave: int = 32) -> str:
         find_cxx()
     except NoCompilerError as error:
         pytest.skip(str(error))
-    target = str(cache_folder() / "target" / "tests")
     done = subprocess.run(
         [sys.executable, "-m", "portkit", "device", "--wave", str(wave), "--", *command],
         cwd=folder,
-        env={**os.environ, "CARGO_TARGET_DIR": target, "CARGO_TERM_COLOR": "never"},
+        env={**os.environ, "CARGO_TERM_COLOR": "never"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -47,17 +53,34 @@ def run(folder: Path, *command: str, wave: int = 32) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("wave", [32, 64])
-@pytest.mark.parametrize("version", ["0.9.1", pytest.param("0.10.2", marks=pytest.mark.slow)])
-def test_every_kernel_is_as_it_should_be(
-    ported: Callable[[str], Path], tmp_path: Path, version: str, wave: int
+@pytest.fixture
+def kernels(ported: Callable[[str], Path], tmp_path: Path) -> Callable[[str, int], str]:
+    """Compare every kernel with what it should give, and return what is said of it."""
+
+    def get(version: str, wave: int) -> str:
+        (tmp_path / "candle").symlink_to(ported(version))
+        for crate in ("crosscheck", "generated"):
+            shutil.copytree(CRATES / crate, tmp_path / crate)
+        command = ("cargo", "run", "--quiet", "--", "1", str(RANDOM))
+        return run(tmp_path / "generated", *command, wave=wave)
+
+    return get
+
+
+def test_every_kernel_is_as_it_should_be_on_the_wavefront_whose_turn_it_is(
+    kernels: Callable[[str, int], str],
 ) -> None:
-    (tmp_path / "candle").symlink_to(ported(version))
-    for crate in ("crosscheck", "generated"):
-        shutil.copytree(CRATES / crate, tmp_path / crate)
-    said = run(tmp_path / "generated", "cargo", "run", "--quiet", "--", "1", str(RANDOM), wave=wave)
-    counted = re.findall(r"^(\d+) operations, (\d+) random kernels, (\d+) differ$", said, re.M)
-    assert counted == [(str(EACH), str(2 * RANDOM), "0")]
+    (wave,) = turn(WAVES, 1)
+    assert counted(kernels("0.9.1", wave)) == AS_THEY_SHOULD_BE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wave", WAVES)
+@pytest.mark.parametrize("version", ["0.9.1", "0.10.2"])
+def test_every_kernel_is_as_it_should_be(
+    kernels: Callable[[str, int], str], version: str, wave: int
+) -> None:
+    assert counted(kernels(version, wave)) == AS_THEY_SHOULD_BE
 
 
 def test_the_generator_s_own_tests(ported: Callable[[str], Path]) -> None:
@@ -67,7 +90,7 @@ def test_the_generator_s_own_tests(ported: Callable[[str], Path]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "features"), [("0.9.1", "rocm"), ("0.10.2", "rocm,ug")])
-@pytest.mark.parametrize("wave", [32, 64])
+@pytest.mark.parametrize("wave", WAVES)
 def test_candle_s_own_test(
     ported: Callable[[str], Path], version: str, features: str, wave: int
 ) -> None:

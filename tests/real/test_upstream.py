@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from port_of_candle import VERSIONS
-
-from portkit.cache import cache_folder
+from port_of_candle import PRODUCTS, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +88,7 @@ def test_the_index_lists_every_page() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.xdist_group(PRODUCTS)
 @pytest.mark.parametrize(
     "version",
     ["0.11.1", *(pytest.param(v, marks=pytest.mark.slow) for v in VERSIONS if v != "0.11.1")],
@@ -128,7 +127,6 @@ def cargo(crate: Path, *arguments: str) -> subprocess.CompletedProcess[str] | No
     process = subprocess.Popen(
         ["cargo", *arguments],
         cwd=crate,
-        env=os.environ | {"CARGO_TARGET_DIR": str(cache_folder() / "target" / "tests")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

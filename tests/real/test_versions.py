@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
 import pytest
+from port_of_candle import PRODUCTS, turn
 
-from portkit.cache import cache_folder
 from portkit.codebases.known import named
 from portkit.profile.proven import load_proven
 from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
 from portkit.proof.versions.trees import versions
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 
 PUBLISHED = (
     *("0.9.0", "0.9.1", "0.9.2-alpha.1", "0.9.2-alpha.2", "0.9.2"),
@@ -49,12 +49,7 @@ def port_of(pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFa
 
 
 def type_errors(tree: Path, features: tuple[str, ...]) -> tuple[str, ...]:
-    return typed(tree, features, cache_folder() / "target" / "versions", CRATES).errors
-
-
-def turn(day: int) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Return the cases whose turn it is on a day; every case has one before any has two."""
-    return tuple(CASES[(A_TURN * day + i) % len(CASES)] for i in range(A_TURN))
+    return typed(tree, features, Path(os.environ["CARGO_TARGET_DIR"]), CRATES).errors
 
 
 @pytest.mark.parametrize("gating", GATINGS)
@@ -70,13 +65,13 @@ def test_what_was_published_since_is_ported(port_of: Port) -> None:
 
 def test_every_case_has_its_turn() -> None:
     days = len(CASES) // A_TURN
-    assert sorted(case for day in range(days) for case in turn(day)) == sorted(CASES)
+    assert sorted(case for day in range(days) for case in turn(CASES, A_TURN, day)) == sorted(CASES)
 
 
 def test_those_whose_turn_it_is_type_check(
     port_of: Port, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for version, gating, features in turn(datetime.now(UTC).toordinal()):
+    for version, gating, features in turn(CASES, A_TURN):
         with capsys.disabled():
             print(f"\ntype-checks today: {version} {gating} {' '.join(features)}", flush=True)
         assert type_errors(port_of(version, gating), features) == ()

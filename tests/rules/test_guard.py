@@ -1,4 +1,5 @@
-"""PK106: a guard goes by what its function takes, which differs from version to version."""
+"""PK106: a guard goes by what its function takes, which differs from version to version, and brings
+what it calls."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ PROFILE = {
             "path": "src/lib.rs",
             "symbol": "sdpa",
             "template": "sdpa_guard.rs.j2",
+            "calls": "sdpa_rocm.rs",
             "reason": "only Metal has a fused kernel",
         }
     ]
@@ -25,14 +27,32 @@ OLD = "q: &Tensor, k: &Tensor, v: &Tensor, scale: f32, softcapping: f32"
 NEW = OLD.replace("scale", "mask: Option<&Tensor>, do_causal: bool, scale")
 
 
+OLD_FIELDS = "mask: None, do_causal: false,"
+NEW_FIELDS = "mask: mask.cloned(), do_causal,"
+
+
 @pytest.mark.parametrize(
-    ("parameters", "read"), [(OLD, set[str]()), (NEW, {"mask", "do_causal"})], ids=["old", "new"]
+    ("parameters", "fields"), [(OLD, OLD_FIELDS), (NEW, NEW_FIELDS)], ids=["old", "new"]
 )
-def test_it_reads_what_there_is(parameters: str, read: set[str]) -> None:
+def test_it_reads_what_there_is(parameters: str, fields: str) -> None:
     tree = crate(f"pub fn sdpa({parameters}) -> R {{\n    fused(q, k, v)\n}}\n")
     (change,) = plan(scan_of(tree, PROFILE, root=CANDLE)).changes
     after = change.after.decode()
     assert "q.device().is_rocm()" in after
-    assert {word for word in ("mask", "do_causal") if f"{word} {{" in after} == read
+    assert fields in " ".join(after.split())
     again = {**tree, "src/lib.rs": change.after}
     assert plan(scan_of(again, PROFILE, root=CANDLE)).changes == ()
+
+
+def test_what_it_calls_stands_behind_the_function() -> None:
+    tree = crate(f"pub fn sdpa({NEW}) -> R {{\n    fused(q, k, v)\n}}\n\nfn last() {{}}\n")
+    (change,) = plan(scan_of(tree, PROFILE, root=CANDLE)).changes
+    guard, items = change.after.decode().split("    fused(q, k, v)\n}\n")
+    assert "op.attend(q, k, v)" in guard
+    assert items.startswith("\n/// Attention on ROCm")
+    assert items.endswith("}\n\nfn last() {}\n")
+    assert not any(line != line.rstrip() for line in items.splitlines())
+    # Where somebody took them away, they alone are written again.
+    without = {**tree, "src/lib.rs": f"{guard}    fused(q, k, v)\n}}\n\nfn last() {{}}\n".encode()}
+    (change,) = plan(scan_of(without, PROFILE, root=CANDLE)).changes
+    assert change.after.decode() == f"{guard}    fused(q, k, v)\n}}\n{items}"

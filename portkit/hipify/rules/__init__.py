@@ -13,6 +13,7 @@ from portkit.hipify.rules import (
     arch_macro,
     cooperative_groups,
     device_launch,
+    device_warp_size,
     header_include,
     hip_shim,
     inline_ptx,
@@ -27,7 +28,9 @@ from portkit.hipify.rules import (
     unknown_header,
     unknown_name,
     warp_mask,
+    warp_size,
     warp_sync,
+    warp_unmasked,
 )
 from portkit.lang.value import Value
 
@@ -70,6 +73,7 @@ RULES: tuple[KernelRule, ...] = tuple(
                 arch_macro,
                 cooperative_groups,
                 device_launch,
+                device_warp_size,
                 header_include,
                 hip_shim,
                 inline_ptx,
@@ -84,7 +88,9 @@ RULES: tuple[KernelRule, ...] = tuple(
                 unknown_header,
                 unknown_name,
                 warp_mask,
+                warp_size,
                 warp_sync,
+                warp_unmasked,
             )
         ),
         key=lambda rule: rule.code,

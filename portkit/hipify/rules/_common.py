@@ -1,14 +1,24 @@
-"""What most rules need: findings for tokens."""
+"""What most rules need: findings for tokens, and whose a name is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from portkit.hipify.conditions import only_on_amd
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from portkit.hipify.kernel_source import KernelSource
+
+STATEMENT: Final = frozenset(
+    {"return", "else", "do", "case", "throw", "co_return", "co_yield", "goto"}
+)
+"""Words that stand before a name that is used; any other name there is its type."""
+MEMBER: Final = frozenset({".", "->", "::"})
+"""What stands before the name of a member, or of what is in a namespace: somebody's own."""
 
 
 def rewritten(
@@ -76,3 +86,37 @@ def refused(
         message=message,
         claims=(span,),
     )
+
+
+def uses_on_cuda(source: KernelSource, name: str) -> list[int]:
+    """Return where a name is used that is no member, but for what AMD's compiler alone reads."""
+    hip = only_on_amd(source) if name in source.names else []
+    return [
+        index
+        for index in source.names.get(name, ())
+        if not (index and source.tokens[index - 1].text in MEMBER)
+        and not any(low <= source.tokens[index].start < high for low, high in hip)
+    ]
+
+
+def is_own(source: KernelSource, name: str, uses: Sequence[int]) -> bool:
+    """Whether the source declares the name: a macro, a type, or a function."""
+    for index in uses:
+        before = source.tokens[index - 1] if index > 0 else None
+        if before is None:
+            continue
+        if before.text in ("#define", "struct", "class", "enum"):
+            return True
+        is_typed = before.text in ("*", "&", ">") or before.kind == "name"
+        if is_typed and before.text not in STATEMENT and source.is_token(index + 1, "("):
+            close = source.closing(index + 1)
+            if close is not None and _ends_a_declaration(source, index, close):
+                return True
+    return False
+
+
+def _ends_a_declaration(source: KernelSource, index: int, close: int) -> bool:
+    """Whether what follows a function's parameters is its body, or nothing after a type's name."""
+    if source.is_token(close + 1, "{"):
+        return True
+    return source.is_token(close + 1, ";") and source.tokens[index - 1].kind == "name"

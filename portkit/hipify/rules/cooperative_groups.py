@@ -5,9 +5,12 @@ grid needs a cooperative launch that the host side must make. Nothing is written
 
 Example: ``namespace cg = cooperative_groups;`` stays and is reported.
 
-What to do: use ``__syncthreads`` for a block and the prelude's warp functions for a warp.
+What to do: use ``__syncthreads`` for a block and the prelude's warp functions for a warp. For a
+grid neither is right: keep ``this_grid().sync()``, which ``hip/hip_cooperative_groups.h`` has, and
+launch the kernel by ``hipLaunchCooperativeKernel`` or ``hipModuleLaunchCooperativeKernel``.
 
-Source: HIP headers, amd_hip_cooperative_groups.h; HIP Programming Guide, "Cooperative groups".
+Source: HIP headers, amd_hip_cooperative_groups.h and hip_runtime_api.h; HIP Programming Guide,
+"Cooperative groups".
 """
 
 from __future__ import annotations
@@ -25,14 +28,31 @@ if TYPE_CHECKING:
 CODE = "PH206"
 
 
+_GRID = ("grid_group", "multi_grid_group", "this_grid", "this_multi_grid")
+_BLOCK = (
+    "cooperative groups: use __syncthreads for a block, the prelude's warp functions for a warp"
+)
+_WHOLE = (
+    "a grid is synchronized where its kernel is launched cooperatively, by"
+    " hipLaunchCooperativeKernel or hipModuleLaunchCooperativeKernel: keep it, with"
+    " hip/hip_cooperative_groups.h, and change the launch; __syncthreads waits for a block alone"
+)
+
+
 def find(source: KernelSource) -> Iterator[Finding]:
-    """Return a finding for each mention of the namespace."""
-    for index in source.names.get("cooperative_groups", ()):
+    """Return a finding for each mention of the namespace, and for each grid."""
+    mentions = source.names.get("cooperative_groups", ())
+    if not mentions:
+        return
+    grids = [index for name in _GRID for index in source.names.get(name, ())]
+    # In one statement with the namespace, the grid is what there is to say.
+    blocks = [index for index in mentions if index + 2 not in grids]
+    for index in sorted((*blocks, *grids)):
         yield refused(
             source,
             CODE,
             index,
             index,
             construct="cooperative groups",
-            message="cooperative groups: use __syncthreads and the prelude's warp functions",
+            message=_WHOLE if index in grids else _BLOCK,
         )

@@ -23,7 +23,7 @@ from portkit.hipify.rules._common import rewritten
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
@@ -36,24 +36,33 @@ _CUB = re.compile(r"cub/(?!cub\.cuh)(.+)\.cuh")
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each include that changes."""
-    table = api_table.corrections()
     for index in source.includes:
         token = source.tokens[index]
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
-        mapping = table.get(name)
-        # A header beside the source may have the name of one of CUDA's.
-        own = token.text[quote] == '"' and PurePosixPath(name).name in source.own
-        part_of_cub = _CUB.fullmatch(name)
-        if part_of_cub and not own:
-            new = f"<hipcub/{part_of_cub[1]}.hpp>"
-        elif mapping is not None and mapping.kind == "header" and not own:
-            ours = mapping.hip.startswith("hipx")
-            new = f'"{source.to_root}{mapping.hip}"' if ours else f"<{mapping.hip}>"
-        elif token.text[quote] == '"' and hip_path(name) != name:
-            new = f'"{hip_path(name)}"'
-        else:
+        new = counterpart(name, source.own, source.to_root, quoted=token.text[quote] == '"')
+        if not new:
             continue
         edit = Edit(token.start + quote, token.end, new)
         message = f"{name} becomes {new[1:-1]}"
         yield rewritten(source, CODE, index, index, (edit,), construct="include", message=message)
+
+
+def counterpart(name: str, own: Container[str], to_root: str, *, quoted: bool) -> str:
+    """Return what is included for a header, with its brackets; empty where nothing changes.
+
+    Args:
+        name: the header, as in ``#include``.
+        own: the names of the tree's own headers; one may have the name of one of CUDA's.
+        to_root: the way to the folder with the prelude, empty or with a ``/`` at its end.
+        quoted: whether it stands in quotes.
+    """
+    own_header = quoted and PurePosixPath(name).name in own
+    part_of_cub = _CUB.fullmatch(name)
+    if part_of_cub and not own_header:
+        return f"<hipcub/{part_of_cub[1]}.hpp>"
+    mapping = api_table.corrections().get(name)
+    if mapping is not None and mapping.kind == "header" and not own_header:
+        ours = mapping.hip.startswith("hipx")
+        return f'"{to_root}{mapping.hip}"' if ours else f"<{mapping.hip}>"
+    return f'"{hip_path(name)}"' if quoted and hip_path(name) != name else ""

@@ -6,7 +6,8 @@ names) the compiler never sees the other, and nothing is reported there, as with
 
 Example: ``asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));`` stays and is reported.
 
-What to do: write it in C++ or with a clang builtin, or put it behind
+What to do: write it in C++ or with a clang builtin; the finding names what is known to do the same,
+such as ``__threadfence()`` for ``membar.gl`` and ``__lane_id()`` for ``%laneid``. Or put it behind
 ``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
 
 Source: PTX ISA; clang documentation, "Inline Assembly".
@@ -14,8 +15,10 @@ Source: PTX ISA; clang documentation, "Inline Assembly".
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from portkit.hipify import api_table
 from portkit.hipify.rules._common import refused
 
 if TYPE_CHECKING:
@@ -41,5 +44,21 @@ def find(source: KernelSource) -> Iterator[Finding]:
             index,
             last,
             construct="inline assembly",
-            message="inline PTX: write it in C++ or behind #if !defined(__HIP_PLATFORM_AMD__)",
+            message=f"inline PTX: {_instead(source, index, last)}",
         )
+
+
+def _instead(source: KernelSource, first: int, last: int) -> str:
+    """Return what to do about the assembly between two tokens."""
+    text = "".join(t.text for t in source.tokens[first : last + 1] if t.kind == "string")
+    table = api_table.corrections()
+    known = [m for m in table.values() if m.kind == "ptx" and _stands(m.cuda, text)]
+    if not known:
+        return "write it in C++ or behind #if !defined(__HIP_PLATFORM_AMD__)"
+    said = "; ".join(f"{m.cuda} is {m.hip}" + (f" ({m.note})" if m.note else "") for m in known)
+    return f"{said}; or keep it behind #if !defined(__HIP_PLATFORM_AMD__)"
+
+
+def _stands(instruction: str, text: str) -> bool:
+    """Whether an instruction, or a special register, stands in assembly."""
+    return re.search(rf"(?<![\w.]){re.escape(instruction)}(?!\w)", text) is not None

@@ -3,13 +3,20 @@
 The compiler would report it too, but as an undeclared name and only in code that is compiled for
 that target. Names that the source itself declares or defines as macros are its own.
 
-Example: ``cudaFooBar(x)`` stays and is reported.
+A call counts as CUDA's where its name begins as those of CUDA's device functions do, with two
+underscores or as an atomic function: nothing else has to know it. HIP's headers declare many of
+them under the same name; those are no finding.
+
+Example: ``cudaFooBar(x)`` stays and is reported; so does ``__nanosleep(10)``, with what is said of
+it in the table.
 
 What to do: ``portkit map NAME`` shows what is known and which names are like it; else write the
 HIP side by hand. What another library has in a namespace of its own, such as PyTorch in
 ``at::cuda``, is a question to that library's ROCm build.
 
-Source: the API table.
+Limits: what a header outside the tree declares under such a name is not known and is reported.
+
+Source: the API table; the headers of HIP and of clang.
 """
 
 from __future__ import annotations
@@ -18,7 +25,8 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import refused
+from portkit.hipify.device_names import looks_like_cuda
+from portkit.hipify.rules._common import MEMBER, is_own, refused
 from portkit.hipify.rules.api_name import api_group
 
 if TYPE_CHECKING:
@@ -34,49 +42,63 @@ _SUSPECT = re.compile(
     r"__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
 _CUDA_NAMESPACE = "cuda"
+_TEMPLATE = re.compile(r"[<>,*&]|::|\w+")
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of such a name."""
-    table = api_table.corrections()
     for name, uses in source.names.items():
         if name == _CUDA_NAMESPACE:
             yield from _foreign_namespace(source, uses)
             continue
-        if _SUSPECT.fullmatch(name) is None or name in table or name in source.own:
+        if _SUSPECT.fullmatch(name):
+            suspects = uses
+        elif looks_like_cuda(name):
+            suspects = [index for index in uses if _is_call(source, index)]
+        else:
             continue
-        group = api_group(name)
-        mapping = api_table.group(group or "device").get(name)
-        if mapping is not None and mapping.hip:
+        mapping = _known(name)
+        if not suspects or (mapping is not None and mapping.hip):
             continue
-        if _is_own(source, name, uses):
+        if name in source.own or is_own(source, name, uses):
             continue
         known = "HIP has no counterpart of it" if mapping else "the API table does not know it"
-        for index in uses:
+        instead = mapping.note if mapping and mapping.note else "write the HIP side by hand"
+        for index in suspects:
             yield refused(
                 source,
                 CODE,
                 index,
                 index,
                 construct="CUDA name",
-                message=f"{name}: {known}; write the HIP side by hand",
+                message=f"{name}: {known}; {instead}",
             )
 
 
-def _is_own(source: KernelSource, name: str, uses: list[int]) -> bool:
-    """Whether the source defines the name: a macro, or a declaration with a body or initializer."""
-    for index in uses:
-        if index > 0 and source.tokens[index - 1].text in ("#define", "struct", "class", "enum"):
-            return True
-        if (
-            index > 0
-            and source.tokens[index - 1].kind == "name"
-            and source.is_token(index + 1, "(")
-        ):
-            close = source.closing(index + 1)
-            if close is not None and source.is_token(close + 1, "{"):
-                return True
-    return False
+def _known(name: str) -> api_table.Mapping | None:
+    """Return what the table says of a name; of an API's name its own group alone does."""
+    group = api_group(name)
+    if group is None or name in api_table.corrections():
+        return api_table.find(name)
+    return api_table.group(group).get(name)
+
+
+def _is_call(source: KernelSource, index: int) -> bool:
+    """Whether a free function is called at an index, with template arguments or without.
+
+    A member and what is in a namespace are somebody's own; a name before ``(`` in a macro's
+    definition is the macro's.
+    """
+    before = source.tokens[index - 1].text if index else ""
+    if before in MEMBER or before in ("#define", "#undef"):
+        return False
+    following = index + 1
+    if source.is_token(following, "<"):
+        while following < len(source.tokens) and _TEMPLATE.fullmatch(source.tokens[following].text):
+            following += 1
+        if not source.is_token(following - 1, ">"):
+            return False
+    return source.is_token(following, "(")
 
 
 def _foreign_namespace(source: KernelSource, uses: list[int]) -> Iterator[Finding]:

@@ -7,7 +7,8 @@ work on logical warps of 32 lanes on every architecture; the mask goes.
 Example: ``__shfl_xor_sync(0xffffffff, x, 16)`` becomes ``hipx::shfl_xor(x, 16)``.
 
 Limits: only masks that name all lanes are translated (``0xffffffff``, ``~0``, ``-1``, casts of it,
-``FULL_MASK`` and other names that end in ``FULL_MASK``); any other is refused (PH202).
+``FULL_MASK`` and other names that end in ``FULL_MASK``, and a name that the file itself defines as
+one of them, by ``#define`` or as a constant); any other is refused (PH202).
 
 Source: CUDA C++ Programming Guide, "Warp Shuffle Functions"; HIP headers,
 amd_warp_sync_functions.h.
@@ -31,17 +32,77 @@ if TYPE_CHECKING:
 CODE = "PH105"
 
 _FULL_MASK = re.compile(
-    r"0[xX][fF]{8}[uUlL]*|~0[uUlL]*|-1|\w*FULL_?MASK|"
+    r"0[xX][fF]{8}[uUlL]*|4294967295[uUlL]*|~0[xX]?0*[uUlL]*|-1|\w*FULL_?MASK|UINT(32)?_MAX|"
     r"(unsigned(int)?|uint32_t)\(-1\)|\((unsigned(int)?|uint32_t)\)-1|"
     r"(std::)?numeric_limits<(unsigned(int)?|uint32_t)>::max\(\)",
     re.IGNORECASE,
 )
+# Before a name that is used as it is; other names before it are types.
+_USED = frozenset({"return", "else", "case"})
 
 
 def is_full_mask(source: KernelSource, argument: range) -> bool:
     """Whether a mask argument names all 32 lanes."""
-    text = "".join(source.tokens[index].text for index in argument)
+    tokens = [source.tokens[index] for index in argument]
+    while len(tokens) > 2 and tokens[0].text == "(" and tokens[-1].text == ")":
+        inner = tokens[1:-1]
+        if any(token.text in "()" for token in inner):
+            break
+        tokens = inner
+    text = "".join(token.text for token in tokens)
+    # A file may have a name of its own for another mask that ends like one of all lanes.
+    values = _values(source, text) if len(tokens) == 1 and tokens[0].kind == "name" else []
+    if values is None:
+        return False
+    if values:
+        return all(_FULL_MASK.fullmatch(value) for value in values)
     return _FULL_MASK.fullmatch(text) is not None
+
+
+def _values(source: KernelSource, name: str) -> list[str] | None:
+    """Return what a file says that a name is, in each branch of the preprocessor.
+
+    None where it is a variable somewhere, a parameter or an argument of a template.
+    """
+    values = []
+    for index in source.names.get(name, ()):
+        before = source.tokens[index - 1] if index else None
+        if before is None or before.text in _USED:
+            continue
+        if before.text == "#define":
+            end = source.text.find("\n", before.end)
+            stop = len(source.text) if end < 0 else end
+            values.append(_squeezed(source, index + 1, stop))
+        elif _is_constant(source, index):
+            stop = next((t.start for t in source.tokens[index:] if t.text in ";,"), 0)
+            values.append(_squeezed(source, index + 2, stop))
+        elif before.kind == "name" or source.is_token(index + 1, "="):
+            return None
+    return values
+
+
+def _is_constant(source: KernelSource, index: int) -> bool:
+    """Whether a constant is defined at an index, ``constexpr unsigned FULL = ..``."""
+    if not source.is_token(index + 1, "="):
+        return False
+    for token in reversed(source.tokens[max(0, index - 8) : index]):
+        if token.text in ("const", "constexpr"):
+            return True
+        if token.kind != "name" and token.text not in ("::",):
+            return False
+    return False
+
+
+def _squeezed(source: KernelSource, first: int, stop: int) -> str:
+    """Return the tokens up to an offset without the brackets around the whole."""
+    texts = []
+    for token in source.tokens[first:]:
+        if token.start >= stop:
+            break
+        texts.append(token.text)
+    if len(texts) > 2 and texts[0] in "({" and source.closing(first) == first + len(texts) - 1:
+        texts = texts[1:-1]
+    return "".join(texts)
 
 
 def calls(source: KernelSource) -> Iterator[tuple[int, list[range] | None]]:

@@ -7,7 +7,8 @@ import io
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Final
 
-from portkit.profile.proven import Proven, precedence
+from portkit.lang.semver import precedence
+from portkit.profile.proven import Proven
 from portkit.proof.versions.asked import GATINGS
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import re
 import shutil
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -24,7 +25,6 @@ from portkit.write.transaction import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from portkit.codebases.directory import Directory
     from portkit.verify.process import Finished
@@ -37,12 +37,24 @@ FILE: Final = "versions.toml"
 _EVERYTHING: Final = ("--all-targets",)
 _WITHOUT_UNIT_TESTS: Final = ("--lib", "--bins", "--examples", "--benches", "--test", "*")
 
+_HEADERS: Final = str(Path(__file__).parent / "headers")
+
+WITHOUT_OPENSSL: Final = {"OPENSSL_STATIC": "0"} | dict.fromkeys(
+    ("OPENSSL_INCLUDE_DIR", "OPENSSL_LIB_DIR"), _HEADERS
+)
+"""Variables by which what depends on OpenSSL type-checks on a machine that has none.
+
+Nothing is linked then, and openssl-sys asks the headers for the version alone (``determine_mode``
+in its ``build/main.rs``, and ``build/expando.c``).
+"""
+
 _ENVIRONMENT: Final = {
     # No tree is compiled twice: what cargo would keep for that is 40 GB after fifty of them.
     "CARGO_INCREMENTAL": "0",
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_TERM_COLOR": "never",
     "LC_ALL": "C.UTF-8",
+    **WITHOUT_OPENSSL,
 }
 
 # As `portkit.verify.diagnostics.Diagnostic` writes itself.

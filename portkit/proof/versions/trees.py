@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from portkit.errors import ToolError
 from portkit.fetch import fetch
 from portkit.fetch.registry import published
-from portkit.profile.proven import precedence
+from portkit.lang.semver import precedence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,12 @@ const list = byId("list"), rows = byId("rows"), detail = byId("detail");
 const ROW = 62, AROUND = 6;
 const haystacks = data.sites.map((site) =>
   [site.id, site.path, site.symbol, site.construct, site.message].join("\n").toLowerCase());
-let shown = data.sites.map((_, index) => index);
+// What asks something of a person comes first, apart from the many places that ask for nothing.
+const ASKING = ["manual", "review"];
+const asks = (index) => ASKING.includes(data.sites[index].state);
+const rank = (index) => (asks(index) ? ASKING.indexOf(data.sites[index].state) : ASKING.length);
+const order = data.sites.map((_, index) => index).sort((a, b) => rank(a) - rank(b));
+let shown = order;
 let chosen = -1;
 
 // --- filters -----------------------------------------------------------------------------------
@@ -34,12 +39,13 @@ function filter() {
   const wanted = new Set(states.filter((box) => box.checked).map((box) => box.value));
   shown = [];
   let others = 0;
-  data.sites.forEach((site, index) => {
+  for (const index of order) {
+    const site = data.sites[index];
     if ((rule && site.code !== rule) || (crate && site.crate !== crate)
-      || !words.every((word) => haystacks[index].includes(word))) return;
+      || !words.every((word) => haystacks[index].includes(word))) continue;
     if (wanted.has(site.state)) shown.push(index);
     else others++;
-  });
+  }
   const all = `${data.sites.length} place${data.sites.length === 1 ? "" : "s"}`;
   byId("count").value = shown.length === data.sites.length ? all : `${shown.length} of ${all}`;
   if (others) byId("count").value += `; ${others} more in states that are not ticked`;
@@ -97,8 +103,9 @@ function draw() {
 function item(index, at) {
   const site = data.sites[index];
   const name = site.path.slice(site.path.lastIndexOf("/") + 1);
+  const apart = at > 0 && asks(shown[at - 1]) && !asks(index) ? " apart" : "";
   const node = element("div", {
-    id: `row-${index}`, class: `item ${site.state}`, role: "option", "data-index": String(index),
+    id: `row-${index}`, class: `item ${site.state}${apart}`, role: "option", "data-index": String(index),
     "aria-selected": String(index === chosen), "aria-posinset": String(at + 1),
     "aria-setsize": String(shown.length), title: `${site.path}:${site.line}`,
   },
@@ -146,6 +153,10 @@ function described(index) {
     element("p", { class: "message" }, site.message),
   ];
   parts.push(...diffTables(site.hunks || []));
+  if (site.decision) {
+    parts.push(element("p", {}, "To settle it, copy into ", element("code", {}, "portkit.toml"), ", with your reason:"),
+      element("pre", { class: "patch copied", tabindex: "0" }, site.decision));
+  }
   if (site.detail) parts.push(element("pre", { class: "patch", tabindex: "0" }, site.detail));
   if (rule) parts.push(reason(rule));
   return parts;

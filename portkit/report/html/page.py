@@ -17,6 +17,7 @@ from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
 from portkit.report.html.matrix import matrix, plain_figures
 from portkit.report.model import MEANINGS, by_state, what_apply_writes
 from portkit.report.scan_json import document, summary
+from portkit.report.settling import decision
 from portkit.report.verified import duration
 from portkit.report.workplan import work_plan
 from portkit.scan.codes import every_page
@@ -69,7 +70,7 @@ def html(
         stages=work_plan(report),
         left=effort(report.sites),
         saved=saved(report.sites),
-        assumption=assumption(),
+        assumption=assumption(by_hand=bool(saved(report.sites))),
         source=source,
         verified=_with_known_sites(report, verified),
         written=written,
@@ -112,6 +113,8 @@ def _data(
     for entry, site in zip(found["sites"], report.sites, strict=True):
         entry["state"] = site.state
         entry["crate"] = report.crate_of(site)
+        if settled := decision(site):
+            entry["decision"] = settled
         if source and site.id in snippets:
             entry["hunks"] = [
                 [h.before, h.after, h.line, list(h.lines), h.left_out] for h in snippets[site.id]

@@ -1,5 +1,6 @@
 //! The operations, each with arithmetic of our own for what must come out.
 
+mod attention;
 mod binary;
 mod conv;
 mod copy;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Operation> {
     all.extend(conv::operations());
     all.extend(matmul::operations());
     all.extend(nn::operations());
+    all.extend(attention::operations());
     all.extend(quantized::operations());
     all.extend(model::operations());
     #[cfg(feature = "rocm")]

@@ -1,4 +1,4 @@
-//! candle-nn's operations that have kernels of their own, and attention, which has none here.
+//! candle-nn's operations that have kernels of their own, but for attention.
 
 use candle::{Result, Tensor};
 
@@ -21,7 +21,6 @@ pub fn operations() -> Vec<Operation> {
         add("rope_i", |m, e| rope(m, e, Rope::Pairs));
         add("rope_thd", |m, e| rope(m, e, Rope::HeadsInside));
     }
-    operations.push(Operation::new("sdpa", "f32", sdpa));
     operations
 }
 
@@ -191,49 +190,4 @@ fn rope(maker: &mut Maker, element: Element, kind: Rope) -> Case {
         move |t| run(&t[0], &t[1], &t[2]),
         expected,
     )
-}
-
-/// Attention with grouped heads. The CPU backend refuses; ROCm makes it of single operations.
-fn sdpa(maker: &mut Maker) -> Case {
-    maker.edges = false;
-    let element = Element::F32;
-    let (b, kv, groups) = (maker.some(2), maker.some(3), maker.some(2));
-    let (length, keys, width) = (maker.some(5), maker.some(7), 32);
-    let keys = keys.max(length);
-    let scale = 1.0 / (width as f64).sqrt();
-    let q = maker.plain(element, &[b, kv * groups, length, width], (-2.0, 2.0));
-    let k = maker.plain(element, &[b, kv, keys, width], (-2.0, 2.0));
-    let v = maker.plain(element, &[b, kv, keys, width], (-2.0, 2.0));
-    let causal = maker.rng.chance(50);
-    let exact = Array::new(&[b, kv * groups, length, width], |index| {
-        let head = index[1] / groups;
-        let scores: Vec<f64> = (0..keys)
-            .map(|j| {
-                if causal && j + length > index[2] + keys {
-                    return f64::NEG_INFINITY;
-                }
-                let dot = |i| {
-                    q.base.at(&[index[0], index[1], index[2], i])
-                        * k.base.at(&[index[0], head, j, i])
-                };
-                (0..width).map(dot).sum::<f64>() * scale
-            })
-            .collect();
-        let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = scores.iter().map(|s| (s - most).exp()).sum();
-        let value = |j: usize| v.base.at(&[index[0], head, j, index[3]]);
-        (0..keys)
-            .map(|j| (scores[j] - most).exp() / total * value(j))
-            .sum()
-    });
-    let slack = vec![256.0 * element.epsilon(); exact.data.len()];
-    let run = move |t: &[Tensor]| {
-        candle_nn::ops::sdpa(&t[0], &t[1], &t[2], None, causal, scale as f32, 1.0)
-    };
-    Case::new(
-        vec![q, k, v],
-        run,
-        Expected::exact(element, exact).slack(slack),
-    )
-    .with(format!("causal {causal}"))
 }

@@ -1,0 +1,69 @@
+"""The places that a user names by a file and a line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from portkit.report.model import ReportedSite
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
+
+    Found = Sequence[tuple[ReportedSite, Finding]]
+
+_LINE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::\d+)?")
+"""A line, as compilers and editors name it, with a column or without."""
+
+
+def file_and_line(word: str) -> tuple[Path, int] | None:
+    """Return the file and the line that a word names, or none."""
+    match = _LINE.fullmatch(word)
+    return (Path(match["path"]), int(match["line"])) if match else None
+
+
+def named_places(scan: Scan, tree: Path, words: Iterable[str]) -> Found:
+    """Return the places of the lines that words name, as ``FILE:LINE``; see ``places_at``.
+
+    Raises:
+        BadParameter: a word names no line, or there is no place in one.
+    """
+    found: dict[str, tuple[ReportedSite, Finding]] = {}
+    for word in words:
+        place = file_and_line(word)
+        if place is None:
+            raise typer.BadParameter(f"{word!r} names no line: write FILE:LINE, as src/lib.rs:57")
+        found |= {site.id: (site, finding) for site, finding in places_at(scan, tree, *place)}
+    return tuple(found.values())
+
+
+def places_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
+    """Return the places that a line is part of, as the source stands.
+
+    Args:
+        scan: the scan.
+        tree: the root of the tree.
+        path: the file, from where the user is or from the root.
+        line: the line, from 1.
+
+    Raises:
+        BadParameter: there are none; it names the nearest.
+    """
+    from portkit.report.place import at_line, begins
+
+    with contextlib.suppress(ValueError):  # it is written from here, or from the root
+        path = path.resolve().relative_to(tree.resolve()) if path.exists() else path
+    found = at_line(scan, path.as_posix(), line)
+    if not found:
+        near = sorted(begins(scan, path.as_posix()), key=lambda other: abs(other - line))[:2]
+        there = f"the nearest begin in lines {' and '.join(map(str, sorted(near)))}"
+        if not near:
+            there = f"the file has none; name one of {tree} that `portkit scan --all` lists"
+        raise typer.BadParameter(f"there is no place in line {line} of {path}: {there}")
+    return found

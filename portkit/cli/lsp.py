@@ -1,0 +1,35 @@
+"""``portkit lsp``: the places of a tree in an editor."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from portkit.cli.command import command
+from portkit.cli.output import progress
+
+
+@command("portkit lsp")
+def lsp(
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="What it speaks over; there is nothing else.")
+    ] = True,
+) -> int:
+    """Show the places of a tree in an editor, which starts this as a language server.
+
+    It writes nothing and runs nothing: what a person accepts the editor writes.
+    """
+    if find_spec("pygls") is None:
+        raise typer.BadParameter(
+            "the language server needs pygls: install portkit with it, `pip install 'portkit[lsp]'`"
+        )
+    from portkit.editor.features import serve
+
+    if sys.stdin.isatty():
+        progress("portkit lsp is started by an editor and waits for it; Ctrl-C ends it.")
+    gc.enable()  # unlike other commands it runs for days
+    return serve()

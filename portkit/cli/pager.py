@@ -1,0 +1,84 @@
+"""What is long goes through a pager where a person reads it at a terminal, as git's does.
+
+The pager is ``PORTKIT_PAGER``, else ``PAGER``, else less. It is the user's word: it is looked for
+in absolute folders alone, and run outside the tree, since a pager may read settings where it stands
+(delta reads the ``.git/config`` of its folder, which can name programs).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.cli.output import show, visible_bytes
+from portkit.tree.tools import NOWHERE, absolute_folders, find_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLES: Final = ("PORTKIT_PAGER", "PAGER")
+"""The variables that name the pager, the first that is set counts; empty, there is none."""
+
+_DEFAULT: Final = "less"
+
+_SETTINGS: Final = {"LESS": "FRX", "LV": "-c"}
+"""What git sets for pagers where the user has not (git-config(1), ``core.pager``): less ends where
+all fits on the screen, shows colours, and leaves the screen as it is."""
+
+
+def show_paged(text: str, *, wanted: bool = True) -> None:
+    """Print text as it is, or through the pager where standard output is a terminal.
+
+    Who leaves the pager early has seen enough: that is no error.
+
+    Args:
+        text: the text, with its own line endings.
+        wanted: whether a pager may be used at all.
+
+    Raises:
+        BrokenPipeError: the reader went away.
+        DiskError: what the output is sent to cannot take it.
+    """
+    command = _pager(os.environ) if wanted and sys.stdout.isatty() else ()
+    if not (command and _paged(command, visible_bytes(text))):
+        show(text, end="", verbatim=True)
+
+
+def _pager(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the pager's command; empty where there is none, or none that can be run."""
+    said = next((environment[name] for name in VARIABLES if name in environment), _DEFAULT)
+    try:
+        words = shlex.split(said)
+    except ValueError:  # a quotation mark without its other
+        return ()
+    program = find_program(words[0]) if words else ""
+    # A relative one would depend on where portkit is run, as in the tree.
+    return (program, *words[1:]) if Path(program).is_absolute() else ()
+
+
+def _paged(command: tuple[str, ...], data: bytes) -> bool:
+    """Have a pager show text, until the user leaves it; whether it could be started."""
+    try:
+        pager = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            cwd=NOWHERE,
+            env={**_SETTINGS, **os.environ, "PATH": absolute_folders()},
+        )
+    except OSError:
+        return False
+    # Ctrl-C is the pager's: it takes it for "stop searching", and portkit must not leave before it.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with suppress(BrokenPipeError):
+            pager.communicate(data)
+        pager.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True

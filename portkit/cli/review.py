@@ -1,0 +1,323 @@
+"""``portkit review``: the places that a person should look at, one after the other."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from portkit.cli.command import FOUND, command
+from portkit.cli.options import Directory, GatingOption, Profile, profile_directory
+from portkit.cli.output import errors, is_half_written, notice, progress, show
+from portkit.errors import ConfigError
+from portkit.lang.shell import argument
+from portkit.lang.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from portkit.report.model import ReportedSite
+    from portkit.report.terminal import Terminal
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
+
+ANSWERS: Final = {
+    "a": "it is right as it is: do not ask again until it changes",
+    "k": "leave it alone, for a reason that portkit.toml keeps",
+    "l": "later: go on to the next place",
+    "q": "later, and so all that are left",
+    "?": "say what the answers mean",
+}
+SHOWN: Final = 40
+"""How many lines of a branch are shown."""
+_CODE: Final = re.compile(r"P[KH]?\d{0,3}", re.IGNORECASE)
+_IDENTITY: Final = re.compile(r"P[KH]\d{3}-[0-9a-f]{8}", re.IGNORECASE)
+_LINE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(:\d+)?")
+
+
+@command(
+    "portkit review candle",
+    "portkit review candle --list",
+    "portkit review --accept PK107 --accept candle-nn/src/ops.rs:1021",
+    'portkit review --keep PK405-226474f1 --reason "AMD has none either"',
+)
+def review(
+    directory: Directory = Path(),
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the places that nobody has looked at.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Accept a place without asking: PK401-226474f1, FILE:LINE, or a code or how it"
+            " begins for all of its places.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLACE", help="Keep a place without asking, with --reason."),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why, with --keep.", show_default=False)] = "",
+    profile: Profile = "",
+    gating: GatingOption = None,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Look into the sources of kernels too.")
+    ] = False,
+) -> int:
+    """Go through the places that a person should look at.
+
+    Each is shown as it is and as it will be, with the branch that ROCm takes and the reason.
+    portkit.review.toml keeps what is accepted: it is asked about no more, until what stands there,
+    or what the port writes there, is another.
+    """
+    from portkit.report.progress import waiting
+    from portkit.scan.session import scan_tree
+
+    chosen = accept or keep
+    if accept and keep:
+        raise typer.BadParameter("--accept and --keep are two answers: give one at a time")
+    if bool(keep) != bool(reason.strip()):
+        raise typer.BadParameter("--keep and --reason go together: name the place and say why")
+    if listed and chosen:
+        raise typer.BadParameter("--list writes nothing: leave out --accept or --keep")
+    if not (listed or chosen or (sys.stdin.isatty() and sys.stderr.isatty())):
+        raise typer.BadParameter(
+            "review asks questions and needs a terminal to do so; --list lists the places, and"
+            " --accept answers without one"
+        )
+    if is_half_written(directory):
+        return FOUND
+    own = profile_directory(profile)
+    with waiting(f"Looking at {directory}"):
+        found = scan_tree(directory, gating=gating or "", kernels=kernels, profile=own)
+    desk = _desk(directory, found)
+    if listed:
+        show("".join(f"{line}\n" for line in desk.listed()), end="")
+    elif chosen:
+        named = dict.fromkeys(p.site.id for word in chosen for p in desk.named(word))
+        if accept:
+            desk.accept(named)
+        else:
+            for place in [p for p in desk.places if p.site.id in named]:
+                if place in desk.places:
+                    progress(desk.keep(place, reason))
+        progress(desk.summary())
+    else:
+        _ask(desk, found)
+        progress(desk.summary())
+    return 0
+
+
+class Place(Value, frozen=True):
+    """A place that nobody has looked at."""
+
+    site: ReportedSite
+    finding: Finding
+
+    @property
+    def line(self) -> str:
+        """The place on one line."""
+        return f"{self.site.id}  {self.site.position}  {self.site.symbol}: {self.site.message}"
+
+
+class Desk:
+    """What lies before a reviewer, and where the answers go: each is written at once.
+
+    Args:
+        directory: the root of the tree.
+        scan: what was found there.
+        places: what nobody has looked at.
+    """
+
+    def __init__(self, directory: Path, scan: Scan, places: Sequence[Place]) -> None:
+        self.directory = directory
+        self.scan = scan
+        self.places = [*places]
+        self.accepted: set[str] = set()
+
+    def listed(self) -> Iterable[str]:
+        """Return the places, a line each, and how many they are."""
+        return (*(place.line for place in self.places), self.summary())
+
+    def summary(self) -> str:
+        """Return how many places there are that nobody has looked at."""
+        from portkit.report.model import counted_noun
+
+        if not self.places:
+            return "Every place has been looked at."
+        return f"{counted_noun(len(self.places), 'place')} that nobody has looked at."
+
+    def named(self, word: str) -> Sequence[Place]:
+        """Return the places that a word names: an identity, FILE:LINE, or the beginning of a code.
+
+        Raises:
+            BadParameter: there are none.
+        """
+        line = _LINE.fullmatch(word)
+        if _IDENTITY.fullmatch(word):
+            found = [p for p in self.places if p.site.id.lower() == word.lower()]
+        elif _CODE.fullmatch(word):
+            found = [p for p in self.places if p.site.code.startswith(word.upper())]
+        elif line is not None:
+            path = _below(self.directory, line["path"])
+            at = f"{path}:{int(line['line'])}"
+            found = [p for p in self.places if p.site.position == at]
+        else:
+            raise typer.BadParameter(
+                f"{word!r} names no place: write PK401-226474f1, FILE:LINE, or a code"
+            )
+        if not found:
+            where = argument(self.directory.as_posix())
+            raise typer.BadParameter(
+                f"{word} names no place that nobody has looked at: `portkit review{where} --list`"
+                " lists them"
+            )
+        return found
+
+    def accept(self, places: Collection[str]) -> None:
+        """Write that places were looked at, by their identities."""
+        from portkit.profile.looked import NAME, read, text
+        from portkit.scan.looked import accepted
+        from portkit.write.transaction import Change, write
+
+        self.accepted.update(places)
+        data, looked = read(self.directory)
+        made = text(accepted(self.scan, looked, self.accepted)).encode()
+        write(self.directory, [Change(NAME, data, made)])
+        self.places = [p for p in self.places if p.site.id not in self.accepted]
+
+    def alike(self, place: Place) -> Sequence[Place]:
+        """Return the places that a skip keeps with one: those of its code in its file."""
+        key = place.site.code, place.site.path
+        return [p for p in self.places if (p.site.code, p.site.path) == key]
+
+    def keep(self, place: Place, reason: str) -> str:
+        """Write into portkit.toml that a place, and those like it, are kept; return what is.
+
+        Raises:
+            ConfigError: the file cannot take it.
+        """
+        from portkit.profile.settings import NAME
+        from portkit.profile.skipping import check_skippable, with_skip
+        from portkit.write.transaction import Change, write
+
+        check_skippable(place.site.code, place.site.id, place.site.message)
+        file = self.directory / NAME
+        before = file.read_bytes() if file.is_file() else None
+        after = with_skip(before or b"", place.site.code, place.site.path, " ".join(reason.split()))
+        write(self.directory, [Change(NAME, before, after)])
+        kept = self.alike(place)
+        self.places = [p for p in self.places if p not in kept]
+        return f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+
+
+def _desk(directory: Path, found: Scan) -> Desk:
+    from portkit.report.model import site_of
+    from portkit.scan.looked import asking
+
+    sources = found.job.workspace.sources
+    places = [Place(site_of(f, sources.get(f.path), i), f) for i, f in asking(found)]
+    return Desk(directory, found, places)
+
+
+def _below(root: Path, path: str) -> str:
+    """Return a path relative to the root, which may be written from here or from the root."""
+    given = Path(path)
+    if given.exists() and given.resolve().is_relative_to(root.resolve()):
+        return given.resolve().relative_to(root.resolve()).as_posix()
+    return given.as_posix()
+
+
+def _ask(desk: Desk, found: Scan) -> None:
+    def ask(question: str) -> str:
+        notice(question)
+        return sys.stdin.readline()
+
+    Session(ask, progress, errors()).go_through(desk, found)
+
+
+class Session:
+    """One run through the places.
+
+    Args:
+        ask: prints a question and returns the answer; empty at the end of the input.
+        show: prints a line.
+        terminal: where the places are read.
+    """
+
+    def __init__(
+        self, ask: Callable[[str], str], show: Callable[[str], None], terminal: Terminal
+    ) -> None:
+        self.ask = ask
+        self.show = show
+        self.terminal = terminal
+
+    def go_through(self, desk: Desk, scan: Scan) -> None:
+        """Ask about each place until the person has had enough."""
+        total = len(desk.places)
+        for number, place in enumerate([*desk.places], 1):
+            if place not in desk.places:
+                continue  # it was kept with another
+            self.show("")
+            self.show(self.terminal.dim(f"({number}/{total})"))
+            for line in shown(scan, place, self.terminal):
+                self.show(line)
+            if not self._answered(desk, place):
+                return
+
+    def _answered(self, desk: Desk, place: Place) -> bool:
+        question = self.terminal.bold(f"Is it right [{','.join(ANSWERS)}]? ")
+        while True:
+            answer = self.ask(question)
+            key = answer.strip()[:1].lower()
+            if key == "a":
+                desk.accept([place.site.id])
+                return True
+            if key == "k" and self._kept(desk, place):
+                return True
+            if key == "l":
+                return True
+            if key == "q" or not answer:
+                return False
+            if key != "k":
+                for each, meaning in ANSWERS.items():
+                    self.show(f"{self.terminal.bold(each)} - {meaning}")
+
+    def _kept(self, desk: Desk, place: Place) -> bool:
+        others = [p.site.position for p in desk.alike(place) if p != place]
+        if others:
+            self.show(
+                f"A skip is of a code in a file, and keeps {', '.join(others)} too; a comment,"
+                f" `// portkit: keep {place.site.code} REASON`, keeps one place."
+            )
+        reason = self.ask("Why (nothing to go back)? ").strip()
+        if not reason:
+            return False
+        try:
+            self.show(desk.keep(place, reason))
+        except ConfigError as error:
+            self.show(self.terminal.loud(str(error)))
+            return False
+        return True
+
+
+def shown(scan: Scan, place: Place, terminal: Terminal) -> Iterable[str]:
+    """Yield what a person sees of a place: before and after, the branch that ROCm takes, why."""
+    from portkit.report.branch import branch
+    from portkit.report.place import described
+
+    source = scan.job.workspace.sources.get(place.finding.path)
+    yield from described(scan, place.site, place.finding, terminal).splitlines()
+    taken = branch(scan.job, place.finding, source)
+    if taken is None:
+        return
+    yield ""
+    yield terminal.notable(taken.sentence)
+    for number, line in enumerate(taken.lines[:SHOWN], taken.line):
+        yield f"{terminal.dim(f'{number:>6}')} {line}"
+    if len(taken.lines) > SHOWN:
+        yield terminal.dim(f"... {len(taken.lines) - SHOWN} more lines")

@@ -1,0 +1,65 @@
+"""Functions of a file that no copy is made of, and what calls them.
+
+A function that runs a program of the source vendor's is left to a person. A copy of what calls it
+would name a function that is not there, and a build script is compiled in every build.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.copying import programs
+from portkit.copying.analog import copy_range
+from portkit.lang.items import items
+from portkit.lang.renaming import code_only
+
+if TYPE_CHECKING:
+    from portkit.site.context import Site
+
+
+def why_not_copied(site: Site, copy: str) -> str:
+    """Return why a person must write what a copy calls, or an empty string.
+
+    Args:
+        site: what is copied; the functions of its file are known, those of others are not.
+        copy: the copy.
+    """
+    left = site.once("uncopied", make=lambda: _uncopied(site))
+    called = sorted(_called(copy) & left.keys())
+    if not called:
+        return ""
+    vendor, own = site.job.vendor.title, left[called[0]]
+    return (
+        f"it calls {own}, which builds for CUDA alone: write {vendor}'s and this by hand, under the"
+        f" feature {site.job.feature}"
+    )
+
+
+def _uncopied(site: Site) -> dict[str, str]:
+    """Return the functions left to a person: the name that a copy calls, and their own."""
+    job, source = site.job, site.source
+    if not programs.concern(job, source.text(0, len(source.data))):
+        return {}
+    copies: dict[str, tuple[str, str]] = {}
+    names = set()
+    for item in items(source):
+        if item.node.type == "function_item":
+            outer, _, own = item.symbol.rpartition("::")
+            copy = copy_range(job, source, item.span.start, item.span.end, item.node, outer)
+            copies[job.rename(own)] = own, copy
+            names.add(own)
+    # What a person wrote already is there to be called.
+    wanted = {name: said for name, said in copies.items() if name == said[0] or name not in names}
+    left = {n: own for n, (own, copy) in wanted.items() if programs.why_not_copied(job, copy)}
+    while more := {
+        name: own
+        for name, (own, copy) in wanted.items()
+        if name not in left and _called(copy) & left.keys()
+    }:
+        left |= more
+    return left
+
+
+def _called(text: str) -> set[str]:
+    return set(re.findall(r"(?<!\bfn )\b(\w+)\s*\(", code_only(text)))

@@ -1,0 +1,174 @@
+"""What an editor is asked to do about a place: edits, which the editor makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lsprotocol.types import (
+    CreateFile,
+    OptionalVersionedTextDocumentIdentifier,
+    Range,
+    TextDocumentEdit,
+    TextEdit,
+    WorkspaceEdit,
+)
+from msgspec.structs import replace
+
+from portkit.editor.positions import START, Positions
+from portkit.lang.items import items
+from portkit.lang.value import Value
+from portkit.profile.settings import NAME
+from portkit.profile.skipping import check_skippable, with_skip
+from portkit.report.model import State
+from portkit.scan.edits import with_newlines
+from portkit.scan.partial import check_variants, with_errors
+from portkit.scan.session import check_portable
+from portkit.tree.finding import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from portkit.editor.places import Place
+    from portkit.editor.tree import Tree
+    from portkit.scan.scan import Scan
+
+REASON: Final = "say why"
+"""What stands for the reason until the person has written it, who is brought there."""
+
+Change = CreateFile | TextDocumentEdit
+
+
+class Documents(Value, frozen=True):
+    """What the client calls the files of a tree.
+
+    Attributes:
+        uri: from a file's path to its URI.
+        version: from a file's path to the version of its document; none where it is not open.
+    """
+
+    uri: Callable[[str], str]
+    version: Callable[[str], int | None]
+
+    def edit(self, path: str, *edits: TextEdit) -> TextDocumentEdit:
+        """Return edits of one file."""
+        document = OptionalVersionedTextDocumentIdentifier(self.uri(path), self.version(path))
+        return TextDocumentEdit(document, edits)
+
+
+def is_written(place: Place) -> bool:
+    """Whether there is something to write at a place."""
+    return place.finding.status is Status.TODO
+
+
+def is_asking(place: Place) -> bool:
+    """Whether a place asks for something, so that it can be kept instead."""
+    return place.site.state in (State.MANUAL, State.REVIEW, State.MECHANICAL)
+
+
+def write(tree: Tree, place: Place, documents: Documents) -> WorkspaceEdit:
+    """Return what writes one place, as ``portkit apply --at`` does, without rustfmt.
+
+    Raises:
+        PortkitError: the tree is none that can be ported, or the place cannot be written alone.
+    """
+    scan = tree.scan
+    assert scan is not None, "a place comes from a scan"
+    check_portable(scan)
+    alone = replace(scan, findings=(place.finding,))
+    check_variants(scan, alone)
+    return WorkspaceEdit(document_changes=[*_changes(tree, with_errors(scan, alone), documents)])
+
+
+def _changes(tree: Tree, chosen: Scan, documents: Documents) -> Iterator[Change]:
+    sources = chosen.job.workspace.sources
+    by_path: dict[str, list[TextEdit]] = {}
+    todo = [finding for finding in chosen.findings if finding.status is Status.TODO]
+    for finding in todo:
+        positions = tree.positions(finding.path) if finding.edits else None
+        for edit in sorted(finding.edits, key=lambda each: (each.start, each.end)):
+            assert positions is not None
+            there = Range(positions.position(edit.start), positions.position(edit.end))
+            text = with_newlines(sources[finding.path], edit.text).decode()
+            by_path.setdefault(finding.path, []).append(TextEdit(there, text))
+    for path, edits in sorted(by_path.items()):
+        yield documents.edit(path, *edits)
+    for finding in todo:
+        for file in finding.files():
+            if file.before is None:
+                yield CreateFile(documents.uri(file.path))
+                yield documents.edit(file.path, TextEdit(START, file.text))
+            else:
+                whole = tree.whole(file.before)
+                yield documents.edit(file.path, TextEdit(whole, file.text))
+
+
+def keep(
+    tree: Tree, place: Place, before: bytes | None, documents: Documents
+) -> tuple[WorkspaceEdit, Range]:
+    """Return what keeps a place, as ``portkit review --keep`` does, and where its reason stands.
+
+    Args:
+        tree: the tree.
+        place: the place.
+        before: ``portkit.toml`` as it is; none where there is no such file.
+        documents: what the client calls files.
+
+    Raises:
+        ConfigError: the file cannot take it, or no skip keeps the place.
+    """
+    site = place.site
+    check_skippable(site.code, site.id, site.message)
+    after = with_skip(before or b"", site.code, site.path, REASON)
+    end = tree.whole(before or b"").end
+    changes: list[Change] = [CreateFile(documents.uri(NAME))] if before is None else []
+    added = after[len(before or b"") :].decode()
+    changes.append(documents.edit(NAME, TextEdit(Range(end, end), added)))
+    at = after.rindex(REASON.encode())
+    positions = Positions(after, tree.encoding)
+    reason = Range(positions.position(at), positions.position(at + len(REASON)))
+    return WorkspaceEdit(document_changes=changes), reason
+
+
+def cuda_side(tree: Tree, path: str, offset: int) -> tuple[str, Range] | None:
+    """Return where the CUDA side stands of what stands for ROCm; none where that is not known.
+
+    A file that was copied as a whole has its side in the file that it was copied from, an item in
+    the item of that name. Anything else is part of the counterpart of a place.
+
+    Args:
+        tree: the tree.
+        path: the file.
+        offset: where in it.
+    """
+    scan = tree.scan
+    if scan is None or path not in scan.job.workspace.sources:
+        return None
+    offset = _behind_blanks(scan.job.workspace.sources[path].data, offset)
+    origin = {copy: file for file, copy in scan.job.learnt.analogs.items()}.get(path)
+    if origin is not None:
+        return origin, _same_item(tree, scan, path, offset, origin)
+    for finding in scan.findings:
+        if finding.path == path and finding.status is Status.PORTED:
+            own = finding.span.start <= offset < finding.span.end
+            if not own and any(each.start <= offset < each.end for each in finding.claims):
+                return path, tree.positions(path).range(finding.span)
+    return None
+
+
+def _behind_blanks(data: bytes, offset: int) -> int:
+    """Return where what an offset is about begins: who asks about a line is before its text."""
+    while data[offset : offset + 1] in (b" ", b"\t"):
+        offset += 1
+    return offset
+
+
+def _same_item(tree: Tree, scan: Scan, path: str, offset: int, origin: str) -> Range:
+    """Return where the item around an offset of a copy stands in its file, else the beginning."""
+    sources = scan.job.workspace.sources
+    around = [each for each in items(sources[path]) if each.span.start <= offset < each.span.end]
+    if around:
+        symbol = max(around, key=lambda each: each.span.start).symbol
+        for item in items(sources[origin]):
+            if scan.job.rename(item.symbol) == symbol:
+                return tree.positions(origin).range(item.span)
+    return START

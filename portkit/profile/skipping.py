@@ -1,0 +1,66 @@
+"""A skip more in ``portkit.toml``, as ``portkit review --keep`` and editors write it."""
+
+from __future__ import annotations
+
+import glob
+import json
+from typing import Final
+
+from portkit.errors import ConfigError
+from portkit.lang.source import Source
+from portkit.profile.looked import quoted
+from portkit.profile.settings import NAME, settings
+
+_PORTKIT: Final = "PK9"
+"""How codes begin that are about portkit's own settings, or about what it could not read."""
+
+
+def check_skippable(code: str, place: str, message: str) -> None:
+    """Refuse to keep a place that is about what portkit itself reads.
+
+    Args:
+        code: of the place.
+        place: its identity.
+        message: what it says.
+
+    Raises:
+        ConfigError: no skip keeps it.
+    """
+    if code.startswith(_PORTKIT):
+        raise ConfigError(
+            f"{place} says what is to be mended in what portkit reads, and no skip keeps it:"
+            f" {message}"
+        )
+
+
+def with_skip(before: bytes, code: str, path: str, reason: str) -> bytes:
+    """Return ``portkit.toml`` with one skip more, at its end; all else stays as it is.
+
+    Args:
+        before: the file; empty where there is none.
+        code: what is kept.
+        path: in which file.
+        reason: why.
+
+    Raises:
+        ConfigError: ``skip`` is a list there, to which a table cannot be added.
+    """
+    end = b"\r\n" if b"\r\n" in before else b"\n"
+    lines = [
+        "[[skip]]",
+        f"codes = [{json.dumps(code)}]",
+        f"paths = [{quoted(glob.escape(path))}]",
+        f"reason = {quoted(reason)}",
+    ]
+    own = b"".join(line.encode() + end for line in lines)
+    gap = b"" if not before else (end if before.endswith(b"\n") else end + end)
+    try:
+        settings(Source(NAME, before + gap + own))
+    except ConfigError:
+        settings(Source(NAME, before))  # what is wrong already is said as it is
+        raise ConfigError(
+            f"{NAME} holds `skip` as a list, to which nothing can be added at the end: write there"
+            f" {{ codes = [{json.dumps(code)}], paths = [{quoted(glob.escape(path))}],"
+            f" reason = {quoted(reason)} }}"
+        ) from None
+    return before + gap + own

@@ -1,0 +1,230 @@
+"""The text of a pull request with a port, in the Markdown that GitHub takes.
+
+What asks something of a reviewer comes first. Places, reasons and counts are those of the reports;
+lines are git's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.lang.value import Value
+from portkit.report.markdown import cell, code, escaped, listed, markdown_table, reasons
+from portkit.report.model import MEANINGS, State, by_state, counted_noun, places
+from portkit.rules import backend_function, cfg_function, enum_variant, feature
+from portkit.tree.finding import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from portkit.report.documents import Entry
+    from portkit.report.model import Report, ReportedSite
+    from portkit.tree.git_series import Member
+
+LONGEST: Final = 65_536
+"""How many characters GitHub takes (its API answers "body is too long (maximum is 65536
+characters)")."""
+_SHOWN: Final = (None, 20, 5, 2, 0)
+"""How many places of one reason are named, the next where the text is too long."""
+_EVIDENCE: Final = 3
+_CUT: Final = "\n\n_The rest does not fit: `portkit scan --format markdown` has it._\n"
+_API: Final = {
+    backend_function.RULE.code: "functions",
+    cfg_function.RULE.code: "functions",
+    enum_variant.RULE.code: "variants",
+}
+
+
+class Facts(Value, frozen=True):
+    """What is said beside the report of the ported tree.
+
+    Attributes:
+        renamed: a name of the source's as the written vendor has it.
+        feature: the Cargo feature of the port.
+        base: the commit before the port.
+        lines: lines added and removed since then, by file.
+        series: the commits of the series; none where there is none.
+        verified: the document of a verification, if there is one.
+    """
+
+    renamed: Callable[[str], str]
+    feature: str
+    base: str
+    lines: Mapping[str, tuple[int, int]]
+    series: tuple[Member, ...] = ()
+    verified: Entry | None = None
+
+
+def pull_request(report: Report, facts: Facts) -> str:
+    """Return the text, with a newline at its end, and no longer than GitHub takes.
+
+    Args:
+        report: of the ported tree.
+        facts: what is said beside it.
+    """
+    text = ""
+    for shown in _SHOWN:
+        text = "\n".join(_lines(report, facts, shown)) + "\n"
+        if len(text) <= LONGEST:
+            return text
+    whole_lines = text[: LONGEST - len(_CUT)].rpartition("\n")[0]
+    return whole_lines + _CUT
+
+
+def _lines(report: Report, facts: Facts, shown: int | None) -> Iterator[str]:
+    counts = by_state(report.sites)
+    mentions = counted_noun(len(report.unaccounted), "backend mention")
+    yield (
+        f"{report.title} on AMD GPUs, by {report.platform}: {places(report.sites)}"
+        f" ({', '.join(f'{n} {state}' for state, n in counts.items() if n)}), {mentions}"
+        " unaccounted for."
+    )
+    yield from _news(report, facts)
+    yield from _to_look_at(report, shown)
+    yield from _proven(facts)
+    yield from _limits(report)
+    yield from _sizes(report, facts)
+
+
+def _news(report: Report, facts: Facts) -> Iterator[str]:
+    yield from ("", "## What is new for a user", "")
+    named = {crate.path: crate.name for crate in report.crates}
+    crates = sorted(
+        named.get(report.crate_of(site), site.path)
+        for site in report.sites
+        if site.code == feature.RULE.code and site.status is Status.PORTED
+    )
+    if crates:
+        those = ", ".join(f"`{name}`" for name in dict.fromkeys(crates))
+        yield f"- The feature `{facts.feature}` of {those}; nothing changes for who leaves it off."
+    added = sorted(
+        path.removesuffix("/Cargo.toml")
+        for path in facts.lines
+        if path.endswith("/Cargo.toml") and _is_added(report, path, facts)
+    )
+    if added:
+        yield f"- New crates: {', '.join(f'`{code(path)}`' for path in added)}."
+    for kind in dict.fromkeys(_API.values()):
+        names = dict.fromkeys(
+            facts.renamed(site.symbol.removeprefix("enum "))
+            for site in report.sites
+            if _API.get(site.code) == kind
+            and site.status is Status.PORTED
+            and not any(folder in site.path.split("/") for folder in ("tests", "examples"))
+        )
+        if names and kind == "variants":
+            yield f"- A variant for {report.platform} in {_several(names)}."
+        elif names:
+            yield f"- New {kind}: {_several(names)}."
+    programs = [p for p in facts.lines if "/examples/" in p and facts.feature in p]
+    if programs:
+        yield f"- Examples: {', '.join(f'`{code(p)}`' for p in programs)}."
+    if facts.series:
+        yield from ("", f"In {counted_noun(len(facts.series), 'commit')}, to be read in turn:", "")
+        yield from (f"1. {escaped(member.subject)}" for member in facts.series)
+
+
+def _is_added(report: Report, path: str, facts: Facts) -> bool:
+    """Whether the port adds a crate: nothing of its manifest was there before."""
+    folder = path.removesuffix("/Cargo.toml")
+    inside = [facts.lines[p] for p in facts.lines if p.startswith(f"{folder}/")]
+    mentions = any(site.path == path for site in report.sites)
+    return not mentions and not any(removed for _, removed in inside)
+
+
+def _several(names: Mapping[str, None]) -> str:
+    return ", ".join(f"`{code(name)}`" for name in names)
+
+
+def _to_look_at(report: Report, shown: int | None) -> Iterator[str]:
+    yield from ("", "## What to look at", "")
+    asking = [s for s in report.sites if s.state in (State.MANUAL, State.REVIEW)]
+    if not asking:
+        yield "No place asks for a decision."
+    else:
+        yield (
+            f"{places(asking)}, those of one reason together; all others follow from the CUDA side"
+            " by a rule each."
+        )
+        for state in (State.MANUAL, State.REVIEW):
+            if found := [site for site in asking if site.state is state]:
+                yield from ("", f"### {state.capitalize()}: {MEANINGS[state]}", "")
+                yield from listed(found, shown)
+    kept: list[ReportedSite] = [site for site in report.sites if site.state is State.KEPT]
+    if kept:
+        yield from ("", f"### Kept: {MEANINGS[State.KEPT]}", "")
+        yield from reasons(kept)
+
+
+def _proven(facts: Facts) -> Iterator[str]:
+    yield from ("", "## What was proven, and how to repeat it", "")
+    steps: Sequence[Any] = facts.verified["steps"] if facts.verified is not None else ()
+    if not steps:
+        yield (
+            "Nothing is recorded here yet: `portkit verify --json verify.json`, then"
+            " `portkit pull-request --verified verify.json`."
+        )
+    else:
+        rows = [
+            [
+                step["step"],
+                escaped(str(step["shows"])).replace("|", "\\|"),
+                step["verdict"],
+                "<br>".join(cell(str(line)) for line in step["evidence"][:_EVIDENCE]),
+            ]
+            for step in steps
+        ]
+        yield from markdown_table(("step", "shows", "verdict", "evidence"), rows)
+    walked = ", `portkit verify --series` for each commit" if facts.series else ""
+    yield from ("", f"To repeat it: `portkit verify --baseline {facts.base[:12]}`{walked}.")
+    yield from ("", "## What was not proven", "")
+    yield (
+        "- Nothing ran on an AMD GPU, unless the step device above names one: `portkit trial` makes"
+        " one file for a machine that has one."
+    )
+    for step in steps:
+        skipped = step["evidence"][:1] if step["verdict"] == "skipped" else []
+        for reason in (*skipped, *step["left_out"]):
+            yield f"- {step['step']}: {escaped(str(reason))}"
+    for step in steps:
+        if step["verdict"] == "not taken":
+            yield f"- {step['step']}: not taken"
+
+
+def _limits(report: Report) -> Iterator[str]:
+    missing = [site for site in report.sites if site.is_left_out]
+    manual = [site for site in report.sites if site.state is State.MANUAL]
+    todo = [s for s in report.sites if s.state is State.MECHANICAL]
+    said = [
+        f"- {words}: {places(found)}."
+        for words, found in (
+            ("Left out, and answered by an error", missing),
+            ("Still to be written by a person", manual),
+            ("Still to be written by `portkit apply`", todo),
+        )
+        if found
+    ]
+    if report.unaccounted:
+        mentions = counted_noun(len(report.unaccounted), "mention")
+        said.append(f"- {mentions} of a backend that no rule explains.")
+    if any(site.state is State.KEPT for site in report.sites):
+        said.append("- What is kept, above, has no counterpart, each place with its reason.")
+    yield from ("", "## Limits", "", *(said or ["None that the reports know."]))
+
+
+def _sizes(report: Report, facts: Facts) -> Iterator[str]:
+    yield from ("", "## Sizes", "", f"Since {facts.base[:12]}, by `git diff --numstat`:", "")
+    folders = {crate.path for crate in report.crates} | {
+        path.removesuffix("/Cargo.toml") for path in facts.lines if path.endswith("/Cargo.toml")
+    }
+    grouped: dict[str, list[tuple[int, int]]] = {}
+    for path, lines in facts.lines.items():
+        inside = (folder for folder in folders if path.startswith(f"{folder}/"))
+        grouped.setdefault(max(inside, key=len, default="."), []).append(lines)
+    rows = [[cell(name), *_sum(found)] for name, found in sorted(grouped.items())]
+    rows.append(["all", *_sum(list(facts.lines.values()))])
+    yield from markdown_table(("crate", "files", "lines added", "lines removed"), rows)
+
+
+def _sum(found: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
+    return len(found), sum(added for added, _ in found), sum(removed for _, removed in found)

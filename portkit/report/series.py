@@ -1,0 +1,181 @@
+"""A port as a series of commits: one for each phase that has anything to write.
+
+Each state between is planned from the tree before the port with the places of the phases so far, so
+that the last is what one run writes, byte for byte. What a place needs comes with it
+(`portkit.report.needs`), and a ``match`` whose arm follows later answers with an error until then
+(`portkit.scan.partial`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.lang.value import Value
+from portkit.report.model import site_of
+from portkit.report.needs import MANIFEST, Written, needs, placed
+from portkit.report.phases import phase_of, phases
+from portkit.rules.added_file import CODE as ADDED
+from portkit.scan.partial import check_variants, with_errors
+from portkit.scan.plan import plan
+from portkit.tree.finding import Status, identified
+from portkit.write.change import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from portkit.report.model import ReportedSite
+    from portkit.report.phases import Phase
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding, NewFile
+
+LATER: Final = "a later commit of this series writes it"
+_PACKAGE: Final = re.compile(r'^name\s*=\s*"([\w-]+)"', re.MULTILINE)
+
+
+class Part(Value, frozen=True):
+    """What one commit of a series brings.
+
+    Attributes:
+        phase: the phase whose places they are; none for those that no phase has.
+        sites: the places that it writes, sorted as the report has them.
+        errors: the places that answer with an error after it.
+        changes: against the part before, sorted by path.
+    """
+
+    phase: Phase | None
+    sites: tuple[ReportedSite, ...]
+    errors: tuple[ReportedSite, ...]
+    changes: tuple[Change, ...]
+
+
+class Series(Value, frozen=True):
+    """The parts of a port, in their order.
+
+    Attributes:
+        parts: each changes something.
+        changes: all of them together, as one run would make them; sorted by path.
+        unformatted: as in a plan.
+    """
+
+    parts: tuple[Part, ...]
+    changes: tuple[Change, ...]
+    unformatted: tuple[str, ...]
+
+
+def series(whole: Scan, *, rustfmt: bool = True) -> Series:
+    """Return a port in parts.
+
+    Args:
+        whole: the scan of the tree, with all that is to be written.
+        rustfmt: whether to format what is written.
+
+    Raises:
+        PlanError: a part could not be written alone; a defect of portkit or of a profile.
+        ToolError: rustfmt is missing.
+    """
+    whole = replace(whole, findings=tuple(map(_once, whole.findings)))
+    order = (*phases(whole.job.codebase.directory), None)
+    sites = [_site(whole, f, identity) for identity, f in identified(whole.findings)]
+    todo = [n for n, f in enumerate(whole.findings) if f.status is Status.TODO]
+    own = [order.index(phase_of(sites[n], filter(None, order))) for n in todo]
+    written = [_written(whole, whole.findings[n]) for n in todo]
+    needed = needs(written, _words(whole), whole.job.vendor.variant, _packages(whole))
+    turn = dict(zip(todo, placed(written, needed, own), strict=True))
+
+    parts: list[Part] = []
+    state: dict[str, Change] = {}
+    before: dict[str, tuple[Finding, ...]] = {}
+    unformatted: set[str] = set()
+    for number, phase in enumerate(order):
+        chosen = [n for n in turn if turn[n] == number]
+        if not chosen:
+            continue
+        kept = tuple(f for n, f in enumerate(whole.findings) if turn.get(n, 0) <= number)
+        some = replace(whole, findings=kept)
+        check_variants(whole, some)
+        some = with_errors(whole, some, LATER)
+        now = _by_path(some.findings)
+        moved = {path for path in now if now[path] != before.get(path)}
+        planned = plan(
+            replace(some, findings=tuple(f for f in some.findings if f.path in moved)),
+            rustfmt=rustfmt,
+        )
+        unformatted = {p for p in unformatted if p not in moved} | {*planned.unformatted}
+        changes = [_since(state.get(c.path), c) for c in planned.changes]
+        state |= {change.path: change for change in planned.changes}
+        before = now
+        if changes := [c for c in changes if c.before != c.after]:
+            errors = [f for f in some.findings if f.reason == LATER]
+            parts.append(
+                Part(
+                    phase,
+                    tuple(sites[n] for n in chosen),
+                    tuple(_site(whole, f, "") for f in errors),
+                    tuple(changes),
+                )
+            )
+    changes = [state[path] for path in sorted(state)]
+    return Series(tuple(parts), tuple(changes), tuple(sorted(unformatted)))
+
+
+def _once(finding: Finding) -> Finding:
+    """Return a finding whose files are made once, however often they are asked for."""
+    made: list[tuple[NewFile, ...]] = []
+
+    def files() -> tuple[NewFile, ...]:
+        if not made:
+            made.append(finding.files())
+        return made[0]
+
+    return replace(finding, files=files) if finding.status is Status.TODO else finding
+
+
+def _site(whole: Scan, finding: Finding, identity: str) -> ReportedSite:
+    return site_of(finding, whole.job.workspace.sources.get(finding.path), identity)
+
+
+def _written(whole: Scan, finding: Finding) -> Written:
+    workspace = whole.job.workspace
+    is_crate = finding.code == ADDED and finding.construct == "new crate"
+    files = {file.path: file.text for file in finding.files()}
+    name = ""
+    if is_crate:
+        manifest = f"{finding.path}/{MANIFEST}"
+        files = {manifest: files[manifest]} if manifest in files else {}
+        named = _PACKAGE.search(files.get(manifest, ""))
+        name = named[1] if named else finding.path.rpartition("/")[2]
+    crate = workspace.crate_of(next(iter(files), finding.path))
+    return Written(
+        code=finding.code,
+        path=finding.path,
+        symbol=finding.symbol,
+        crate=finding.path if is_crate else crate.directory if crate is not None else ".",
+        edits=tuple(edit.text for edit in finding.edits),
+        files=files,
+        added_crate=name,
+    )
+
+
+def _words(whole: Scan) -> frozenset[str]:
+    sources = whole.job.workspace.sources.values()
+    words = {word for source in sources for word in re.findall(rb"\w+", source.data)}
+    return frozenset(word.decode(errors="replace") for word in words)
+
+
+def _packages(whole: Scan) -> Mapping[str, str]:
+    return {crate.name: crate.directory for crate in whole.job.workspace.crates}
+
+
+def _by_path(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
+    grouped: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.status is Status.TODO:
+            grouped.setdefault(finding.path, []).append(finding)
+    return {path: tuple(found) for path, found in grouped.items()}
+
+
+def _since(last: Change | None, change: Change) -> Change:
+    return change if last is None else Change(change.path, last.after, change.after)

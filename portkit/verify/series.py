@@ -1,0 +1,90 @@
+"""The ladder on each commit of a series, in a copy of the repository outside the user's tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from portkit.cache import cache_folder, path_key
+from portkit.errors import DiskError, ToolError, VerificationError
+from portkit.tree.git_program import run_git
+from portkit.tree.git_series import TRAILER, members
+from portkit.verify.content import LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from portkit.tree.git_series import Member
+    from portkit.verify.options import Options
+
+STEPS: Final = ("format", "coverage", "check")
+"""The steps that each commit takes, where the user names none: what a commit must hold by itself,
+and takes seconds once its dependencies are built."""
+
+
+def series_of(root: Path) -> tuple[Member, ...]:
+    """Return the commits of the series that a tree has.
+
+    Raises:
+        VerificationError: it has none.
+        ToolError: git is missing, or the root is in no repository.
+    """
+    found = members(root)
+    if not found or not found[0].parent:
+        raise VerificationError(
+            f"{root} has no series of commits (none on the way to HEAD says {TRAILER}: 1/N): write"
+            " one with `portkit apply --series`, or verify the tree without --series"
+        )
+    return found
+
+
+def walk(
+    root: Path, series: tuple[Member, ...], options: Options
+) -> Iterator[tuple[Member, Path, Options]]:
+    """Yield each commit, the folder that has its files, and what to ask of it.
+
+    The folder is the same for all, so that what is built for one serves the next.
+
+    Args:
+        root: the workspace root, absolute.
+        series: its commits.
+        options: what the user asks for.
+
+    Raises:
+        ToolError: git is missing or failed.
+        DiskError: the cache cannot be written.
+    """
+    top = cache_folder() / "series" / path_key(root)
+    try:
+        top.mkdir(parents=True, exist_ok=True)
+        objects = _git(root, "rev-parse", "--git-path", "objects")
+        _git(top, "init", "--quiet", "--template=")
+        # Not fetched: what the user's repository has, this one reads (gitrepository-layout(5)).
+        alternates = top / ".git" / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(exist_ok=True)
+        alternates.write_bytes(os.fsencode((root / objects).resolve()) + b"\n")
+        place = top / _git(root, "rev-parse", "--show-prefix")
+        chosen = options if options.only or options.until else replace(options, only=STEPS)
+        for member in series:
+            _git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
+            if not _git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
+                shutil.copyfile(root / LOCK, place / LOCK)
+            first = series[0].parent
+            asked = replace(chosen, revision=chosen.revision or first, unfinished=not member.last)
+            yield member, place, asked
+    except OSError as error:
+        raise DiskError(
+            f"{error.filename or top} cannot be written ({error.strerror}): mend that and verify"
+            " again"
+        ) from error
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = run_git(folder, *arguments)
+    if done.returncode != 0:
+        said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
+        raise ToolError(f"`git {arguments[0]}` failed in {folder} ({said}): mend the repository")
+    return done.stdout.decode(errors="surrogateescape").strip()

@@ -1,0 +1,185 @@
+"""Why a plan is not written, as far as that can be known before it is.
+
+``apply --check`` and ``apply --diff`` ask what ``apply`` asks, so that neither promises a port that
+the other refuses. Nothing is written here. What only the writing shows stays with it: a disk that
+fills up, an edit that is made meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from portkit.errors import DiskError, PlanError, TreeChangedError
+from portkit.tree.paths import locate
+from portkit.tree.regular import stands
+from portkit.write.disk import Disk
+from portkit.write.journal import Journal, journals
+from portkit.write.settle import check_settle, parents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from portkit.write.change import Change
+
+_DISK: Final = Disk()
+
+
+def refuse(root: Path, changes: Sequence[Change], check_clean: Callable[[Path], object]) -> None:
+    """Refuse a plan that cannot be written into a tree, or may not.
+
+    A plan without changes is never refused.
+
+    Args:
+        root: the workspace root.
+        changes: at most one for each path.
+        check_clean: refuses a tree that git could not bring back (``portkit.tree.git``).
+
+    Raises:
+        DirtyTreeError: git could not bring the tree back.
+        ToolError: git is missing or failed.
+        PlanError: two changes cannot both be made.
+        OutsideTreeError: a path leaves the tree or leads through a symbolic link.
+        TreeChangedError: a file is not as the plan saw it, or it or its folder is read-only.
+        BusyTreeError: another portkit is writing to the tree.
+        DiskError: there is no place for the journal.
+    """
+    if not changes:
+        return
+    check_clean(root)
+    check_paths([change.path for change in changes])
+    root = root.resolve()
+    journal_for(root, _DISK).check()
+    for change in changes:
+        check_place(root, change)
+
+
+def is_left(root: Path) -> bool:
+    """Whether a run that was killed is to be ended before the tree can be looked at.
+
+    Raises:
+        TreeChangedError: it can neither be finished nor taken back.
+        BusyTreeError: the run is not dead.
+        DiskError: its journal is damaged or cannot be read.
+    """
+    left = False
+    for journal in journals(root.resolve(), _DISK):
+        if journal.exists():
+            journal.check()
+            check_settle(journal)
+            left = True
+    return left
+
+
+def journal_for(root: Path, disk: Disk) -> Journal:
+    """Return the journal of a new run.
+
+    Args:
+        root: the workspace root, absolute and without symbolic links.
+        disk: the operations on the disk.
+
+    Raises:
+        DiskError: there is no place for it.
+    """
+    places = journals(root, disk)
+    if not places:
+        raise DiskError(
+            f"there is no place for the journal of the run: make {root} a git repository, or set"
+            " HOME or XDG_STATE_HOME"
+        )
+    return places[0]
+
+
+def check_paths(paths: list[str]) -> None:
+    """Refuse a path that is named twice or is a file here and a folder there."""
+    known = set(paths)
+    if len(known) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise PlanError(f"the plan writes {twice} twice: report this as a defect of portkit")
+    for path in paths:
+        for folder in parents(path):
+            if folder in known:
+                raise PlanError(
+                    f"the plan writes {folder} both as a file and as the folder of {path}: report"
+                    " this as a defect of portkit"
+                )
+
+
+def check_place(root: Path, change: Change) -> os.stat_result | None:
+    """Return the status of the file that a change replaces, if that file is as the plan saw it.
+
+    Raises:
+        OutsideTreeError: as ``locate``.
+        TreeChangedError: it is not, or cannot be replaced.
+    """
+    path = change.path
+    try:
+        place = locate(root, path)
+        folder = nearest_folder(root, place)
+        if not folder.is_dir():
+            raise TreeChangedError(
+                f"{folder}, which is to hold {path}, is not a folder: move it away and run portkit"
+                " again; nothing was changed"
+            )
+        if not _is_writable(folder):
+            raise TreeChangedError(
+                f"the folder {folder} is read-only, so {path} cannot be written: make it writable"
+                " and run portkit again; nothing was changed"
+            )
+        if not stands(place):
+            if change.before is None:
+                _check_names(folder, place)
+                return None
+            raise TreeChangedError(
+                f"{path} vanished since portkit read it: run portkit again; nothing was changed"
+            )
+        status = place.lstat()
+        if change.before is None or not stat.S_ISREG(status.st_mode):
+            raise TreeChangedError(
+                f"{path} stands where portkit was to write a file: move it away and run portkit"
+                " again; nothing was changed"
+            )
+        if not _is_writable(place):
+            raise TreeChangedError(
+                f"{path} is read-only: make it writable and run portkit again; nothing was changed"
+            )
+        if place.read_bytes() != change.before:
+            raise TreeChangedError(
+                f"{path} changed since portkit read it: run portkit again; nothing was changed"
+            )
+    except OSError as error:
+        raise TreeChangedError(
+            f"{path} cannot be examined ({error.strerror}): mend that and run portkit again;"
+            " nothing was changed"
+        ) from error
+    return status
+
+
+def _check_names(folder: Path, place: Path) -> None:
+    """Ask the file system about each name that is to be made below a folder.
+
+    Where a folder is missing it does not look at what comes after, which may be too long a name.
+
+    Raises:
+        OSError: it takes no such name.
+    """
+    for name in place.relative_to(folder).parts:
+        stands(folder / name)
+
+
+def _is_writable(place: Path) -> bool:
+    """Whether a file or folder may be written to.
+
+    Root may write anything; but what nobody may write was made read-only on purpose.
+    """
+    return bool(place.stat().st_mode & 0o222) and os.access(place, os.W_OK)
+
+
+def nearest_folder(root: Path, place: Path) -> Path:
+    """Return the innermost of a place's parents that exists; the root is taken to."""
+    folder = place.parent
+    while folder != root and not folder.exists():
+        folder = folder.parent
+    return folder

@@ -1,0 +1,133 @@
+"""The text of a pull request: what it says, and that GitHub takes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from apply_support import git
+from cli_support import commit, invoke, make_candle
+from msgspec.structs import replace
+from report_support import EVERY_KIND, VERIFIED, made
+
+from portkit.report.model import State, by_state
+from portkit.report.pull_request import LONGEST, Facts, pull_request
+from portkit.tree.git_series import lines_changed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def facts(**more: object) -> Facts:
+    values: dict[str, object] = {
+        "renamed": lambda name: name.replace("cuda", "rocm").replace("Cuda", "Rocm"),
+        "feature": "rocm",
+        "base": "0123456789abcdef",
+        "lines": {
+            "a/x.rs": (3, 1),
+            "a/y.rs": (4, 0),
+            "hip/Cargo.toml": (5, 0),
+            "README.md": (1, 1),
+        },
+    }
+    return Facts(**{**values, **more})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def ported(tmp_path: Path) -> Path:
+    root = make_candle(tmp_path / "candle")
+    assert invoke("apply", root).code == 0
+    return root
+
+
+def test_it_says_what_is_new_and_what_to_look_at(ported: Path) -> None:
+    done = invoke("pull-request", ported)
+    assert done.code == 0, done.err
+    parts = [line for line in done.out.splitlines() if line.startswith("## ")]
+    assert parts == [
+        "## What is new for a user",
+        "## What to look at",
+        "## What was proven, and how to repeat it",
+        "## What was not proven",
+        "## Limits",
+        "## Sizes",
+    ]
+    assert "- The feature `rocm` of `candle-core`" in done.out
+    assert "- New crates: `candle-hip`." in done.out
+    assert "- New functions: `Device::is_rocm`." in done.out
+    assert "- A variant for ROCm in `Device`." in done.out
+    assert "`candle-core/src/matmul.rs:8` `in_one_piece`" in done.out
+    assert "Nothing ran on an AMD GPU" in done.out
+    base = git(ported, "rev-parse", "HEAD").strip()
+    assert f"`portkit verify --baseline {base[:12]}`" in done.out
+
+
+def test_it_is_the_same_before_and_after_the_commit(ported: Path) -> None:
+    before = invoke("pull-request", ported).out
+    commit(ported)
+    assert invoke("pull-request", ported).out == before
+
+
+def test_lines_are_git_s(ported: Path) -> None:
+    base = git(ported, "rev-parse", "HEAD").strip()
+    found = lines_changed(ported, base)
+    assert git(ported, "diff", "--cached", "--stat") == ""  # the index is as it was
+    commit(ported)
+    rows = (
+        line.split("\t") for line in git(ported, "diff", "--numstat", base, "HEAD").splitlines()
+    )
+    assert found == {path: (int(added), int(removed)) for added, removed, path in rows}
+    total = f"| all | {len(found)} | {sum(a for a, _ in found.values())} |"
+    assert total in invoke("pull-request", ported).out
+
+
+def test_a_tree_that_is_not_ported_is_said(tmp_path: Path) -> None:
+    root = make_candle(tmp_path / "candle")
+    done = invoke("pull-request", root)
+    assert done.code == 20
+    assert "holds no port to ROCm" in " ".join(done.err.split())
+
+
+def test_places_that_ask_come_before_those_that_do_not() -> None:
+    text = pull_request(made(*EVERY_KIND, unaccounted=2), facts())
+    manual, review, kept = (text.index(f"### {state}") for state in ("Manual", "Review", "Kept"))
+    assert manual < review < kept
+    counts = by_state(EVERY_KIND)
+    assert f"{counts[State.MANUAL]} manual, {counts[State.REVIEW]} review" in text
+    assert "2 backend mentions unaccounted for" in text
+    assert "| a | 2 | 7 | 1 |" in text
+    assert "| hip | 1 | 5 | 0 |" in text
+    assert "| all | 4 | 13 | 2 |" in text
+
+
+def test_what_a_verification_has_shown_is_told(ported: Path, tmp_path: Path) -> None:
+    file = tmp_path / "verify.json"
+    file.write_text(json.dumps(VERIFIED))
+    done = invoke("pull-request", ported, "--verified", file)
+    assert done.code == 0, done.err
+    rows = [line for line in done.out.splitlines() if line.startswith("| ")]
+    for step in VERIFIED["steps"]:
+        assert any(r.startswith(f"| {step['step']} |") and step["verdict"] in r for r in rows)
+    assert "- device: not taken" in done.out
+    assert "Nothing is recorded" not in done.out
+    (tmp_path / "no.json").write_text("{}")
+    assert invoke("pull-request", ported, "--verified", tmp_path / "no.json").code == 24
+
+
+@pytest.mark.parametrize("reasons", [1, 3000])
+def test_github_takes_it_however_much_there_is(reasons: int) -> None:
+    one = next(site for site in EVERY_KIND if site.state is State.REVIEW)
+    many = [
+        replace(one, id=f"{one.code}-{n:08x}", line=n + 1, message=f"because {n % reasons}")
+        for n in range(3000)
+    ]
+    text = pull_request(made(*many), facts())
+    assert len(text) <= LONGEST
+    assert text.endswith("\n")
+    assert "3000 places" in text
+    if reasons == 1:
+        assert "  - and 2980 more" in text
+        assert "## Sizes" in text
+    else:
+        assert text.endswith("`portkit scan --format markdown` has it._\n")

@@ -1,0 +1,370 @@
+"""``portkit review``: what was looked at is asked about no more, until it changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from apply_support import git
+from cli_support import PROGRAM, add_file, commit, environment, invoke, make_candle
+
+from portkit.cli.review import ANSWERS
+from portkit.errors import ConfigError
+from portkit.lang.source import Source
+from portkit.profile import looked
+from portkit.profile.settings import settings
+from portkit.profile.skipping import with_skip
+from portkit.report import scan_json
+from portkit.report.branch import branch
+from portkit.scan.session import scan_tree
+from portkit.tree.finding import Applicability
+
+SCHEMA = Path(scan_json.__file__).with_name("scan.schema.json")
+TILES = "candle-core/src/tiles.rs"
+# Four places for a person beside that of matmul.rs: two alike, one on another backend, one negated.
+CODE = b"""\
+use crate::Device;
+
+pub fn tile(device: &Device) -> usize {
+    if device.is_cuda() {
+        16
+    } else {
+        8
+    }
+}
+
+pub fn twice(device: &Device) -> usize {
+    let wide = if device.is_cuda() { 64 } else { 32 };
+    let high = if device.is_cuda() { 4 } else { 2 };
+    wide * high
+}
+
+pub fn other(device: &Device) -> usize {
+    if !device.is_metal() {
+        1
+    } else {
+        3
+    }
+}
+"""
+PLACES = 5
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    root = make_candle(tmp_path / "candle", repository=False)
+    lib = root / "candle-core/src/lib.rs"
+    lib.write_text(f"mod tiles;\n{lib.read_text()}")
+    add_file(root, TILES, CODE)
+    commit(root)
+    return root
+
+
+def asked(root: Path) -> list[str]:
+    """Return what is for a person to look at, a line each."""
+    *places, _ = invoke("review", root, "--list").out.splitlines()
+    return places
+
+
+def identities(root: Path) -> list[str]:
+    return [line.split()[0] for line in asked(root)]
+
+
+def document(root: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(invoke("scan", root, "--format", "json").out)
+    return data
+
+
+def change(root: Path, old: str, new: str, path: str = TILES) -> None:
+    file = root / path
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def test_all_accepted_nothing_is_left(candle: Path) -> None:
+    assert len(asked(candle)) == PLACES
+    assert invoke("review", candle, "--accept", "PK").code == 0
+    assert asked(candle) == []
+    found = document(candle)
+    assert found["summary"]["states"]["review"] == 0
+    assert found["summary"]["looked_at"] == PLACES
+    seen = [site for site in found["sites"] if "looked_at" in site]
+    assert all(site["message"].endswith(" (looked at)") for site in seen)
+
+
+def test_the_document_says_so_by_its_schema(candle: Path) -> None:
+    invoke("review", candle, "--accept", "PK")
+    jsonschema.validate(document(candle), json.loads(SCHEMA.read_text()))
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "sarif", "plan"])
+def test_no_report_asks_again(candle: Path, form: str) -> None:
+    question = "so see whether the same holds on AMD"
+    before = invoke("scan", candle, "--format", form).out
+    assert question in before
+    invoke("review", candle, "--accept", "PK")
+    after = invoke("scan", candle, "--format", form).out
+    assert "1 for review" not in after
+    assert after.count(f"{question}") <= after.count(f"{question} (looked at)") * 2
+
+
+def test_a_workflow_is_told_once(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert "::notice file=" in invoke("scan", candle).err
+    invoke("review", candle, "--accept", "PK")
+    assert "::notice file=" not in invoke("scan", candle).err
+
+
+def test_strict_counts_what_nobody_has_looked_at(candle: Path) -> None:
+    assert invoke("apply", candle).code == 0
+    check = ("scan", candle, "--check", "--strict", "--select", "PK4")
+    assert invoke(*check).code == 1
+    assert invoke(*check[:3], *check[4:]).code == 0
+    invoke("review", candle, "--accept", "PK")
+    assert invoke(*check).code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "symbol"),
+    [
+        ("        16\n", "        17\n", "tile"),
+        ("        8\n", "        9\n", "tile"),
+        ("{ 64 }", "{ 63 }", "twice"),
+        ("        3\n", "        5\n", "other"),
+    ],
+)
+def test_one_that_changes_comes_back_alone(candle: Path, old: str, new: str, symbol: str) -> None:
+    invoke("review", candle, "--accept", "PK")
+    change(candle, old, new)
+    (line,) = asked(candle)
+    assert f"  {symbol}: " in line
+    assert line.endswith("it has changed since it was looked at")
+    invoke("review", candle, "--accept", line.split()[0])
+    assert asked(candle) == []
+
+
+def test_what_moves_stays_looked_at(candle: Path) -> None:
+    invoke("review", candle, "--accept", "PK")
+    change(candle, "pub fn tile", "// A line more.\n\npub fn tile")
+    assert asked(candle) == []
+    # The second of two that are alike in all but their text becomes the first.
+    change(
+        candle, "    let wide = if device.is_cuda() { 64 } else { 32 };\n", "    let wide = 1;\n"
+    )
+    assert asked(candle) == []
+    found = [s for s in document(candle)["sites"] if s["code"] == "PK904"]
+    assert len(found) == 0
+
+
+def test_what_stands_nowhere_is_reported_and_left_away(candle: Path) -> None:
+    invoke("review", candle, "--accept", "PK")
+    number = (candle / looked.NAME).read_text().count("\n")
+    change(candle, "    if !device.is_metal() {\n", "    if true {\n")
+    (idle,) = [s for s in document(candle)["sites"] if s["code"] == "PK904"]
+    assert idle["path"] == looked.NAME
+    line = int(idle["message"].split(":")[0].removeprefix("line "))
+    assert " other" in (candle / looked.NAME).read_text().splitlines()[line - 1]
+    assert asked(candle) == []
+    change(candle, "        8\n", "        9\n")
+    invoke("review", candle, "--accept", "PK")
+    assert "PK904" not in {s["code"] for s in document(candle)["sites"]}
+    assert (candle / looked.NAME).read_text().count("\n") == number - 1
+
+
+def test_the_order_of_acceptance_makes_no_difference(candle: Path) -> None:
+    places = identities(candle)
+    files = set()
+    for seed in range(3):
+        (candle / looked.NAME).unlink(missing_ok=True)
+        random.Random(seed).shuffle(places)
+        for place in places:
+            assert invoke("review", candle, "--accept", place).code == 0
+        files.add((candle / looked.NAME).read_bytes())
+    (candle / looked.NAME).unlink()
+    invoke("review", candle, "--accept", "PK")
+    files.add((candle / looked.NAME).read_bytes())
+    assert len(files) == 1
+
+
+def test_what_is_accepted_stays_so_when_it_is_written(candle: Path) -> None:
+    invoke("review", candle, "--accept", "PK")
+    assert invoke("apply", candle).code == 0  # the file is ours, and may be uncommitted
+    assert asked(candle) == []
+    assert invoke("apply", candle, "--check").code == 0
+    written = (candle / looked.NAME).read_bytes()
+    git(candle, "checkout", "--quiet", ".")
+    git(candle, "clean", "--force", "-d", "--quiet", "--exclude", looked.NAME)
+    assert (candle / looked.NAME).read_bytes() == written
+    assert asked(candle) == []
+    change(candle, "        16\n", "        17\n")
+    assert len(asked(candle)) == 1
+
+
+def test_a_line_names_a_place(candle: Path) -> None:
+    first = next(line for line in asked(candle) if f"{TILES}:4 " in line)
+    assert invoke("review", candle, "--accept", f"{TILES}:4").code == 0
+    assert first.split()[0] not in identities(candle)
+    assert invoke("review", candle, "--accept", candle / f"{TILES}:12").code == 0
+    assert len(asked(candle)) == PLACES - 2
+
+
+def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
+    before = b"# ours\ngating = 'dummy' # said\n"
+    add_file(candle, "portkit.toml", before)
+    done = invoke("review", candle, "--keep", f"{TILES}:18", "--reason", 'no "such" thing')
+    assert done.code == 0
+    assert f"portkit.toml keeps {TILES}:18 (PK405)." in done.err
+    after = (candle / "portkit.toml").read_bytes()
+    assert after.startswith(before)
+    (skip,) = settings(Source("portkit.toml", after)).skips
+    assert (skip.codes, skip.paths, skip.reason) == (("PK405",), (TILES,), 'no "such" thing')
+    assert len(asked(candle)) == PLACES - 1
+
+
+def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
+    done = invoke("review", candle, "--keep", f"{TILES}:12", "--reason", "ours are small")
+    assert f"{TILES}:4, {TILES}:12, {TILES}:13" in done.err
+    assert len(asked(candle)) == PLACES - 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b"[[skip]]\n"),
+        (b"gating = 'cfg'", b"gating = 'cfg'\n\n[[skip]]\n"),
+        (b"gating = 'cfg'\r\n", b"gating = 'cfg'\r\n\r\n[[skip]]\r\n"),
+    ],
+)
+def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
+    made = with_skip(before, "PK401", "a/[b]*.rs", "why")
+    assert made.startswith(after)
+    (skip,) = settings(Source("portkit.toml", made)).skips
+    assert skip.applies("PK401", "a/[b]*.rs")
+    assert not skip.applies("PK401", "a/b*.rs")
+
+
+def test_a_list_of_skips_is_not_written_into() -> None:
+    before = b"skip = [{ codes = ['PK1'], reason = 'r' }]\n"
+    with pytest.raises(ConfigError, match=r"write there \{ codes"):
+        with_skip(before, "PK401", "a.rs", "why")
+    with pytest.raises(ConfigError, match="gatin"):
+        with_skip(b"gatin = 'cfg'\n", "PK401", "a.rs", "why")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "needs a terminal"),
+        (("--accept", "PK401-00000000"), "names no place that nobody has looked at"),
+        (("--accept", "PK3"), "names no place that nobody has looked at"),
+        (("--accept", f"{TILES}:1"), "names no place that nobody has looked at"),
+        (("--accept", "tile"), "names no place: write"),
+        (("--accept", "PK", "--keep", "PK"), "one at a time"),
+        (("--keep", "PK"), "go together"),
+        (("--accept", "PK", "--list"), "--list writes nothing"),
+    ],
+)
+def test_wrong_usage_is_a_sentence(candle: Path, options: tuple[str, ...], said: str) -> None:
+    done = invoke("review", candle, *options)
+    assert done.code == 2
+    assert said in " ".join(re.sub("[│\n]", " ", done.err).split())
+    assert not (candle / looked.NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            '[looked_at]\nPK401 = { at = "a", content = ["0123456789abcdef"] }\n',
+            "'PK401' is no place",
+        ),
+        ('[looked_at]\nPK401-00000000 = { at = "a" }\n', f"{looked.NAME}:2: "),
+        ("[looked]\n", f"{looked.NAME}:1: "),
+        ("[", f"{looked.NAME} is not valid TOML"),
+    ],
+)
+def test_a_malformed_file_is_an_error(candle: Path, content: str, said: str) -> None:
+    add_file(candle, looked.NAME, content.encode())
+    done = invoke("scan", candle)
+    assert done.code == ConfigError.exit_code
+    assert said in done.err
+
+
+def test_names_that_toml_must_escape_are_read_again() -> None:
+    entry = looked.Looked('a\\"b\n\x7f\udcff.rs tïle', ("0" * 16,))
+    data = looked.text({"PK401-00000000": entry}).encode()
+    (found,) = looked.entries(Source(looked.NAME, data)).values()
+    assert found.at == 'a\\"b\n\x7f\\udcff.rs tïle'
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "sentence"),
+    [
+        ("device.is_cuda()", "PK401", "takes the branch in lines 4 to 6"),
+        ("!device.is_cuda()", "PK401", "takes the else in lines 6 to 8"),
+        ("device.is_cuda() && n > 8", "PK401", "More than the device decides"),
+        ("device.is_cuda() || n > 8", "PK401", "takes the branch in lines 4 to 6"),
+        ("device.is_metal() && n > 8", "PK405", "takes the else in lines 6 to 8"),
+        ("!(device.is_metal())", "PK405", "takes the branch in lines 4 to 6"),
+    ],
+)
+def test_the_branch_that_rocm_takes(candle: Path, condition: str, code: str, sentence: str) -> None:
+    change(candle, "if device.is_cuda() {\n", f"if {condition} {{\n")
+    scan = scan_tree(candle)
+    (found,) = [
+        f for f in scan.findings if f.path == TILES and f.symbol == "tile" and f.code == code
+    ]
+    assert found.applicability is Applicability.REVIEW
+    taken = branch(scan.job, found, scan.job.workspace.sources[TILES])
+    assert taken is not None
+    assert sentence in taken.sentence
+
+
+def talk(candle: Path, answers: str) -> tuple[int, str]:
+    """Run portkit at a pseudo-terminal with these answers."""
+    process, terminal = pty.fork()
+    if process == 0:
+        env = environment() | {"TERM": "dumb", "COLUMNS": "100"}
+        os.execvpe(PROGRAM[0], [*PROGRAM, "review", str(candle)], env)
+    os.write(terminal, answers.encode())
+    said = b""
+    while True:
+        try:
+            part = os.read(terminal, 1 << 16)
+        except OSError:  # the other side is gone
+            break
+        if not part:
+            break
+        said += part
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    return os.waitstatus_to_exitcode(status), said.decode().replace("\r\n", "\n")
+
+
+def test_a_person_is_asked_place_by_place(candle: Path) -> None:
+    code, said = talk(candle, "?\na\nl\nk\n\nk\nours are small\nq\n")
+    assert code == 0
+    assert said.count(f"Is it right [{','.join(ANSWERS)}]?") == 6
+    assert f"{ANSWERS['k']}" in said
+    assert "(1/5)" in said
+    assert "+" in said
+    assert "takes the branch in lines" in said
+    assert "keeps one place" in said
+    assert "1 place that nobody has looked at." in said
+    assert len(asked(candle)) == 1
+    assert (candle / looked.NAME).read_text().count("PK401-") == 1
+
+
+def test_what_was_answered_stays_when_the_input_ends(candle: Path) -> None:
+    code, said = talk(candle, "a\n\x04")
+    assert code == 0
+    assert len(asked(candle)) == PLACES - 1
+    assert "4 places that nobody has looked at." in said
