@@ -120,6 +120,39 @@ def _arms_of_cuda(count: int) -> str:
     return f"pub fn as_cuda(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
 
 
+def _arms_of_a_variant(count: int) -> str:
+    """Arms on the source vendor's own variant, none of which takes the rest."""
+    arms = "".join(f"        Device::Cuda({i}) => {i},\n" for i in range(count))
+    arms = f'        Device::Cpu => bail!("a GPU alone"),\n{arms}'
+    return f"pub fn of(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
+
+
+def _patterns(count: int) -> str:
+    asked = " | ".join(f"Device::Cuda({i})" for i in range(count))
+    return f"pub fn of(d: &Device) -> bool {{\n    matches!(d, {asked})\n}}\n"
+
+
+def _members(count: int) -> str:
+    asked = " | ".join(f"Device::Cuda({i})" for i in range(count))
+    arms = f"        {asked} => 1,\n        _ => 0,\n"
+    return f"pub fn of(d: &Device) -> u8 {{\n    match d {{\n{arms}    }}\n}}\n"
+
+
+def _variants(count: int) -> str:
+    variants = "".join(f"    Cuda{i}(u8),\n" for i in range(count))
+    return f"pub enum Device {{\n{variants}}}\n"
+
+
+def _fields(count: int) -> str:
+    fields = "".join(f'    #[cfg(feature = "cuda")]\n    cuda_{i}: u8,\n' for i in range(count))
+    return f"pub struct Device {{\n{fields}}}\n"
+
+
+def _messages(count: int) -> str:
+    lines = "".join(f'    println!("runs on CUDA {i}");\n' for i in range(count))
+    return f"pub fn say() {{\n{lines}}}\n"
+
+
 def _keys(count: int) -> str:
     return "".join(f"cuda.k{i}.x = {i}\n" for i in range(count))
 
@@ -139,6 +172,12 @@ def _decisions(count: int) -> str:
 INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "arms of a match": ("src/lib.rs", _arms),
     "peers' arms in a function of CUDA's": ("src/lib.rs", _arms_of_cuda),
+    "arms of the vendor's variant": ("src/lib.rs", _arms_of_a_variant),
+    "patterns of a macro": ("src/lib.rs", _patterns),
+    "members of a pattern": ("src/lib.rs", _members),
+    "variants of an enum": ("src/lib.rs", _variants),
+    "fields of a struct": ("src/lib.rs", _fields),
+    "messages": ("src/lib.rs", _messages),
     "conditions in one expression": ("src/lib.rs", _conditions),
     "branches of a chain": ("src/lib.rs", _branches),
     "mentions in one line": ("src/lib.rs", _line),

@@ -22,10 +22,11 @@ from portkit.copying import gating
 from portkit.copying.placing import insertion
 from portkit.lang import patterns
 from portkit.lang.source import COMMENTS, field_text, node_text
+from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -42,6 +43,35 @@ _TRANSPARENT: Final = frozenset(
 _BAIL: Final = re.compile(r"((?:\w+::)*bail)!")
 
 
+class _Match(Value, frozen=True):
+    """A ``match``: whether an arm takes the rest, how it turns values away, and what is left out.
+
+    Each arm of a ``match`` asks for it, so it is made once.
+    """
+
+    takes_all: bool
+    macro: str
+    left_out: Mapping[tuple[str, ...], Node]
+
+
+def _of_match(site: Site) -> _Match:
+    """Return what the ``match`` of an arm is."""
+
+    def look() -> _Match:
+        arms = [node for node, _ in site.siblings if node.type == "match_arm"]
+        bails = (_BAIL.match(field_text(arm, "value")) for arm in arms)
+        macro = next((found[1] for found in bails if found), "panic")
+        # In reverse, so that the first of two arms stays.
+        gone = {
+            patterns.key(field_text(arm, "pattern")): arm
+            for arm in reversed(arms)
+            if is_left_out(arm)
+        }
+        return _Match(any(map(takes_all, arms)), macro, gone)
+
+    return site.once("left out", site.container, make=look)
+
+
 def is_left_out(arm: Node) -> bool:
     """Whether an arm stands for one that is left out, and so is no counterpart of anything."""
     return _ERROR.match(field_text(arm, "value")) is not None
@@ -49,12 +79,7 @@ def is_left_out(arm: Node) -> bool:
 
 def standing(site: Site, pattern: str) -> Node | None:
     """Return the arm beside a site that stands for one on what a pattern asks for."""
-    wanted = patterns.key(pattern)
-    for node, _ in site.siblings:
-        own = node.child_by_field_name("pattern") if node.type == "match_arm" else None
-        if own is not None and is_left_out(node) and patterns.key(node_text(own)) == wanted:
-            return node
-    return None
+    return _of_match(site).left_out.get(patterns.key(pattern))
 
 
 def removed(site: Site, arm: Node) -> Edit:
@@ -70,15 +95,13 @@ def instead(site: Site, pattern: str) -> tuple[Edit, ...]:
         site: the arm whose counterpart may be left out.
         pattern: what the counterpart would ask for; one with a guard leaves the rest to others.
     """
-    arms = [node for node, _ in site.siblings if node.type == "match_arm"]
-    if " if " in pattern or any(map(takes_all, arms)):
+    match = _of_match(site)
+    if " if " in pattern or match.takes_all:
         return ()
-    bails = (_BAIL.match(field_text(arm, "value")) for arm in arms)
-    macro = next((found[1] for found in bails if found), "panic")
     first = site.node.child_by_field_name("pattern")
     assert first is not None  # an arm has one
     head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
-    text = f'{head}{bare(patterns.parse(pattern))} => {macro}!("{_BEGIN}{_REASON}"),'
+    text = f'{head}{bare(patterns.parse(pattern))} => {match.macro}!("{_BEGIN}{_REASON}"),'
     return (insertion(site, gating.gated(site, text)),)
 
 
