@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
 
-SECONDS: Final = 3.0
+SECONDS: Final = 10.0
 """Within this processor time a scan of a file as large as those of a codebase ends."""
 _OF_FILES: Final = tuple(rule for rule in rules() if not isinstance(rule, TreeRule))
 
