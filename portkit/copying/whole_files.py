@@ -59,7 +59,7 @@ def declared(job: Job, path: str) -> Mapping[str, Module]:
     for node, attributes in grouped(source.tree_around(declarations).root_node):
         if node.type != "mod_item" or node.child_by_field_name("body") is not None:
             continue
-        target = _module_file(job, path, field_text(node, "name"))
+        target = module_file(job, path, field_text(node, "name"))
         if target is None:
             continue
         for _, cfg in conditions_of(attributes):
@@ -160,8 +160,8 @@ def renamed_path(job: Job, path: str, *, stem: bool = False) -> str:
     return prefix + "/".join(renamed)
 
 
-def _module_file(job: Job, path: str, module: str) -> str | None:
-    """Return the file that ``mod module;`` in ``path`` names, if it is in the tree.
+def module_file(job: Job, path: str, module: str) -> str | None:
+    """Return the file that ``mod module;`` in a file names, if it is in the tree.
 
     Source: the Rust reference, chapter "Modules", section "Module source filenames".
     """

@@ -11,8 +11,9 @@ gives way, and a person looks at it. An import in a block that brings in a name 
 says is for a trait's methods: its copy ends in ``as _``. What else would stand twice then is left
 to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
-only such functions need. What runs a program of CUDA's, or a crate that compiles CUDA alone, is a
-person's, or comes from a template (PK104).
+only such functions need. A module whose file names CUDA, though the module itself does not, is a
+person's, who finds a name for the copy. What runs a program of CUDA's, or a crate that compiles
+CUDA alone, is a person's, or comes from a template (PK104).
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
@@ -24,8 +25,10 @@ from typing import TYPE_CHECKING
 from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
+from portkit.copying.whole_files import module_file
+from portkit.lang.renaming import code_only
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Keep, Widen
+from portkit.site.intent import Ask, Copy, Intent, Keep, Widen
 from portkit.templates import render
 
 if TYPE_CHECKING:
@@ -69,6 +72,13 @@ def check(site: Site) -> Iterator[Intent]:
             "bring in their own"
         )
         yield Keep(construct, message, symbol=symbol)
+    elif own := _own_file(site):
+        name = f"{site.name}_{job.vendor.name}"
+        message = (
+            f"{own} names CUDA, its name does not: give the copy one in [names.words] of the"
+            f' profile, such as {site.name} = "{name}", or write it by hand'
+        )
+        yield Ask(construct, message, symbol=symbol)
     elif not (job.names_value(site.code) or job.asks_for_source(site.code)):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
@@ -77,6 +87,18 @@ def check(site: Site) -> Iterator[Intent]:
         if loop:
             message += "; see that it ends, and what is left for it where both features are on"
         yield Copy(construct, message, symbol=symbol, review=loop)
+
+
+def _own_file(site: Site) -> str:
+    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+    if site.kind != "mod_item":
+        return ""
+    job = site.job
+    path = module_file(job, site.source.path, site.name)
+    if path is None or path in job.learnt.analogs:
+        return ""
+    source = job.workspace.sources[path]
+    return path if job.names_value(code_only(source.text(0, len(source.data)))) else ""
 
 
 def _overridden(site: Site, override: Whole) -> Intent:
