@@ -35,6 +35,8 @@ def check(site: Site) -> Iterator[Intent]:
     for attribute, cfg in site.conditions:
         if not job.about_source(cfg) or job.of_source(cfg):
             continue
+        if job.of_both(cfg) and not job.is_about_source(site.code):
+            continue  # PK501's, written or not
         symbol = site.symbol(site.name)
         if site.name and job.vendor_of(site.name) == job.vendor.name:
             kept = f"what is {job.vendor.title}'s own keeps its condition"

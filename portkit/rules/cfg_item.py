@@ -57,12 +57,17 @@ def check(site: Site) -> Iterator[Intent]:
     job = site.job
     if site.kind == "match_arm" or site.scope.vendor:
         return
-    if not site.is_source or site.unported_feature:
-        return
-    if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
+    is_written = any(job.of_both(cfg) for _, cfg in site.conditions)
+    if not (site.is_source or is_written) or site.unported_feature:
         return
     construct = _WORDS.get(site.kind, "cfg item")
     symbol = site.symbol(site.name)
+    if not site.is_source:
+        if not job.is_about_source(site.code):
+            yield from _widened(site, construct, symbol)
+        return
+    if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
+        return
     override = overridden(job, site.source, site.symbol(f"{{{job.vendor.source}}}"))
     if override is not None and site.code.startswith("{"):
         yield _overridden(site, override)
@@ -79,7 +84,7 @@ def check(site: Site) -> Iterator[Intent]:
             f' profile, such as {site.name} = "{name}", or write it by hand'
         )
         yield Ask(construct, message, symbol=symbol)
-    elif not (job.names_value(site.code) or job.asks_for_source(site.code)):
+    elif not job.is_about_source(site.code):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
@@ -121,7 +126,7 @@ def _overridden(site: Site, override: Whole) -> Intent:
 
 def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
     for attribute, cfg in site.conditions:
-        if site.job.of_source(cfg):
+        if site.job.of_source(cfg) or site.job.of_both(cfg):
             yield Widen(
                 construct,
                 "it names nothing of CUDA: its condition is widened to ROCm",

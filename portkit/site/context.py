@@ -150,10 +150,16 @@ class Job(Value, frozen=True, dict=True):
     def of_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists for the source vendor alone.
 
-        With `without_source` and `about_source` this is where conditions are told that are the
-        source's.
+        With `of_both`, `without_source` and `about_source` this is where conditions are told that
+        are the source's.
         """
         return cfg.requires(self.source_feature)
+
+    def of_both(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition needs the source vendor or the written one."""
+        both = (self.source_feature, self.feature)
+        needed = cfg.without(frozenset(both)) is False
+        return needed and cfg.features() >= {*both} and not any(map(cfg.requires, both))
 
     def without_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists only where the source vendor is off."""
@@ -280,6 +286,10 @@ class Job(Value, frozen=True, dict=True):
     def names_value(self, text: str) -> bool:
         """Whether a pattern names a value of the source vendor: a path, or its name as a string."""
         return self.renames_code(text) or f'"{self.vendor.source}"' in text
+
+    def is_about_source(self, text: str) -> bool:
+        """Whether code names a value of the source vendor, or asks for its feature."""
+        return self.names_value(text) or self.asks_for_source(text)
 
     def prose_in(self, site: Site) -> Prose | None:
         """Return the change that the profile holds for a text, made or to be made."""
