@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import State
+from portkit.rules.added_file import CODE as ADDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,10 +33,11 @@ def saved(sites: Iterable[ReportedSite]) -> int:
     """Return the minutes that the mechanical places to do would take by hand.
 
     What is ported is not counted: after the port nobody asks. Those in the sources of kernels are
-    left out: how long a translation takes is not known by them.
+    left out, and so is what the port adds, such as the HIP bindings: how long a translation or a
+    crate takes is not known by their number.
     """
-    todo = State.MECHANICAL
-    return BY_HAND * sum(site.state is todo and not site.in_kernels for site in sites)
+    todo = [site for site in sites if site.state is State.MECHANICAL]
+    return BY_HAND * sum(site.code != ADDED and not site.in_kernels for site in todo)
 
 
 def hours(minutes: int) -> str:
@@ -55,5 +57,6 @@ def assumption(*, by_hand: bool = True) -> str:
     return (
         f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"
         f" {hours(MINUTES[State.MANUAL])} to write one{mechanical if by_hand else ''}; files that"
-        " are copied whole count as one place each, sources of kernels not at all."
+        " are copied whole count as one place each, what the port adds and sources of kernels not"
+        " at all."
     )
