@@ -230,9 +230,12 @@ def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
 
 
 def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
+    """Two of a code in one function are alike; the third, in another function, is not."""
     done = invoke("review", candle, "--keep", f"{TILES}:12", "--reason", "ours are small")
-    assert f"{TILES}:4, {TILES}:12, {TILES}:13" in done.err
-    assert len(asked(candle)) == PLACES - 3
+    assert f"keeps {TILES}:12, {TILES}:13 (PK401)" in done.err
+    assert len(asked(candle)) == PLACES - 2
+    (skip,) = settings(Source("portkit.toml", (candle / "portkit.toml").read_bytes())).skips
+    assert skip.symbols == ("twice",)
 
 
 @pytest.mark.parametrize(
@@ -244,19 +247,20 @@ def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
     ],
 )
 def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
-    made = with_skip(before, "PK401", "a/[b]*.rs", "why")
+    made = with_skip(before, "PK401", "a/[b]*.rs", 'f::"g"', "why")
     assert made.startswith(after)
     (skip,) = settings(Source("portkit.toml", made)).skips
-    assert skip.applies("PK401", "a/[b]*.rs")
-    assert not skip.applies("PK401", "a/b*.rs")
+    assert skip.applies("PK401", "a/[b]*.rs", 'f::"g"')
+    assert not skip.applies("PK401", "a/b*.rs", 'f::"g"')
+    assert not skip.applies("PK401", "a/[b]*.rs", "f")
 
 
 def test_a_list_of_skips_is_not_written_into() -> None:
     before = b"skip = [{ codes = ['PK1'], reason = 'r' }]\n"
     with pytest.raises(ConfigError, match=r"write there \{ codes"):
-        with_skip(before, "PK401", "a.rs", "why")
+        with_skip(before, "PK401", "a.rs", "f", "why")
     with pytest.raises(ConfigError, match="gatin"):
-        with_skip(b"gatin = 'cfg'\n", "PK401", "a.rs", "why")
+        with_skip(b"gatin = 'cfg'\n", "PK401", "a.rs", "f", "why")
 
 
 @pytest.mark.parametrize(
@@ -358,8 +362,8 @@ def test_a_person_is_asked_place_by_place(candle: Path) -> None:
     assert "+" in said
     assert "takes the branch in lines" in said
     assert "keeps one place" in said
-    assert "1 place that nobody has looked at." in said
-    assert len(asked(candle)) == 1
+    assert "2 places that nobody has looked at." in said
+    assert len(asked(candle)) == 2
     assert (candle / looked.NAME).read_text().count("PK401-") == 1
 
 

@@ -191,9 +191,9 @@ class Desk:
         self.places = [p for p in self.places if p.site.id not in self.accepted]
 
     def alike(self, place: Place) -> Sequence[Place]:
-        """Return the places that a skip keeps with one: those of its code in its file."""
-        key = place.site.code, place.site.path
-        return [p for p in self.places if (p.site.code, p.site.path) == key]
+        """Return the places that a skip keeps with one: those of its code in its item."""
+        key = place.site.code, place.site.path, place.site.symbol
+        return [p for p in self.places if (p.site.code, p.site.path, p.site.symbol) == key]
 
     def keep(self, place: Place, reason: str) -> str:
         """Write into portkit.toml that a place, and those like it, are kept; return what is.
@@ -208,7 +208,8 @@ class Desk:
         check_skippable(place.site.code, place.site.id, place.site.message)
         file = self.directory / NAME
         before = file.read_bytes() if file.is_file() else None
-        after = with_skip(before or b"", place.site.code, place.site.path, " ".join(reason.split()))
+        site, why = place.site, " ".join(reason.split())
+        after = with_skip(before or b"", site.code, site.path, site.symbol, why)
         write(self.directory, [Change(NAME, before, after)])
         kept = self.alike(place)
         self.places = [p for p in self.places if p not in kept]
@@ -291,7 +292,7 @@ class Session:
         others = [p.site.position for p in desk.alike(place) if p != place]
         if others:
             self.show(
-                f"A skip is of a code in a file, and keeps {', '.join(others)} too; a comment,"
+                f"A skip is of a code in an item, and keeps {', '.join(others)} too; a comment,"
                 f" `// portkit: keep {place.site.code} REASON`, keeps one place."
             )
         reason = self.ask("Why (nothing to go back)? ").strip()

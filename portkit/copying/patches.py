@@ -59,7 +59,7 @@ class Looked(Value, frozen=True):
 
     Attributes:
         patch: the patch.
-        symbol: the item.
+        symbol: the item, or the name of the file.
         span: the item, with its attributes.
         hits: the places in it.
     """
@@ -109,7 +109,7 @@ def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
 def _is_left_alone(job: Job, source: Source, looked: Looked) -> bool:
     """Whether a comment or ``portkit.toml`` keeps the place that a finding about a patch has."""
     code = _CODES[type(looked.patch)]
-    if any(skip.applies(code, source.path) for skip in job.skips):
+    if any(skip.applies(code, source.path, looked.symbol) for skip in job.skips):
         return True
     kept = job.once("kept", source, make=lambda: tuple(keep_comments.comments(source)))
     line, _ = source.position(looked.span.start) if kept else (0, 0)
@@ -182,7 +182,7 @@ def _within(job: Job, source: Source, looked: Looked) -> Finding:
         path=source.path,
         span=looked.span,
         construct="upstream defect" if repair else "what the copy has",
-        symbol=looked.symbol or source.path.rpartition("/")[2],
+        symbol=looked.symbol,
         applicability=Applicability.REVIEW if repair or not looked.fits else Applicability.SAFE,
         status=_status(job, source),
         message=message,
@@ -228,7 +228,7 @@ def _looked_into(job: Job, source: Source, patches: tuple[Within, ...]) -> Itera
     read: dict[Span, list[Token]] = {}
     for patch in patches:
         if patch.symbol == _FILE:
-            concerned = [("", Span(0, len(source.data)))]
+            concerned = [(source.path.rpartition("/")[2], Span(0, len(source.data)))]
         else:
             every = _items(job, source)
             concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]

@@ -118,7 +118,7 @@ def keep(
     """
     site = place.site
     check_skippable(site.code, site.id, site.message)
-    after = with_skip(before or b"", site.code, site.path, REASON)
+    after = with_skip(before or b"", site.code, site.path, site.symbol, REASON)
     end = tree.whole(before or b"").end
     changes: list[Change] = [CreateFile(documents.uri(NAME))] if before is None else []
     added = after[len(before or b"") :].decode()

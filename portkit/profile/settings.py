@@ -47,11 +47,15 @@ class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[Text, ...] | None,
         Meta(description="Patterns over paths relative to the root; * stands for any characters."),
     ] = None
+    symbols: Annotated[
+        tuple[Text, ...] | None,
+        Meta(description="Items, as reports name them; they go with codes or paths."),
+    ] = None
 
     def __post_init__(self) -> None:
-        if self.codes == () or self.paths == ():
-            name = "codes" if self.codes == () else "paths"
-            raise Fault(f"{name} is an empty list: name something, or take it away", name)
+        for name in ("codes", "paths", "symbols"):
+            if getattr(self, name) == ():
+                raise Fault(f"{name} is an empty list: name something, or take it away", name)
         if self.codes is None and self.paths is None:
             raise Fault("a skip names neither codes nor paths: name what is skipped")
 
@@ -127,17 +131,21 @@ class Skip(Value, frozen=True):
         paths: patterns over paths relative to the root; empty for any.
         reason: why, for the reader of the report.
         line: where ``portkit.toml`` says so.
+        symbols: the items that the places are in; empty for any.
     """
 
     codes: tuple[str, ...]
     paths: tuple[str, ...]
     reason: str
     line: int
+    symbols: tuple[str, ...] = ()
 
-    def applies(self, code: str, path: str) -> bool:
+    def applies(self, code: str, path: str, symbol: str) -> bool:
         """Whether a place is one of them."""
-        return (not self.codes or code.startswith(self.codes)) and (
-            not self.paths or any(fnmatchcase(path, pattern) for pattern in self.paths)
+        return (
+            (not self.codes or code.startswith(self.codes))
+            and (not self.paths or any(fnmatchcase(path, pattern) for pattern in self.paths))
+            and (not self.symbols or symbol in self.symbols)
         )
 
 
@@ -195,7 +203,9 @@ def settings(source: Source | None) -> Settings:
         gating=said.gating or "",
         archs=said.archs or (),
         skips=tuple(
-            Skip(s.codes or (), s.paths or (), s.reason, lines.of(("skip", number)))
+            Skip(
+                s.codes or (), s.paths or (), s.reason, lines.of(("skip", number)), s.symbols or ()
+            )
             for number, s in enumerate(said.skip)
         ),
         decisions=said.decision,

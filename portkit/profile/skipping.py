@@ -33,13 +33,14 @@ def check_skippable(code: str, place: str, message: str) -> None:
         )
 
 
-def with_skip(before: bytes, code: str, path: str, reason: str) -> bytes:
+def with_skip(before: bytes, code: str, path: str, symbol: str, reason: str) -> bytes:
     """Return ``portkit.toml`` with one skip more, at its end; all else stays as it is.
 
     Args:
         before: the file; empty where there is none.
         code: what is kept.
         path: in which file.
+        symbol: in which item.
         reason: why.
 
     Raises:
@@ -50,6 +51,7 @@ def with_skip(before: bytes, code: str, path: str, reason: str) -> bytes:
         "[[skip]]",
         f"codes = [{json.dumps(code)}]",
         f"paths = [{quoted(glob.escape(path))}]",
+        f"symbols = [{quoted(symbol)}]",
         f"reason = {quoted(reason)}",
     ]
     own = b"".join(line.encode() + end for line in lines)
@@ -60,7 +62,6 @@ def with_skip(before: bytes, code: str, path: str, reason: str) -> bytes:
         settings(Source(NAME, before))  # what is wrong already is said as it is
         raise ConfigError(
             f"{NAME} holds `skip` as a list, to which nothing can be added at the end: write there"
-            f" {{ codes = [{json.dumps(code)}], paths = [{quoted(glob.escape(path))}],"
-            f" reason = {quoted(reason)} }}"
+            f" {{ {', '.join(lines[1:])} }}"
         ) from None
     return before + gap + own

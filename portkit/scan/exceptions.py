@@ -98,7 +98,7 @@ def _excepted(
 ) -> Finding:
     reasons = [(comment.reason, "kept by a comment")] if comment is not None else []
     for skip in skips:
-        if skip.applies(finding.code, finding.path):
+        if skip.applies(finding.code, finding.path, finding.symbol):
             used.add(skip)
             reasons.append((skip.reason, f"kept by line {skip.line} of {NAME}"))
     # What a copy has otherwise than CUDA's side is decided with the copy, and asks for nothing.
