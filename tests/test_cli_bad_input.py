@@ -84,6 +84,17 @@ def test_not_a_cargo_workspace(candle: Path, command: str, kind: str) -> None:
     assert picture(candle) == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("scan",), ("apply",), ("branch",), ("update", "--to", "main"), ("review", "--list")],
+)
+def test_no_folder(candle: Path, command: tuple[str, ...]) -> None:
+    """A file was taken for a git that is not installed."""
+    for name, said in (("gone", "does not exist"), ("Cargo.toml", "is no folder")):
+        done = invoke(command[0], candle / name, *command[1:])
+        check_refused(done, 10, f"{candle / name} {said}: name the directory of the workspace's")
+
+
 CONFLICT = b"<<<<<<< HEAD\nuse a;\n=======\nuse b;\n>>>>>>> upstream\n"
 
 

@@ -177,6 +177,19 @@ def root_above(path: Path) -> Path | None:
     return innermost
 
 
+def check_folder(directory: Path) -> None:
+    """Check that what a user names as a workspace is a folder.
+
+    Raises:
+        NotAWorkspaceError: it is none, or is not there.
+    """
+    if not directory.is_dir():
+        there = "is no folder" if directory.exists() else "does not exist"
+        raise NotAWorkspaceError(
+            f"{directory} {there}: name the directory of the workspace's root manifest"
+        )
+
+
 def load(directory: Path) -> Workspace:
     """Read the workspace at ``directory``.
 
@@ -189,6 +202,7 @@ def load(directory: Path) -> Workspace:
         NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
             file holds the conflicts of a merge.
     """
+    check_folder(directory)
     manifest_path = directory / "Cargo.toml"
     try:
         manifest = parse_manifest(read_regular(manifest_path, LARGEST_FILE))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
 from portkit.lang.value import Value
 from portkit.tree.git import check_idle, find_repository, listed, uncommitted
+from portkit.tree.workspace import check_folder
 from portkit.update.repository import Git
 
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ def ready(root: Path, vendor: str) -> Ready:
         vendor: the name of the branch of pure ports.
 
     Raises:
-        DirtyTreeError: there is none, or the tree has uncommitted changes.
+        NotAWorkspaceError: there is no such folder.
+        DirtyTreeError: there is no repository, or the tree has uncommitted changes.
         HistoryError: it is in another state in which its branch cannot be moved.
         ToolError: git is missing, too old, or failed.
     """
+    check_folder(root)
     root = root.resolve()
     repository = find_repository(root)
     if repository is None:
