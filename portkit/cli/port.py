@@ -229,7 +229,7 @@ def scan(
 
 @command(
     "portkit apply --diff",
-    "portkit apply candle --at candle-core/src/storage.rs:57 --diff",
+    "portkit apply candle --at candle-core/src/storage.rs:39 --diff",
     "portkit apply candle --report port.html",
     "portkit apply candle --select PK5 --gating cfg",
     "portkit apply candle --interactive",
