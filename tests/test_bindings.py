@@ -6,14 +6,18 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from apply_support import git
 from cli_support import add_file, commit, invoke, make_candle
 from kernel_support import SOURCE
 
+from portkit.copying.additions import Mark, mark
 from portkit.copying.bindings import HOME
 from portkit.errors import ConfigError
 from portkit.profile.profile import Facade, load_vendor
 from portkit.profile.settings import NAME
+from portkit.scan.session import scan_tree
 from portkit.shipped import shipped
+from portkit.verify.baseline import default_revision
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,3 +180,75 @@ def test_a_value_cannot_end_its_string() -> None:
     source = {"git": 'x", version = "1'}
     said = Facade("a-hip", "hiprc", source).dependency("../", "0.1.0")
     assert tomllib.loads(f"x = {{ {said} }}")["x"] == {"package": "hiprc", **source}
+
+
+ON_CANDLE = {
+    "Cargo.toml": """\
+[package]
+name = "layers"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+candle-core = "0.11"
+
+[features]
+cuda = ["candle-core/cuda"]
+""",
+    "src/lib.rs": """\
+#[cfg(feature = "cuda")]
+pub fn cuda_len(slice: &candle_core::cuda_backend::cudarc::driver::CudaSlice<f32>) -> usize {
+    slice.len()
+}
+""",
+    NAME: 'profile = "port"\n',
+    "port/codebase.toml": 'name = "layers"\ncrate = "layers"\nfirst_version = "0.1.0"\n',
+}
+
+
+def make_layers(root: Path) -> Path:
+    """A crate that reaches cudarc through candle, and has a profile of its own."""
+    for path, text in ON_CANDLE.items():
+        add_file(root, path, text.encode())
+    commit(root)
+    return root
+
+
+def test_a_tree_on_candle_has_the_bindings_of_candles_port(tmp_path: Path) -> None:
+    """It got ten thousand lines of its own, whose types are others."""
+    root = make_layers(tmp_path / "layers")
+    done = invoke("apply", root, "--no-format")
+    assert done.code == 0, done.err
+    assert {p.name for p in root.iterdir()} == {".git", "Cargo.toml", NAME, "port", "src"}
+    ported = (root / "src/lib.rs").read_text()
+    assert "rocm_len(slice: &candle_core::rocm_backend::candle_hip::driver::HipSlice<" in ported
+
+
+@pytest.mark.parametrize(
+    "asked", ['cudarc = "0.19"', 'cuda-bindings = { package = "cudarc", version = "0.19" }']
+)
+def test_a_tree_with_cudarc_of_its_own_has_bindings_of_its_own(tmp_path: Path, asked: str) -> None:
+    root = make_layers(tmp_path / "layers")
+    manifest = root / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("candle-core =", f"{asked}\ncandle-core ="))
+    commit(root)
+    assert invoke("apply", root, "--no-format").code == 0
+    assert (root / "layers-hip/Cargo.toml").is_file()
+    assert mark(scan_tree(root).job) == Mark("layers-hip/Cargo.toml")
+
+
+def test_a_port_that_adds_no_file_is_told_by_its_feature(tmp_path: Path) -> None:
+    root = make_layers(tmp_path / "layers")
+    upstream = git(root, "rev-parse", "HEAD").strip()
+    told = mark(scan_tree(root).job)
+    assert told is not None
+    assert default_revision(root, told) == upstream
+    assert invoke("apply", root, "--no-format").code == 0
+    assert default_revision(root, told) == upstream
+    commit(root)
+    assert default_revision(root, told) == upstream
+    # The line changes, and is the port's all the same.
+    manifest = root / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("rocm = []", 'rocm = ["candle-core/rocm"]'))
+    commit(root)
+    assert default_revision(root, told) == upstream

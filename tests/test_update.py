@@ -10,6 +10,7 @@ from apply_support import git, picture
 from cli_support import LIB, MATMUL, add_file, commit, invoke
 from update_support import BACKEND, BRANCH, COPY, apply, edit, has_edits, make_upstream, replace
 
+from portkit.copying.additions import Mark
 from portkit.tree.vendor_branch import last_pure_port, pure_port
 from portkit.verify.baseline import default_revision
 
@@ -88,7 +89,7 @@ def test_edits_by_hand_survive(kind: str, tmp_path: Path, request: pytest.Fixtur
     before, upstream = parents(root, BRANCH)
     assert pure_port(root, before) is not None
     assert [upstream] == hashes(root, "upstream")
-    assert default_revision(root, "candle-hip/Cargo.toml") == upstream
+    assert default_revision(root, Mark("candle-hip/Cargo.toml")) == upstream
     # With the edits taken back it is the port of the new version, file for file.
     git(root, "switch", "--quiet", BRANCH)
     standing = {path: data for path, (_, data) in picture(root).items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from portkit.copying.bindings import copied
+from portkit.copying.bindings import copied, needed
 from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
 from portkit.templates import folder, render
@@ -68,18 +69,36 @@ class Addition(Value, frozen=True):
         return bool(self.beside) and fnmatchcase(path, self.beside)
 
 
-def always_added(job: Job) -> str:
-    """Return a file that every port of a tree adds; empty where a port adds none."""
+class Mark(Value, frozen=True):
+    """What every port of a tree has and no tree before one.
+
+    Attributes:
+        path: a file that the port adds, or one of upstream's.
+        line: how a line of it begins that the port adds, as a POSIX extended regular expression;
+            empty for a file that is the port's as a whole.
+    """
+
+    path: str
+    line: str = ""
+
+
+def mark(job: Job) -> Mark | None:
+    """Return what tells the port of a tree; none where there is nothing to tell it by."""
     for addition in additions(job):
         manifest = f"{addition.name}/Cargo.toml"
-        return manifest if manifest in addition.files() else addition.name
-    return ""
+        return Mark(manifest if manifest in addition.files() else addition.name)
+    feature = re.sub(r"[.+]", r"[\g<0>]", job.feature)
+    for crate in job.workspace.crates:
+        if job.source_feature in crate.features:
+            path = "Cargo.toml" if crate.directory == "." else f"{crate.directory}/Cargo.toml"
+            return Mark(path, rf'^ *"?{feature}"? *=')
+    return None
 
 
 def additions(job: Job) -> Iterator[Addition]:
     """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
     facade, kernels = job.vendor.facade, job.codebase.kernels
-    if not facade.source:
+    if not facade.source and needed(job.workspace, job.vendor, job.codebase):
         yield Addition(
             facade.name,
             "the HIP bindings, with the shape of the CUDA bindings that the tree uses",

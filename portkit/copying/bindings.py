@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from portkit.profile.profile import Facade
+    from portkit.profile.profile import CodebaseProfile, Facade, VendorProfile
     from portkit.profile.settings import Settings
     from portkit.tree.workspace import Workspace
 
@@ -61,6 +61,17 @@ def _text(name: str, facade: Facade) -> str:
             text = text.replace(f"pub mod {module};\n", "")
     own = facade.module if name.endswith(".rs") else facade.name
     return re.sub(rf"\b{facade.package}\b", own, text)
+
+
+def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile) -> bool:
+    """Whether something of a port is written against the bindings.
+
+    A tree that uses CUDA through a crate that it depends on has them from there, under the name
+    that they have in that crate's port.
+    """
+    taken = {name for name, kind in vendor.dependencies.items() if kind == "facade"}
+    own = codebase.kernels is not None or workspace.depends_on(taken)
+    return own or bool(workspace.requirement(vendor.generator.source))
 
 
 def placed(facade: Facade, said: Settings, workspace: Workspace) -> Facade:

@@ -4,6 +4,9 @@
 the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
 Crates that exist only to compile or bind CUDA are left out.
 
+What turns CUDA on in a crate from elsewhere is left out, and a person sees what that crate has: a
+feature that it lacks would break each build. Where the crate has a path it is written.
+
 A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
 does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
 of a manifest is for other tools than Cargo, and is left alone.
@@ -40,12 +43,20 @@ def check(site: Site) -> Iterator[Intent]:
     if name in job.vendor.unported:
         yield Keep(construct, job.vendor.unported[name], symbol=name)
     elif name == job.source_feature:
-        members = [m for s in strings(value_of(site.node)) if (m := _counterpart(site, s))]
-        listed = ", ".join(f'"{m}"' for m in members)
+        asked = strings(value_of(site.node))
+        listed = ", ".join(f'"{m}"' for s in asked if (m := _counterpart(site, s)))
+        message = f"the feature {job.feature} asks for the counterparts"
+        elsewhere = [member for member in asked if _is_elsewhere(site, member)]
+        if elsewhere:
+            message += (
+                f"; {' and '.join(elsewhere)} is left out, since the tree does not tell whether"
+                f" that crate has a feature for {job.vendor.title}: see, and add it by hand"
+            )
         yield Add(
             construct,
-            f"the feature {job.feature} asks for the counterparts",
+            message,
             symbol=job.feature,
+            review=bool(elsewhere),
             text=f"\n{written(job.feature)} = [{listed}]",
             at=end_of(site.node),
             name=written(job.feature),
@@ -108,6 +119,14 @@ def _counterpart(site: Site, member: str) -> str:
     own = asked == job.source_feature
     rest = member.removesuffix(asked) if own else member
     return rest.replace(job.vendor.source, job.vendor.name) + (job.feature if own else "")
+
+
+def _is_elsewhere(site: Site, member: str) -> bool:
+    """Whether a member turns CUDA on in a crate that does not come from the tree."""
+    crate, _, feature = member.partition("/")
+    crate = crate.rstrip("?")
+    known = crate in site.job.vendor.dependencies or site.job.written_crate(crate)
+    return feature == site.job.source_feature and not known and not _in_tree(site, crate)
 
 
 def _in_tree(site: Site, dependency: str) -> bool:

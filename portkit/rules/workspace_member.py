@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying.bindings import needed
 from portkit.lang.source import span_of
 from portkit.lang.span import Span
 from portkit.lang.toml import key_of, strings, table_of, value_of
@@ -33,7 +34,8 @@ def check(site: Site) -> Iterator[Intent]:
         return
     listed = strings(array)
     facade, generator = job.vendor.facade, job.vendor.generator
-    wanted = [facade.name] if key == "members" and not facade.source else []
+    own = not facade.source and needed(job.workspace, job.vendor, job.codebase)
+    wanted = [facade.name] if key == "members" and own else []
     if key == "members" and job.workspace.requirement(generator.source):
         wanted.append(generator.name)
     kernels = job.codebase.kernels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.codebases.known import announced, brought, inside, names
-from portkit.copying.bindings import placed
+from portkit.copying.bindings import needed, placed
 from portkit.copying.dialect import spoken
 from portkit.copying.patches import OVERRIDE
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
@@ -126,7 +126,11 @@ def look(
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
-    vendor = spoken(load_vendor(VENDOR, codebase), workspace)
+    vendor = load_vendor(VENDOR, codebase)
+    if not needed(workspace, vendor, codebase) and (below := _below(workspace)) is not None:
+        codebase = replace(codebase, bindings=below.bindings)
+        vendor = load_vendor(VENDOR, codebase)
+    vendor = spoken(vendor, workspace)
     vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
@@ -235,6 +239,12 @@ def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -
     crates = {crate.name for crate in workspace.crates}
     profiles = (load_codebase(directory) for directory in _every_directory())
     return next((p for p in profiles if p.crate in crates), None) or codebase_of(_ANY)
+
+
+def _below(workspace: Workspace) -> CodebaseProfile | None:
+    """Return the codebase that a tree is built on: it depends on the crate that tells that one."""
+    profiles = (load_codebase(directory) for directory in _every_directory())
+    return next((p for p in profiles if workspace.depends_on((p.crate,))), None)
 
 
 def _every_directory() -> Iterator[Directory]:

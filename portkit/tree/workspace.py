@@ -18,7 +18,7 @@ from portkit.tree.manifest import parse_manifest
 from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
 CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
@@ -129,16 +129,34 @@ class Workspace(Value, frozen=True, dict=True):
 
         The workspace's own table counts before those of the packages, which come by directory.
         """
-        tables = [self.manifest.get("workspace", {})]
-        for package in self.crates:
-            targets = package.manifest.get("target", {})
-            tables += [package.manifest, *(targets[name] for name in sorted(targets))]
-        for table in tables:
-            entry = table.get("dependencies", {}).get(crate)
+        for table in self._tables("dependencies"):
+            entry = table.get(crate)
             version = entry.get("version") if isinstance(entry, dict) else entry
             if isinstance(version, str):
                 return version
         return ""
+
+    def depends_on(self, crates: Collection[str]) -> bool:
+        """Whether a manifest of the tree names one of some crates, wherever that comes from.
+
+        A dependency may be called otherwise than its crate (the Cargo book, chapter "Specifying
+        Dependencies", section "Renaming dependencies in Cargo.toml").
+        """
+        return any(
+            name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
+            for table in self._tables("dependencies", "dev-dependencies", "build-dependencies")
+            for name, entry in table.items()
+        )
+
+    def _tables(self, *kinds: str) -> Iterator[dict[str, Any]]:
+        """Yield the tables of dependencies: the workspace's own, then those of the packages."""
+        holders = [self.manifest.get("workspace", {})]
+        for package in self.crates:
+            targets = package.manifest.get("target", {})
+            holders += [package.manifest, *(targets[name] for name in sorted(targets))]
+        for holder in holders:
+            tables = (holder.get(kind) for kind in kinds) if isinstance(holder, dict) else ()
+            yield from (table for table in tables if isinstance(table, dict))
 
     def crate_of(self, path: str) -> Crate | None:
         """Return the innermost crate whose directory holds ``path``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit import __version__
-from portkit.copying.additions import always_added
+from portkit.copying.additions import mark
 from portkit.errors import HistoryError, VerificationError
 from portkit.lang.value import Value
 from portkit.profile.proven import unproven
@@ -247,14 +247,14 @@ def _first(ready: Ready, asked: Asked, new: str = "") -> str:
             f" ({', '.join(base[:12] for base in bases)}): name the one that the port is of with"
             " --of; nothing was changed"
         )
-    added = always_added(scan_tree(ready.root, gating=asked.gating, profile=asked.profile).job)
-    if not added:
+    found = mark(scan_tree(ready.root, gating=asked.gating, profile=asked.profile).job)
+    if found is None:
         raise HistoryError(
-            f"the port of {ready.root} adds no file by which the commit before it could be found:"
+            f"the port of {ready.root} has nothing by which the commit before it could be found:"
             " name that commit with --of; nothing was changed"
         )
     try:
-        return _upstream_of(ready, default_revision(ready.root, added))
+        return _upstream_of(ready, default_revision(ready.root, found))
     except VerificationError:
         raise HistoryError(
             f"the first commit of {ready.branch} holds the port already, so the history does not"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, cached_folder
 from portkit.errors import DiskError, ToolError, VerificationError
@@ -13,33 +14,38 @@ from portkit.tree.git_program import run_git
 from portkit.tree.vendor_branch import last_pure_port
 from portkit.verify.content import LOCK, digest
 
+if TYPE_CHECKING:
+    from portkit.copying.additions import Mark
+
 _LITTLE: Final = 1 << 20
 """Bytes; with less room than that, a failure to write is for want of room."""
 
 
-def default_revision(root: Path, added: str) -> str:
+def default_revision(root: Path, mark: Mark) -> str:
     """Return the commit on which ``portkit apply`` was run.
 
     It is ``HEAD`` while the port is not committed. Once it is, it is the commit of upstream that
     the last pure port in the history is of (``portkit.tree.vendor_branch``), else the parent of the
-    commit that brought the port in: the last on the way to ``HEAD`` that added a file which every
-    port has and no tree before one.
+    commit that brought the port in: the last on the way to ``HEAD`` that added what every port has
+    and no tree before one.
 
     Args:
         root: the workspace root, in a git work tree.
-        added: that file, relative to the root, with ``/``.
+        mark: what that is.
 
     Raises:
         VerificationError: there is no such commit.
         ToolError: git is missing.
     """
     head = resolve(root, "HEAD")
-    if not _git(root, "ls-tree", head, "--", added):
+    if not _stands(root, head, mark):
         return head
     if (port := last_pure_port(root, head)) is not None:
         return port.upstream
-    history = ("log", "--first-parent", "--diff-filter=A", "--format=%H", "--max-count=1")
-    bringer = _git(root, *history, head, "--", added)
+    # A line counts where its number changes, not where it does (git-log(1), -S).
+    adds = ("--pickaxe-regex", f"-S{mark.line}") if mark.line else ("--diff-filter=A",)
+    history = ("log", "--first-parent", "--format=%H", "--max-count=1", *adds)
+    bringer = _git(root, *history, head, "--", mark.path)
     parent = _commit(root, f"{bringer}^")
     if parent is None:
         raise VerificationError(
@@ -47,6 +53,13 @@ def default_revision(root: Path, added: str) -> str:
             " already: name a commit of a tree before it with --baseline"
         )
     return parent
+
+
+def _stands(root: Path, commit: str, mark: Mark) -> bool:
+    if not _git(root, "ls-tree", commit, "--", mark.path):
+        return False
+    text = _git(root, "show", f"{commit}:./{mark.path}") if mark.line else ""
+    return re.search(mark.line, text, re.MULTILINE) is not None
 
 
 def resolve(root: Path, revision: str) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, path_key
-from portkit.copying.additions import always_added
+from portkit.copying.additions import mark
 from portkit.errors import VerificationError
 from portkit.tree.tools import find_program
 from portkit.verify import baseline, process
@@ -140,15 +140,10 @@ class Tree:
         """The commit to compare with."""
         if self.options.revision:
             return baseline.resolve(self.root, self.options.revision)
-        return baseline.default_revision(self.root, self._added)
-
-    @property
-    def _added(self) -> str:
-        """A file that every port of the tree adds."""
-        if added := always_added(self.scan.job):
-            return added
+        if found := mark(self.scan.job):
+            return baseline.default_revision(self.root, found)
         raise VerificationError(
-            "the port adds no file by which the commit before it could be found: name that commit"
+            "the port has nothing by which the commit before it could be found: name that commit"
             " with --baseline"
         )
 
