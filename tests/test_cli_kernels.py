@@ -317,6 +317,12 @@ def test_map_says_what_a_name_becomes() -> None:
     ]
 
 
+def test_map_does_not_promise_overloads() -> None:
+    """HIP has ``__hmax2`` for bfloat16 alone (HIP 6.4, amd_hip_bf16.h)."""
+    assert "by its name: hipcc says" in invoke("map", "__hmax2").out
+    assert "by its name" not in invoke("map", "cudaMallocAsync").out
+
+
 @pytest.mark.parametrize("name", ["cuda_fp16.h", "<cuda_fp16.h>", '"cuda_fp16.h"'])
 def test_map_takes_headers_as_they_stand_in_a_source(name: str) -> None:
     done = invoke("map", name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from portkit.hipify.api_table import Lookup, Mapping
     from portkit.report.terminal import Terminal
+
+
+_OVERLOADS: Final = "by its name: hipcc says whether the overload that you call is there"
 
 
 def mapped(mapping: Mapping, terminal: Terminal) -> str:
@@ -20,6 +23,8 @@ def mapped(mapping: Mapping, terminal: Terminal) -> str:
     kind = "type, constant or macro" if mapping.kind == "data" else mapping.kind
     since = f", since ROCm {mapping.since}" if mapping.since else ""
     lines = [f"{terminal.bold(mapping.cuda)} -> {becomes}", f"    {kind}{since}"]
+    if mapping.kind == "function" and mapping.hip == mapping.cuda and mapping.source != "prelude":
+        lines.append(f"    {_OVERLOADS}")
     if mapping.note:
         lines.append(f"    {mapping.note}")
     if mapping.source == "prelude":
