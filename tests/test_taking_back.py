@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,6 @@ from portkit.write.change import Change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from portkit.scan.scan import Scan
     from portkit.verify import Tree
@@ -232,6 +232,25 @@ def test_a_scratch_tree_is_written_where_it_differs(candle: Path) -> None:
     assert lib.stat().st_mtime == 1
     assert not (scratch.folder / "new").exists()
     assert (candle / USER).read_text() == COUNTS
+
+
+@pytest.mark.parametrize("way", ["../../gpu", "../../../{above}/gpu", "../../candle/../gpu/deep"])
+def test_what_lies_beside_a_tree_lies_beside_its_scratch(
+    candle: Path, tmp_path: Path, way: str
+) -> None:
+    """Cargo looks for a dependency by its way from the manifest, which led nowhere."""
+    way = way.format(above=tmp_path.name)
+    add_file(tmp_path, "gpu/deep/Cargo.toml", b"")
+    manifest = candle / "candle-core/Cargo.toml"
+    manifest.write_text(f'{manifest.read_text()}\n[dependencies]\ngpu = {{ path = "{way}" }}\n')
+    before = picture(candle)
+    scratch = Scratch(make_tree(candle).scan.job.workspace, "apply")
+    for _ in range(2):
+        scratch.hold()
+        found = Path(os.path.normpath(scratch.folder / "candle-core" / way))
+        assert found.samefile(candle / "candle-core" / way)
+        assert scratch.folder.resolve().is_relative_to(tmp_path / "cache")
+    assert picture(candle) == before
 
 
 def checking(tree: Tree, broken: Scan) -> Checking:

@@ -30,6 +30,7 @@ LARGEST_FILE = 16 << 20
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
 
+_DEPENDENCIES = ("dependencies", "dev-dependencies", "build-dependencies")
 # https://git-scm.com/docs/git-merge#_how_conflicts_are_presented
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _AFTER_A_MERGE = (
@@ -129,7 +130,7 @@ class Workspace(Value, frozen=True, dict=True):
 
         The workspace's own table counts before those of the packages, which come by directory.
         """
-        for table in self._tables("dependencies"):
+        for _, table in self._tables("dependencies"):
             entry = table.get(crate)
             version = entry.get("version") if isinstance(entry, dict) else entry
             if isinstance(version, str):
@@ -144,19 +145,33 @@ class Workspace(Value, frozen=True, dict=True):
         """
         return any(
             name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
-            for table in self._tables("dependencies", "dev-dependencies", "build-dependencies")
+            for _, table in self._tables(*_DEPENDENCIES)
             for name, entry in table.items()
         )
 
-    def _tables(self, *kinds: str) -> Iterator[dict[str, Any]]:
-        """Yield the tables of dependencies: the workspace's own, then those of the packages."""
-        holders = [self.manifest.get("workspace", {})]
+    @property
+    def outside(self) -> frozenset[str]:
+        """Where dependencies lie that are not in the tree, from its root: ``../gpu``."""
+        patched = self.manifest.get("patch", {})
+        tables = [*self._tables(*_DEPENDENCIES), *((".", patched[name]) for name in patched)]
+        found = (
+            posixpath.normpath(posixpath.join(directory, entry["path"]))
+            for directory, table in tables
+            for entry in (table.values() if isinstance(table, dict) else ())
+            if isinstance(entry, dict) and isinstance(entry.get("path"), str)
+        )
+        return frozenset(path for path in found if path.startswith("../"))
+
+    def _tables(self, *kinds: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the tables of dependencies, the workspace's own first, and where each stands."""
+        holders = [(".", self.manifest.get("workspace", {}))]
         for package in self.crates:
             targets = package.manifest.get("target", {})
-            holders += [package.manifest, *(targets[name] for name in sorted(targets))]
-        for holder in holders:
+            own = (package.manifest, *(targets[name] for name in sorted(targets)))
+            holders += [(package.directory, holder) for holder in own]
+        for directory, holder in holders:
             tables = (holder.get(kind) for kind in kinds) if isinstance(holder, dict) else ()
-            yield from (table for table in tables if isinstance(table, dict))
+            yield from ((directory, table) for table in tables if isinstance(table, dict))
 
     def crate_of(self, path: str) -> Crate | None:
         """Return the innermost crate whose directory holds ``path``."""

@@ -4,12 +4,14 @@ So nothing is taken back from the user's tree: a run that is killed meanwhile ha
 The files that portkit looks at, and those that it adds, are written; all else is a link into the
 user's tree. A file is written only where it differs, so that cargo builds anew what has changed.
 Never is it a link one time and written another: cargo goes by times, and the file that comes back
-would be older than what was built of the other.
+would be older than what was built of the other. What the tree depends on beside it, as by ``path =
+"../gpu"``, is a link as well, as far from it as it is from the user's tree.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -42,8 +44,15 @@ class Scratch:
     def __init__(self, workspace: Workspace, kind: str) -> None:
         self.workspace = workspace
         self.origin = workspace.root.resolve()
-        self.folder = cache_folder() / kind / path_key(self.origin)
-        self._lock = Journal(self.origin, self.folder, Disk())
+        above = len(self.origin.parts) - 1
+        levels = max((min(path.count("../"), above) for path in workspace.outside), default=0)
+        # The shortest way: one that comes back into a folder above would make a link of that.
+        ways = (os.path.relpath(self.origin / path, self.origin) for path in workspace.outside)
+        self._outside = sorted(Path(way).parts for way in ways)
+        own = path_key(self.origin) + (f"-{levels}" if levels else "")
+        home = cache_folder() / kind / own
+        self._lock = Journal(self.origin, home, Disk())
+        self.folder = home.joinpath(*self.origin.parts[len(self.origin.parts) - levels :])
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -72,6 +81,8 @@ class Scratch:
         for path in written:
             folders.update(str(folder) for folder in Path(path).parents if folder != Path())
         try:
+            for way in self._outside:
+                self._surround(way)
             for folder in sorted(folders):
                 self._fill(folder, folders, written)
             for path, data in written.items():
@@ -84,6 +95,14 @@ class Scratch:
                 f"{error.filename or self.folder} could not be written ({error.strerror}): make"
                 " room, or set XDG_CACHE_HOME to a folder that can be written"
             ) from error
+
+    def _surround(self, way: Sequence[str]) -> None:
+        """Put a link where a way leads out of the tree, which stands for what is there."""
+        levels = way.count(os.pardir)
+        for name in way[levels : levels + 1]:  # a folder above the tree is none that it leads to
+            place = self.folder.parents[levels - 1] / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _link(place, self.origin.parents[levels - 1] / name)
 
     def _fill(self, folder: str, folders: set[str], written: Mapping[str, bytes]) -> None:
         """Make one folder what it is to be, without those in it that are made too."""
