@@ -7,6 +7,7 @@ once what is missing.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.lang.items import items
@@ -19,6 +20,7 @@ from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
     from tree_sitter import Node
 
@@ -43,9 +45,9 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
             continue
         outer = source.indent(node.start_byte)
         indent = outer + "    "
-        parameters, own = _parameters(node), job.codebase.directory
-        text = render(guard.template, own, parameters=parameters).strip()
-        calls = render(guard.calls, own, parameters=parameters).strip() if guard.calls else ""
+        own = job.codebase.directory
+        text = _with_what_it_has(render(guard.template, own).strip(), guard, _parameters(node))
+        calls = render(guard.calls, own).strip() if guard.calls else ""
         at = body.start_byte + 1
         standing = normal(text) in normal(node_text(body))
         called = (
@@ -73,6 +75,15 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
 def _indented(text: str, indent: str) -> str:
     """Return a text whose lines begin with an indentation, but for those that are empty."""
     return "\n".join(line and indent + line for line in text.split("\n"))
+
+
+def _with_what_it_has(text: str, guard: Guard, parameters: AbstractSet[str]) -> str:
+    """Return the statement of a guard with what stands for the parameters that there are not."""
+    lacking = [name for name in guard.lacking if name not in parameters]
+    if not lacking:
+        return text
+    names = "|".join(map(re.escape, lacking))
+    return re.sub(rf"\b(?:{names})\b", lambda name: guard.lacking[name[0]], text)
 
 
 def _parameters(function: Node) -> frozenset[str]:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from portkit.lang.features import is_feature_name
 from portkit.lang.regex import compiled
@@ -281,6 +281,8 @@ class Guard(About, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
         path: a pattern over paths.
         symbol: the function.
         template: the statement.
+        lacking: what stands in the statement for a parameter that the function lacks in some
+            versions, by its name.
         calls: items that the statement calls, which are written behind the function; none by
             default.
         reason: why, for the reader of the report.
@@ -288,6 +290,10 @@ class Guard(About, frozen=True, kw_only=True, tag_field="code", tag="PK106"):
 
     symbol: Symbol
     template: Template
+    lacking: Annotated[
+        dict[Text, Text],
+        Meta(description="What stands for a parameter that the function lacks, by its name."),
+    ] = field(default_factory=dict)
     calls: Annotated[
         str, Meta(description="A file among the templates: items that the statement calls.")
     ] = ""

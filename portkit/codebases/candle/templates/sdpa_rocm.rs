@@ -44,6 +44,15 @@ impl RocmSdpa {
     /// The keys that a block looks at together.
     const TILE: usize = 64;
 
+    fn new(mask: Option<&Tensor>, do_causal: bool, scale: f32, softcapping: f32) -> Self {
+        Self {
+            scale,
+            softcapping,
+            mask: mask.cloned(),
+            do_causal,
+        }
+    }
+
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
         let (batch, heads, seq, width) = q.dims4()?;
         let (k_batch, kv_heads, kv_seq, k_width) = k.dims4()?;

@@ -1,0 +1,4 @@
+#[cfg(feature = "rocm")]
+if q.device().is_rocm() {
+    return RocmSdpa::new(mask, do_causal, scale, softcapping).attend(q, k, v);
+}
