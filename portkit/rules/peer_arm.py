@@ -21,7 +21,7 @@ from portkit.copying import peers
 from portkit.lang import patterns
 from portkit.lang.source import node_text, spans_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Join
+from portkit.site.intent import Ask, Copy, Intent, Join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,19 +35,22 @@ def check(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor != vendor.source:
         return
+    construct = f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}"
     members = patterns.members(pattern)
     if any(site.job.names_peer(node_text(m)) for m in members):
         yield Join(
-            f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}",
+            construct,
             f"turn {vendor.title} away where {vendor.peers[0].capitalize()} is",
             lists=(spans_of(members),),
             peer=True,
         )
         return
     answer = peers.answer_of(site.job, site.node)
-    if answer is not None and not site.job.renames_code(site.scope.type_name):
+    if answer is not None and any(site.job.without_source(cfg) for _, cfg in site.conditions):
+        yield Ask(construct, f"it stands where the feature is off: see what {vendor.title}'s is")
+    elif answer is not None and not site.job.renames_code(site.scope.type_name):
         yield Copy(
-            f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}",
+            construct,
             f"answer for {vendor.title} as for all but {vendor.source.upper()}"
             if answer.certain
             else f"the arms but {vendor.source.upper()}'s do not answer alike: see whether this is"
