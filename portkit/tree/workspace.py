@@ -152,8 +152,9 @@ class Workspace(Value, frozen=True, dict=True):
     @property
     def outside(self) -> frozenset[str]:
         """Where dependencies lie that are not in the tree, from its root: ``../gpu``."""
-        patched = self.manifest.get("patch", {})
-        tables = [*self._tables(*_DEPENDENCIES), *((".", patched[name]) for name in patched)]
+        patched = self.manifest.get("patch")
+        instead = patched.values() if isinstance(patched, dict) else ()
+        tables = [*self._tables(*_DEPENDENCIES), *((".", table) for table in instead)]
         found = (
             posixpath.normpath(posixpath.join(directory, entry["path"]))
             for directory, table in tables
