@@ -15,6 +15,7 @@ _TABLES: Final = (
     ("dependencies",),
     ("build-dependencies",),
     ("dev-dependencies",),
+    ("target",),
 )
 """What is a table wherever it stands (The Cargo Book, "The Manifest Format")."""
 
