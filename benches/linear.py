@@ -49,9 +49,13 @@ cuda = []
 """
 
 
+def _match(arms: str, name: str = "of") -> str:
+    return f"pub fn {name}(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
+
+
 def _arms(count: int) -> str:
     arms = "".join(f"        Device::Cuda{i}(d) => d.get({i}),\n" for i in range(count))
-    return f"pub fn of(d: &Device) -> usize {{\n    match d {{\n{arms}        _ => 0,\n    }}\n}}\n"
+    return _match(f"{arms}        _ => 0,\n")
 
 
 def _conditions(count: int) -> str:
@@ -116,15 +120,13 @@ def _brackets(count: int) -> str:
 def _arms_of_cuda(count: int) -> str:
     """Arms that turn a peer away, in a function that is CUDA's own."""
     arms = "".join(f'        Device::Metal{i}(_) => bail!("no Metal"),\n' for i in range(count))
-    arms = f"        Device::Cuda(d) => 1,\n{arms}"
-    return f"pub fn as_cuda(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
+    return _match(f"        Device::Cuda(d) => 1,\n{arms}", "as_cuda")
 
 
 def _arms_of_a_variant(count: int) -> str:
     """Arms on the source vendor's own variant, none of which takes the rest."""
     arms = "".join(f"        Device::Cuda({i}) => {i},\n" for i in range(count))
-    arms = f'        Device::Cpu => bail!("a GPU alone"),\n{arms}'
-    return f"pub fn of(d: &Device) -> usize {{\n    match d {{\n{arms}    }}\n}}\n"
+    return _match(f'        Device::Cpu => bail!("a GPU alone"),\n{arms}')
 
 
 def _patterns(count: int) -> str:
@@ -134,8 +136,7 @@ def _patterns(count: int) -> str:
 
 def _members(count: int) -> str:
     asked = " | ".join(f"Device::Cuda({i})" for i in range(count))
-    arms = f"        {asked} => 1,\n        _ => 0,\n"
-    return f"pub fn of(d: &Device) -> u8 {{\n    match d {{\n{arms}    }}\n}}\n"
+    return _match(f"        {asked} => 1,\n        _ => 0,\n")
 
 
 def _variants(count: int) -> str:
