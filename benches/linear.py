@@ -129,6 +129,12 @@ def _arms_of_a_variant(count: int) -> str:
     return _match(f'        Device::Cpu => bail!("a GPU alone"),\n{arms}')
 
 
+def _arms_of_a_variant_alone(count: int) -> str:
+    """Arms on the source vendor's own variant, in a function that is CUDA's own."""
+    arms = "".join(f"        Device::Cuda({i}) => {i},\n" for i in range(count))
+    return _match(f"        Device::Cpu => 0,\n{arms}", "as_cuda")
+
+
 def _patterns(count: int) -> str:
     asked = " | ".join(f"Device::Cuda({i})" for i in range(count))
     return f"pub fn of(d: &Device) -> bool {{\n    matches!(d, {asked})\n}}\n"
@@ -174,6 +180,10 @@ INPUTS: Final[dict[str, tuple[str, Callable[[int], str]]]] = {
     "arms of a match": ("src/lib.rs", _arms),
     "peers' arms in a function of CUDA's": ("src/lib.rs", _arms_of_cuda),
     "arms of the vendor's variant": ("src/lib.rs", _arms_of_a_variant),
+    "arms of the vendor's variant in a function of CUDA's": (
+        "src/lib.rs",
+        _arms_of_a_variant_alone,
+    ),
     "patterns of a macro": ("src/lib.rs", _patterns),
     "members of a pattern": ("src/lib.rs", _members),
     "variants of an enum": ("src/lib.rs", _variants),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.copying.patches import hits_in
-from portkit.copying.peers import answer_of
+from portkit.copying.peers import Rests, answer_of
 from portkit.lang import patterns
 from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
 from portkit.lang.items import ITEMS, item_symbol
@@ -118,6 +118,7 @@ def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
 
 def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
     beside: _Beside = {}
+    rests: Rests = {}
     places = _places(job, source.data, node)
     templates = job.patches(Whole, source.path)
     pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
@@ -140,7 +141,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             yield from _peer_arm(job, source, current, beside)
             # A file of the vendor's is compiled with it alone, and an arm stands beside its copy.
             if node.type not in ("match_arm", "source_file"):
-                yield from _other_arm(job, source, current)
+                yield from _other_arm(job, source, current, rests)
         if current.type == "parameter":
             text = source.data[current.start_byte : current.end_byte].decode()
             if text in job.vendor.parameters:
@@ -254,18 +255,15 @@ def _peer_arm(job: Job, source: Source, arm: Node, beside: _Beside) -> Iterator[
             )
 
 
-def _other_arm(job: Job, source: Source, arm: Node) -> Iterator[_Piece]:
+def _other_arm(job: Job, source: Source, arm: Node, known: Rests) -> Iterator[_Piece]:
     """Give the copy an arm on the source where the ``match`` names no other backend (PK303)."""
-    answer = answer_of(job, arm)
-    if answer is None or arm.parent is None:
+    answer = answer_of(job, arm, known)
+    if answer is None or answer.rest.names_vendor:  # the written vendor's arm is turned round
         return
-    beside = (node.child_by_field_name("pattern") for node in arm.parent.named_children)
-    if any(job.names_vendor(node_text(pattern)) for pattern in beside if pattern is not None):
-        return  # it is turned round
     text = source.text(arm.start_byte, arm.end_byte)
     separator = "" if text.endswith((",", "}")) else ","
     new = f"{separator}\n{source.indent(arm.start_byte)}{answer.pattern} => "
-    yield _Piece(arm.end_byte, arm.end_byte, f"{new}{job.rename(answer.value)},")
+    yield _Piece(arm.end_byte, arm.end_byte, f"{new}{job.rename(answer.rest.value)},")
 
 
 class _Match(Value, frozen=True):

@@ -38,6 +38,7 @@ def _arms_in(site: Site) -> list[Span]:
     found: list[Span] = []
     job = site.job
     places = site.once("turned away", make=lambda: turning_away(job, site.source.data))
+    known = rests(site)
     pending = [site.node]
     while pending:
         node = pending.pop()
@@ -46,7 +47,7 @@ def _arms_in(site: Site) -> list[Span]:
         pattern = node.child_by_field_name("pattern") if node.type == "match_arm" else None
         if pattern is not None and job.names_peer(node_text(pattern)):
             found.append(Span(node.start_byte, node.end_byte))
-        elif pattern is not None and answer_of(job, node) is not None:
+        elif pattern is not None and answer_of(job, node, known) is not None:
             # The rule looks at what has something left to say about it.
             found.append(Span(pattern.start_byte, pattern.end_byte))
             pending += (c for c in node.named_children if c.id != pattern.id)
@@ -59,35 +60,66 @@ _NO_ANSWER: Final = 'panic!("a value of another backend")'
 """Where each arm is about its own value; it says the same in a copy."""
 
 
-class Answer(Value, frozen=True):
-    """What a ``match`` that names no peer answers for a backend that is not its own.
+class Rest(Value, frozen=True):
+    """What a ``match`` that names no peer answers for a backend that none of its arms is about.
 
     Attributes:
-        pattern: what its arm on the source's value asks for, without names.
         value: the answer.
-        certain: whether all that are not the source's have this answer.
+        certain: whether all arms but the source's have this answer.
+        names_vendor: whether the ``match`` has an arm on the written vendor already.
+    """
+
+    value: str
+    certain: bool
+    names_vendor: bool
+
+
+class Answer(Value, frozen=True):
+    """What one more backend is answered beside an arm on the source vendor's own variant.
+
+    Attributes:
+        pattern: what the arm asks for, without names.
+        rest: what the ``match`` says.
     """
 
     pattern: str
-    value: str
-    certain: bool
+    rest: Rest
 
 
-def answer_of(job: Job, arm: Node) -> Answer | None:
+Rests = dict[int, Rest | None]
+"""What is known of each ``match``, which each of its arms asks for: by its block."""
+
+
+def answer_of(job: Job, arm: Node, known: Rests) -> Answer | None:
     """Return how one more backend is answered beside an arm on the source vendor's own variant.
 
     None where the ``match`` needs no arm for it: it has one for whatever comes, or one for a peer,
     which says how (PK303).
+
+    Args:
+        job: the job.
+        arm: the arm.
+        known: what is known of the file's ``match`` expressions; this one is added.
     """
     pattern, block = arm.child_by_field_name("pattern"), arm.parent
     members = patterns.members(pattern) if pattern is not None else []
-    if block is None or len(members) != 1 or not _is_variant(job, members[0]):
+    if block is None or len(members) != 1 or not _is_variant(job, members[0]) or _is_guarded(arm):
         return None
+    if block.id not in known:
+        known[block.id] = _rest_of(job, block)
+    rest = known[block.id]
+    return None if rest is None else Answer(left_out.bare(members[0]), rest)
+
+
+def rests(site: Site) -> Rests:
+    """Return what is known of the ``match`` expressions of a place's file."""
+    return site.once("rests", make=Rests)
+
+
+def _rest_of(job: Job, block: Node) -> Rest | None:
     arms = [node for node in block.named_children if node.type == "match_arm"]
-    if _is_guarded(arm) or any(map(left_out.takes_all, arms)):
-        return None
     heads = [(node, node_text(node.child_by_field_name("pattern"))) for node in arms]
-    if any(job.names_peer(head) for _, head in heads):
+    if any(map(left_out.takes_all, arms)) or any(job.names_peer(head) for _, head in heads):
         return None
     others = [
         field_text(node, "value")
@@ -95,10 +127,11 @@ def answer_of(job: Job, arm: Node) -> Answer | None:
         if not (job.names_source(head) or job.names_vendor(head) or _is_guarded(node))
         and not any(True for _ in patterns.bindings(node.child_by_field_name("pattern") or node))
     ]
-    own = left_out.bare(members[0])
-    if not others:
-        return Answer(own, _NO_ANSWER, certain=False)
-    return Answer(own, others[-1], certain=len({normal(each) for each in others}) == 1)
+    return Rest(
+        others[-1] if others else _NO_ANSWER,
+        certain=len({normal(each) for each in others}) == 1,
+        names_vendor=any(job.names_vendor(head) for _, head in heads),
+    )
 
 
 def turning_away(job: Job, data: bytes) -> list[int]:

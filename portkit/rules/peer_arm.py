@@ -45,18 +45,18 @@ def check(site: Site) -> Iterator[Intent]:
             peer=True,
         )
         return
-    answer = peers.answer_of(site.job, site.node)
+    answer = peers.answer_of(site.job, site.node, peers.rests(site))
     if answer is not None and any(site.job.without_source(cfg) for _, cfg in site.conditions):
         yield Ask(construct, f"it stands where the feature is off: see what {vendor.title}'s is")
     elif answer is not None and not site.job.renames_code(site.scope.type_name):
         yield Copy(
             construct,
             f"answer for {vendor.title} as for all but {vendor.source.upper()}"
-            if answer.certain
+            if answer.rest.certain
             else f"the arms but {vendor.source.upper()}'s do not answer alike: see whether this is"
             f" {vendor.title}'s answer",
-            review=not answer.certain,
-            text=f"{site.job.rename(answer.pattern)} => {answer.value},",
+            review=not answer.rest.certain,
+            text=f"{site.job.rename(answer.pattern)} => {answer.rest.value},",
         )
 
 
