@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CANDLE = named("candle")
 
 
-def candle_kernels(source: Mapping[str, bytes], version: str) -> KernelsCrate:
+def candle_kernels(source: Mapping[str, bytes], version: str, shared: str = "") -> KernelsCrate:
     """Return the crate of kernels that candle's port has, from the sources of a version."""
     known = load_profile(CANDLE, "candle")
     return KernelsCrate(
@@ -25,4 +25,5 @@ def candle_kernels(source: Mapping[str, bytes], version: str) -> KernelsCrate:
         variables="CANDLE_ROCM",
         profile=known,
         own=CANDLE,
+        shared=shared,
     )

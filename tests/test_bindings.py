@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apply_support import git
-from cli_support import add_file, commit, invoke, make_candle
-from kernel_support import SOURCE
+from cli_support import add_file, commit, invoke
+from kernels_tree_support import make_with_kernels
 
 from portkit.copying.additions import Mark, mark
 from portkit.copying.bindings import HOME
@@ -23,38 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-DEPENDENCIES = """
-[workspace.dependencies]
-cudarc = { version = "0.19.0", features = ["f16"] }
-candle-kernels = { path = "./candle-kernels", version = "0.11.99" }
-float8 = { version = "0.7.0", features = ["num-traits"] }
-half = "2.5.0"
-"""
-OWN = """
-[dependencies]
-cudarc = { workspace = true, optional = true }
-candle-kernels = { workspace = true, optional = true }
-"""
-
-
-def make(root: Path) -> Path:
-    """A small candle with cudarc and with kernels, of a version that no table of kernels knows."""
-    make_candle(root, version="0.11.99", repository=False)
-    manifest = root / "Cargo.toml"
-    text = manifest.read_text().replace('"candle-core"]', '"candle-core", "candle-kernels"]')
-    manifest.write_text(text + DEPENDENCIES)
-    core = root / "candle-core" / "Cargo.toml"
-    asked = 'cuda = ["cudarc", "dep:candle-kernels"]'
-    core.write_text(core.read_text().replace("cuda = []", asked) + OWN)
-    for path, content in SOURCE.items():
-        add_file(root / "candle-kernels", path, content.encode())
-    add_file(root, "candle-kernels/Cargo.toml", b'[package]\nname = "candle-kernels"\n')
-    return root
-
-
 @pytest.fixture
 def candle(tmp_path: Path) -> Path:
-    return make(tmp_path / "candle")
+    return make_with_kernels(tmp_path / "candle")
 
 
 def ported(candle: Path, bindings: str = "") -> dict[str, str]:
@@ -73,7 +44,7 @@ def manifest(files: dict[str, str], crate: str = "") -> dict[str, Any]:
 
 
 def test_only_manifests_differ(candle: Path, tmp_path: Path) -> None:
-    copied = ported(make(tmp_path / "other"))
+    copied = ported(make_with_kernels(tmp_path / "other"))
     files = ported(candle, '{ git = "https://x.test/portkit", rev = "0123abc" }')
     assert not [path for path in files if path.startswith("candle-hip/")]
     rest = {path: text for path, text in copied.items() if not path.startswith("candle-hip/")}
@@ -106,7 +77,7 @@ def test_a_path_is_seen_from_each_manifest(candle: Path) -> None:
 
 def test_a_copy_in_another_port_has_its_own_name(candle: Path, tmp_path: Path) -> None:
     """What the bindings are called there is what Cargo looks for."""
-    ported(make(tmp_path / "other"))
+    ported(make_with_kernels(tmp_path / "other"))
     add_file(tmp_path / "other" / "candle-hip", "Cargo.toml", b'[package]\nname = "far-hip"\n')
     files = ported(candle, '{ path = "../other/candle-hip" }')
     for crate in ("", "candle-rocm-kernels/"):

@@ -65,7 +65,9 @@ class Compiler:
         *,
         budgets: Mapping[str, object],
         only: Sequence[str] = SOURCES,
+        cuda: Path,
     ) -> KernelsVerification:
+        assert cuda.name == "candle-kernels"
         assert budgets is self.budgets
         self.asked += [(source, arch) for source in only for arch in archs]
         cells = tuple(self.cell(source, arch) for source in only for arch in archs)

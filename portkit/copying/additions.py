@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from posixpath import relpath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -112,7 +113,7 @@ def additions(job: Job) -> Iterator[Addition]:
             partial(_written, job, "generator", generator.name),
         )
     if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
-        crate = _Crate(job, kernels.source, kernels.name)
+        crate = _Crate(job, kernels.source, kernels.name, kernels.form == "shared")
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
         made = crate.files, crate.findings, crate.translations
         yield Addition(kernels.name, message, *made)
@@ -178,6 +179,7 @@ class _Crate(Value, frozen=True, dict=True):
     job: Job
     source: str
     name: str
+    shared: bool
 
     def files(self) -> Mapping[str, Callable[[], str]]:
         return {f"{self.name}/{p}": partial(self._crate.text, p) for p in self._crate.paths}
@@ -212,6 +214,7 @@ class _Crate(Value, frozen=True, dict=True):
             repository=workspace.repository,
             profile=_kernel_profile(self.job),
             known=_below(self.job.translated, self.source),
+            shared=relpath(self.source, self.name) if self.shared else "",
         )
 
 

@@ -24,6 +24,7 @@ from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import FILE as PROFILE
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.hipify.shared import Shared
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
 from portkit.lang.value import Value
@@ -134,6 +135,8 @@ class KernelsCrate(Value, frozen=True, dict=True):
         profile: what is known of the CUDA sources.
         known: translations that were made elsewhere, by the path of the CUDA source in its crate.
         own: the codebase's directory, whose templates are looked for first.
+        shared: the way from the crate to the CUDA crate, where the CUDA sources are compiled as
+            they stand (see ``Shared``); empty for translations of them.
     """
 
     source: Mapping[str, bytes]
@@ -148,6 +151,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
     profile: KernelProfile = NO_PROFILE
     known: Mapping[str, Translation] = field(default_factory=dict)
     own: Directory | None = None
+    shared: str = ""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -207,8 +211,19 @@ class KernelsCrate(Value, frozen=True, dict=True):
         return target and _SOURCES + target
 
     @cached_property
-    def _kernels(self) -> Translated:
-        return Translated(_inside(self.source), self.profile, _inside(self.known))
+    def _kernels(self) -> Translated | Shared:
+        sources, known = _inside(self.source), _inside(self.known)
+        if self.shared:
+            name = str(_package(self.source).get("name", "the CUDA crate"))
+            return Shared(sources, name, self.profile, known)
+        return Translated(sources, self.profile, known)
+
+    @property
+    def _includes(self) -> list[str]:
+        """The pairs of headers in Rust's words, where the build includes HIP's for CUDA's."""
+        shared = self._kernels
+        pairs = shared.includes if isinstance(shared, Shared) else {}
+        return [f'("{cuda}", "{hip}")' for cuda, hip in pairs.items()]
 
     @cached_property
     def _added(self) -> dict[str, str]:
@@ -261,8 +276,12 @@ class KernelsCrate(Value, frozen=True, dict=True):
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,
+                "shared": self.shared,
+                "includes": self._includes,
             },
         )
+        if not self.shared:
+            del files["sources.rs"]
         if not layout.declarations:
             for file in ("ffi.rs", "hip_runtime.cpp", "launchers.hip", "launchers.rs"):
                 del files[_SOURCES + file]

@@ -7,6 +7,7 @@ replacement for their text, and ``$all`` for the text of the whole place.
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -83,7 +84,7 @@ class Patch(Value, frozen=True, dict=True):
                 applicability=Applicability.REVIEW if self.upstream_bug else Applicability.SAFE,
                 status=Status.TODO,
                 message=self.reason,
-                edits=(Edit(span.start, span.end, fill(self.replace, captured)),),
+                edits=(*_edits(source.text, span, fill(self.replace, captured)),),
                 claims=(span,),
             )
 
@@ -93,6 +94,25 @@ class Patch(Value, frozen=True, dict=True):
         if first.kind == "name":
             return source.names.get(first.text, ())
         return (i for i, token in enumerate(source.tokens) if token.text == first.text)
+
+
+def _edits(text: str, span: Span, new: str) -> Iterator[Edit]:
+    """Yield what makes a place the tokens of a new text.
+
+    Between tokens that stay the text stays as it is, with its line breaks and comments: what is
+    changed can be read from a diff.
+    """
+    old = text[span.start : span.end]
+    before, after = KernelSource("", old).tokens, KernelSource("", new).tokens
+    same = SequenceMatcher(None, [t.text for t in before], [t.text for t in after], autojunk=False)
+    for tag, low, high, first, last in same.get_opcodes():
+        if tag == "equal":
+            continue
+        start = before[low - 1].end if low else 0
+        end = before[high].start if high < len(before) else len(old)
+        begin = after[first - 1].end if first else 0
+        stop = after[last].start if last < len(after) else len(new)
+        yield Edit(span.start + start, span.start + end, new[begin:stop])
 
 
 def _text(source: KernelSource, first: int, end: int) -> str:

@@ -8,6 +8,10 @@ SUFFIXES = {".cu": ".hip", ".cuh": ".h"}
 """What a CUDA file's suffix becomes; clang takes ``.hip`` for HIP by itself."""
 
 
+PATCH = "cuda.patch"
+"""Beside the sources of a crate that has CUDA's compiled as they stand: what is changed in them."""
+
+
 def is_cuda(path: str) -> bool:
     """Whether the path names a CUDA source or header by its suffix."""
     return PurePosixPath(path).suffix in SUFFIXES

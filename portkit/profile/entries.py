@@ -350,16 +350,21 @@ class Exclusive(Entry, frozen=True, kw_only=True):
         return fnmatchcase(symbol, self.symbol) and fnmatchcase(path, self.path)
 
 
+KernelsForm = Literal["translated", "shared"]
+
+
 class KernelsCrate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The crate of kernels.
 
     Attributes:
         source: the crate with the CUDA kernels.
         name: the crate that the port writes; empty for one made from the codebase's name.
+        form: whether it has translations of the CUDA sources, or has those compiled as they stand.
     """
 
     source: Text
     name: str = ""
+    form: KernelsForm = "translated"
 
 
 class HipSources(Entry, frozen=True, kw_only=True):

@@ -320,7 +320,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
     dependencies = dict(said.dependencies)
     if kernels is not None:
         name = kernels.name or _joined(said.name, "rocm-kernels")
-        kernels = KernelsCrate(name=name, source=kernels.source)
+        kernels = KernelsCrate(name=name, source=kernels.source, form=kernels.form)
         words.setdefault(_module(kernels.source), _module(kernels.name))
         dependencies.setdefault(kernels.source, "kernels")
     return CodebaseProfile(

@@ -17,7 +17,7 @@ from portkit.errors import ConfigError
 from portkit.lang.typed import Fault, Lines, decode
 from portkit.lang.value import Value
 from portkit.profile import looked
-from portkit.profile.entries import Condition, Reason, Text
+from portkit.profile.entries import Condition, KernelsForm, Reason, Text
 from portkit.profile.keep_comments import without_comments
 
 if TYPE_CHECKING:
@@ -104,6 +104,16 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    kernels: (
+        Annotated[
+            KernelsForm,
+            Meta(
+                description="Whether the port holds translations of the CUDA kernels, or compiles"
+                " the CUDA sources as they stand, with a patch for what AMD needs otherwise."
+            ),
+        ]
+        | None
+    ) = None
     bindings: Annotated[
         Bindings | None,
         Meta(
@@ -162,6 +172,8 @@ class Settings(Value, frozen=True):
         decision_lines: the lines of the decisions.
         bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
         bindings_line: the line that says so.
+        kernels: ``translated`` or ``shared``.
+        kernels_line: the line that says so.
     """
 
     profile: str = ""
@@ -173,6 +185,8 @@ class Settings(Value, frozen=True):
     decision_lines: tuple[int, ...] = ()
     bindings: Mapping[str, str] = field(default_factory=dict)
     bindings_line: int = 0
+    kernels: str = ""
+    kernels_line: int = 0
 
 
 def is_own_change(path: str, before: bytes, after: bytes) -> bool:
@@ -212,6 +226,8 @@ def settings(source: Source | None) -> Settings:
         profile_line=lines.of(("profile",)) if said.profile else 0,
         bindings=to_builtins(said.bindings) if said.bindings else {},
         bindings_line=lines.of(("bindings",)) if said.bindings else 0,
+        kernels=said.kernels or "",
+        kernels_line=lines.of(("kernels",)) if said.kernels else 0,
         decision_lines=tuple(
             lines.of(("decision", number)) for number in range(len(said.decision))
         ),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import needed, placed
 from portkit.copying.dialect import spoken
+from portkit.copying.kernels import formed
 from portkit.copying.patches import OVERRIDE
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.lang.source import Source
@@ -126,6 +127,7 @@ def look(
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
+    codebase = formed(codebase, said, workspace)
     vendor = load_vendor(VENDOR, codebase)
     if not needed(workspace, vendor, codebase) and (below := _below(workspace)) is not None:
         codebase = replace(codebase, bindings=below.bindings)

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def from_clang(text: str, below: str = "") -> tuple[Diagnostic, ...]:
     """
     found: dict[Diagnostic, None] = {}
     for match in _CLANG.finditer(text):
-        path = PurePosixPath(below, match["path"])
+        path = PurePosixPath(normpath(PurePosixPath(below, match["path"])))
         inside = not path.is_absolute() and ".." not in path.parts
         level = match["level"].removeprefix("fatal ")
         place = (path.as_posix(), int(match["line"]), int(match["column"] or 0))

@@ -19,6 +19,7 @@ from portkit.errors import VerificationError
 from portkit.hipify.archs import ARCHS
 from portkit.hipify.code_object import KernelUse, kernels
 from portkit.hipify.hipcc import Compiled, compile_matrix
+from portkit.verify.hip_folder import hip_folder, hip_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,6 +92,7 @@ def verify_kernels(
     budgets: Mapping[str, Budget] | None = None,
     jobs: int | None = None,
     only: Sequence[str] | None = None,
+    cuda: Path | None = None,
 ) -> KernelsVerification:
     """Compile the HIP sources of a kernels crate for every architecture.
 
@@ -100,6 +102,7 @@ def verify_kernels(
         budgets: architecture to budget; architectures without one are not judged.
         jobs: how many compilers at once; the number of processors by default.
         only: sources, such as ``affine.hip``; all by default.
+        cuda: the folder of the CUDA crate, whose sources the crate may have compiled.
 
     Returns:
         The matrix.
@@ -108,27 +111,22 @@ def verify_kernels(
         VerificationError: the crate has no HIP sources.
         HipToolError: there is no compiler.
     """
-    folder = crate / "src"
-    sources = list(hip_sources(crate))
+    sources = list(hip_sources(crate, cuda))
     if only is not None:
         sources = [source for source in sources if source in only]
     if not sources:
-        raise VerificationError(f"{folder} has no HIP sources: run portkit apply first")
+        raise VerificationError(f"{crate / 'src'} has no HIP sources: run portkit apply first")
+    with hip_folder(crate, cuda) as folder:
+        matrix = compile_matrix(folder, sources, archs, jobs=jobs)
     cells = []
     worse = []
-    for compiled in compile_matrix(folder, sources, archs, jobs=jobs):
+    for compiled in matrix:
         uses = kernels(compiled.output.read_bytes()) if compiled.output else ()
         cells.append(Cell(compiled, uses))
         budget = (budgets or {}).get(compiled.arch)
         if budget is not None:
             worse += _over_budget(compiled, uses, budget)
     return KernelsVerification(tuple(cells), tuple(worse))
-
-
-def hip_sources(crate: Path) -> tuple[str, ...]:
-    """Return the HIP sources of a kernels crate, relative to its ``src``, sorted."""
-    folder = crate / "src"
-    return tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.hip")))
 
 
 def _over_budget(compiled: Compiled, uses: Sequence[KernelUse], budget: Budget) -> list[Worse]:

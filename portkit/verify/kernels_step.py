@@ -14,9 +14,9 @@ from portkit.hipify.hipcc import compiler_version, find_hipcc
 from portkit.profile.settings import read
 from portkit.verify.authors import attributed
 from portkit.verify.diagnostics import from_clang
+from portkit.verify.hip_folder import hip_sources, is_shared
 from portkit.verify.kernels import (
     KernelsVerification,
-    hip_sources,
     load_budgets,
     reason_for,
     spilled,
@@ -63,7 +63,7 @@ def take(tree: Tree) -> Outcome:
     tree.say(f"{compiler}: {', '.join(archs)}")
     own = tree.scan.job.codebase.directory
     budgets = load_budgets(own, tree.scan.job.workspace.version)
-    found = _compiled(tree, crate, archs, budgets)
+    found = _compiled(tree, crate, tree.root / kernels.source, archs, budgets)
     figures = {
         "compiled": len(found.cells) - len(found.failures),
         "not compiled": len(found.failures),
@@ -79,7 +79,9 @@ def take(tree: Tree) -> Outcome:
     ]
     if evidence:
         said = "\n".join(each.error for each in found.failures)
-        complaints = attributed(tree, from_clang(said, f"{crate.name}/src"))
+        # The build names the CUDA sources by the way from the crate to them.
+        below = crate.name if is_shared(crate) else f"{crate.name}/src"
+        complaints = attributed(tree, from_clang(said, below))
         evidence += [str(complaint) for complaint in complaints if complaint.origin]
         return failed(*evidence, left_out=left_out, figures=figures, diagnostics=complaints)
     return passed(
@@ -106,14 +108,15 @@ def _wanted(tree: Tree) -> tuple[str, ...]:
 
 
 def _compiled(
-    tree: Tree, crate: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
+    tree: Tree, crate: Path, cuda: Path, archs: Sequence[str], budgets: Mapping[str, Budget]
 ) -> KernelsVerification:
     """Return the matrix of this run's share of the work."""
     if tree.options.shard.count == 1:
-        return verify_kernels(crate, archs, budgets=budgets)
-    pairs = tree.options.shard.part([(s, a) for s in hip_sources(crate) for a in archs])
+        return verify_kernels(crate, archs, budgets=budgets, cuda=cuda)
+    pairs = tree.options.shard.part([(s, a) for s in hip_sources(crate, cuda) for a in archs])
+    only = {arch: [s for s, a in pairs if a == arch] for arch in archs}
     parts = [
-        verify_kernels(crate, [arch], budgets=budgets, only=[s for s, a in pairs if a == arch])
+        verify_kernels(crate, [arch], budgets=budgets, only=only[arch], cuda=cuda)
         for arch in archs
         if any(a == arch for _, a in pairs)
     ]

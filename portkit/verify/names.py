@@ -11,6 +11,7 @@ from portkit.errors import ToolError
 from portkit.hipify.symbols import symbols
 from portkit.tree.workspace import SKIPPED_DIRECTORIES
 from portkit.verify.asked import ANYTHING, DTYPE, asked_names, dtypes, loader
+from portkit.verify.hip_folder import hip_folder, is_shared
 from portkit.verify.ladder import Step, failed, passed, skipped
 
 if TYPE_CHECKING:
@@ -56,13 +57,14 @@ def take(tree: Tree) -> Outcome:
     asked = asked_names(job, settings)
     if not asked:
         return skipped("no kernel is asked for by name: is the tree ported?")
+    cuda = tree.root / job.codebase.kernels.source
     try:
-        defined = _defined(tree.root, crate)
+        defined = _defined(tree.root, crate, cuda)
     except ToolError as error:
         return skipped(str(error))
     load = loader(job, settings)
     names = compare(asked, defined, dtypes(job, settings), load)
-    wrong = [*names.wrong, *_unlinked(crate, defined)]
+    wrong = [*names.wrong, *_unlinked(crate, cuda, defined)]
     if names.absent and not load.explains:
         wrong.append(
             f"{names.absent} names differ from a kernel's in the dtype alone, and"
@@ -154,7 +156,8 @@ def unasked(tree: Tree) -> frozenset[str]:
     if settings is None or job.codebase.kernels is None:
         return frozenset()
     known, load = dtypes(job, settings), loader(job, settings)
-    defined = _defined(tree.root, tree.root / job.codebase.kernels.name)
+    crate = job.codebase.kernels
+    defined = _defined(tree.root, tree.root / crate.name, tree.root / crate.source)
     names: dict[str, set[str]] = {}
     for call in asked_names(job, settings):
         stem = call.module.lower()
@@ -170,11 +173,18 @@ def unasked(tree: Tree) -> frozenset[str]:
     )
 
 
-def _defined(root: Path, crate: Path) -> dict[str, Symbols]:
+def _defined(root: Path, crate: Path, cuda: Path) -> dict[str, Symbols]:
     """Return what each HIP source of a tree defines, by its name without suffix.
 
     Where two have one name, that of the crate of kernels counts: modules are named after its files.
     """
+    if is_shared(crate):
+        with hip_folder(crate, cuda) as made:
+            return {**_defined_in(root, crate), **_defined_in(made, made)}
+    return _defined_in(root, crate)
+
+
+def _defined_in(root: Path, crate: Path) -> dict[str, Symbols]:
     files: dict[Path, dict[str, str]] = {}
     for place in sorted(_hip_files(root)):
         files.setdefault(place.parent, {})
@@ -184,7 +194,7 @@ def _defined(root: Path, crate: Path) -> dict[str, Symbols]:
         texts = {
             path.relative_to(top).as_posix(): path.read_text(encoding="utf-8", errors="replace")
             for path in sorted(top.rglob("*"))
-            if path.suffix in (".hip", ".h") and path.is_file()
+            if path.suffix in (".hip", ".h", ".cuh") and path.is_file()
         }
         sources = [path.relative_to(top).as_posix() for path in sorted(folder.glob("*.hip"))]
         for source, what in symbols(texts, sources).items():
@@ -207,15 +217,15 @@ def _hip_files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _unlinked(crate: Path, defined: Mapping[str, Symbols]) -> list[str]:
+def _unlinked(crate: Path, cuda: Path, defined: Mapping[str, Symbols]) -> list[str]:
     """Return what the crate declares as functions of its library and no HIP source defines."""
-    declarations = crate / "src" / "ffi.rs"
+    declarations = (cuda if is_shared(crate) else crate) / "src" / "ffi.rs"
     if not declarations.is_file():
         return []
     functions = frozenset[str]().union(*(what.functions for what in defined.values()))
     declared = _FOREIGN.findall(declarations.read_text(encoding="utf-8"))
     return [
-        f"{crate.name}/src/ffi.rs: no HIP source defines {name}"
+        f"{declarations.parts[-3]}/src/ffi.rs: no HIP source defines {name}"
         for name in declared
         if name not in functions
     ]

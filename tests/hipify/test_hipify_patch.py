@@ -31,7 +31,15 @@ def translated(code: str, known: KernelProfile) -> str:
 
 def test_blanks_and_comments_do_not_matter() -> None:
     known = profile("f(a, $b);", "g($b);")
-    assert translated("x; f( a /* first */,\n  h(1, 2) ); y;", known) == "x; g(h(1, 2)); y;"
+    assert translated("x; f( a /* first */,\n  h(1, 2) ); y;", known) == "x; g(h(1, 2) ); y;"
+
+
+def test_what_stays_keeps_its_lines_and_comments() -> None:
+    known = profile("int f($a) { return $b; }", "int f($a) {\n  look();\n  return other($b);\n}")
+    before = "int  f( // one\n    int a)\n{\n    /* two */ return a; // three\n}\n"
+    assert translated(before, known) == (
+        "int  f( // one\n    int a)\n{\n  look();\n  return other(a); // three\n}\n"
+    )
 
 
 def test_a_capture_stays_inside_its_brackets() -> None:

@@ -14,7 +14,9 @@ from kernel_support import PREFIX, SOURCE, defined, exported
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
+from portkit.hipify.assembled import assembled
 from portkit.hipify.crate import KernelsCrate
+from portkit.hipify.cuda_patch import diff
 from portkit.hipify.hipcc import find_hipcc
 
 pytestmark = [
@@ -131,25 +133,45 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("target")
 
 
-@pytest.fixture
-def crate(tmp_path: Path, target: Path) -> Crate:
-    write_workspace(tmp_path, frozenset())
-    manifest = tmp_path / "Cargo.toml"
+def make_crate(root: Path, target: Path, shared: str = "") -> Crate:
+    """Make the crate, with the CUDA crate beside it where it compiles the sources of that."""
+    write_workspace(root, frozenset())
+    manifest = root / "Cargo.toml"
     apart = '[workspace]\nexclude = ["candle-rocm-kernels"]\n'
     manifest.write_text(manifest.read_text().replace("[workspace]\n", apart, 1))
-    folder = tmp_path / "candle-rocm-kernels"
-    source = {path: text.encode() for path, text in SOURCE.items()}
     files = KernelsCrate(
-        source,
+        {path: text.encode() for path, text in SOURCE.items()},
         version="0.11.1",
         name="candle-rocm-kernels",
         facade="candle-hip",
         variables="CANDLE_ROCM",
+        shared=shared,
     ).files
-    for path, text in {**files, "examples/use.rs": USE}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+    folder = root / "candle-rocm-kernels"
+    written = {folder / path: text for path, text in {**files, "examples/use.rs": USE}.items()}
+    if shared:
+        written |= {folder / shared / path: text for path, text in SOURCE.items()}
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     return Crate(folder, target)
+
+
+@pytest.fixture
+def crate(tmp_path: Path, target: Path) -> Crate:
+    return make_crate(tmp_path, target)
+
+
+@pytest.fixture
+def shared(tmp_path: Path, target: Path) -> Crate:
+    return make_crate(tmp_path, target, "../candle-kernels")
+
+
+@pytest.fixture(params=["crate", "shared"])
+def either(request: pytest.FixtureRequest) -> Crate:
+    """The crate with translations, and the one with the CUDA sources as they stand."""
+    made: Crate = request.getfixturevalue(request.param)
+    return made
 
 
 @pytest.fixture
@@ -179,8 +201,9 @@ EMPTY = {"CANDLE_ROCM_KERNELS": "none"}
 
 
 def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
-    crate: Crate, stand_ins: str
+    either: Crate, stand_ins: str
 ) -> None:
+    crate = either
     formatted = crate.cargo("fmt", "--", "--check")
     assert formatted.returncode == 0, formatted.stdout
     lint = crate.cargo("clippy", "--all-targets", "--", "-D", "warnings", **EMPTY)
@@ -378,7 +401,7 @@ def test_kernels_are_compiled_once_and_again_where_they_see_a_change(
     after = objects(cache)
     assert {name: after[name] for name in before} == before
     fresh = sorted(after.keys() - before.keys())
-    assert [name.rpartition("-")[0] for name in fresh] == ["src_sort_all_hip"] * 2
+    assert [name.rpartition("-")[0] for name in fresh] == ["sort_all_hip"] * 2
     assert not list(cache.glob("*.part"))
     # Another build that shares the cache compiles nothing.
     assert crate.cargo("clean", "--package", "candle-rocm-kernels").returncode == 0
@@ -450,6 +473,68 @@ def test_launchers_run_where_the_build_and_the_runtime_have_code(
         "this program has launchers for gfx1030, gfx1100, the device is gfx90a: build it again "
         "with the device's architecture in CANDLE_ROCM_ARCHS\n"
     )
+
+
+def test_launchers_of_the_cuda_sources_run_and_an_edit_of_those_is_compiled(
+    shared: Crate, tmp_path: Path
+) -> None:
+    device = cpu_device()
+    asked = {"HIPCC": device["HIPCC"], "CANDLE_ROCM_ARCHS": "gfx1100"}
+    shared.build(**asked)
+    assert shared.run("met", **device).splitlines() == ["Ok(()) Ok(())", "0 0", "Ok(()) true"]
+    source = tmp_path / "candle-kernels/src/moe/moe_gemm.cu"
+    source.write_text(source.read_text().replace("gemm<<<1, 32>>>(n);", "gemm<<<1, 4096>>>(n);"))
+    shared.build(**asked)
+    # 1 is hipErrorInvalidValue, 9 hipErrorInvalidConfiguration: a block has 1,024 threads at most.
+    assert shared.run("met", **device).splitlines()[1] in ("1 1", "9 9")
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """The files below a folder, by their path there."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+
+
+def test_the_build_makes_what_portkit_looks_at(shared: Crate, tmp_path: Path) -> None:
+    shared.build(**EMPTY)
+    cuda = texts(tmp_path / "candle-kernels/src")
+    made = assembled(texts(shared.folder / "src"), cuda, "../candle-kernels/src")
+    assert texts(shared.made("sources")) == made
+
+
+def test_a_part_of_the_patch_that_meets_an_edit_ends_the_build_with_a_sentence(
+    shared: Crate, tmp_path: Path
+) -> None:
+    old, new = SOURCE["src/fill.cu"], SOURCE["src/fill.cu"].replace("threadIdx.x", "0")
+    (shared.folder / "src/cuda.patch").write_text(diff("fill.cu", old, new))
+    shared.build(**EMPTY)
+    assert "x[0] = twice(v)" in (shared.made("sources") / "fill.hip").read_text()
+    (tmp_path / "candle-kernels/src/fill.cu").write_text(f"// first\n{old}")
+    shared.build(**EMPTY)
+    assert "x[0] = twice(v)" in (shared.made("sources") / "fill.hip").read_text()
+    (tmp_path / "candle-kernels/src/fill.cu").write_text(old.replace("twice(v)", "v"))
+    done = shared.cargo("build", **EMPTY)
+    assert done.returncode != 0
+    said = "src/cuda.patch, line 3: fill.cu has 0 places like this instead of one"
+    assert said in done.stderr
+
+
+def test_a_package_of_the_crate_builds_from_the_sources_it_brings(
+    shared: Crate, tmp_path: Path
+) -> None:
+    (shared.folder / "cuda").mkdir()
+    (tmp_path / "candle-kernels/src").rename(shared.folder / "cuda/src")
+    listed = shared.cargo("package", "--list", "--allow-dirty", "--offline")
+    assert {"cuda/src/fill.cu", "src/cuda.patch", "sources.rs"} <= set(listed.stdout.split())
+    shared.build(**EMPTY)
+
+
+def test_without_the_sources_the_build_says_where_they_are_looked_for(
+    shared: Crate, tmp_path: Path
+) -> None:
+    shutil.rmtree(tmp_path / "candle-kernels")
+    done = shared.cargo("build", **EMPTY)
+    assert "the CUDA sources are neither in cuda nor in ../candle-kernels" in done.stderr
 
 
 def toolchain() -> list[str | Path]:

@@ -1,0 +1,99 @@
+"""The patch of a crate that has CUDA's sources compiled as they stand."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from portkit.hipify.cuda_patch import changed, changes, diff
+from portkit.hipify.errors import KernelPatchError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATH = "moe/a.cu"
+OLD = "".join(f"line {number}\n" for number in range(12))
+NEW = OLD.replace("line 5\n", "line five\nand more\n").replace("line 9\n", "")
+lines = st.lists(st.sampled_from(["", "a", "b", "-- a", "++ b", "@@ c", "\\ d"]), max_size=8)
+
+
+def applied(old: str, patch: str) -> str:
+    return changed(PATH, old, changes(patch).get(PATH, ()))
+
+
+def repeats(error: KernelPatchError) -> bool:
+    return "stand elsewhere too" in str(error)
+
+
+@settings(deadline=None)
+@given(old=lines, new=lines, ends=st.tuples(st.booleans(), st.booleans()))
+def test_what_is_patched_is_what_was_meant(
+    old: list[str], new: list[str], ends: tuple[bool, bool]
+) -> None:
+    # Lines that no other file has, so that every part finds its place.
+    before = "\n".join(f"{number} {line}" for number, line in enumerate(old)) + "\n" * ends[0]
+    after = "\n".join(f"{number} {line}" for number, line in enumerate(new)) + "\n" * ends[1]
+    assert applied(before, diff(PATH, before, after)) == after
+
+
+@settings(deadline=None)
+@given(old=lines, new=lines)
+def test_where_a_file_repeats_itself_it_is_that_text_or_refused(
+    old: list[str], new: list[str]
+) -> None:
+    before, after = "".join(f"{x}\n" for x in old), "".join(f"{x}\n" for x in new)
+    try:
+        patch = diff(PATH, before, after)
+    except KernelPatchError as error:
+        assert repeats(error)
+        return
+    assert applied(before, patch) == after
+
+
+def test_git_reads_it_too(tmp_path: Path) -> None:
+    for old, new in ((OLD, NEW), (NEW, OLD), (OLD.rstrip("\n"), NEW.rstrip("\n"))):
+        (tmp_path / "src/moe").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "src" / PATH).write_text(old)
+        (tmp_path / "cuda.patch").write_text(diff(PATH, old, new))
+        subprocess.run(["git", "apply", "--unidiff-zero", "cuda.patch"], cwd=tmp_path, check=True)
+        assert (tmp_path / "src" / PATH).read_text() == new
+
+
+def test_a_part_goes_with_its_lines_wherever_they_move() -> None:
+    patch = diff(PATH, OLD, NEW)
+    moved = "// a comment\n" * 3 + OLD.replace("line 1\n", "line 1\nbetween\n")
+    assert applied(moved, patch) == moved.replace("line 5\n", "line five\nand more\n").replace(
+        "line 9\n", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "found"), [(OLD.replace("line 5\n", "line V\n"), 0), (OLD + OLD, 2)]
+)
+def test_an_edit_of_its_lines_is_a_sentence_with_its_line(now: str, found: int) -> None:
+    with pytest.raises(KernelPatchError) as error:
+        applied(now, diff(PATH, OLD, NEW))
+    assert str(error.value) == (
+        f"cuda.patch, line 3: {PATH} has {found} places like this instead of one, so it was edited"
+        " since: write the patch again (portkit apply --regenerate), or edit it"
+    )
+
+
+def test_a_place_like_others_is_told_by_the_lines_around_it() -> None:
+    loop = "for (;;) {\n  f();\n}\n"
+    old = f"void a() {{\n{loop}}}\nvoid b() {{\n{loop}}}\n"
+    new = old[:20] + old[20:].replace("  f();", "  g();", 1)
+    assert old.count("  f();\n}\n") == 2
+    for text in (new, old.replace(loop, loop.replace("f", "g"), 1)):
+        assert applied(f"// more\n{old}", diff(PATH, old, text)) == f"// more\n{text}"
+    same = loop * 100
+    with pytest.raises(KernelPatchError, match="stand elsewhere too"):
+        diff(PATH, same, same[:900] + same[900:].replace("f", "g", 1))
+
+
+def test_a_file_without_a_change_is_not_named() -> None:
+    assert diff(PATH, OLD, OLD) == ""

@@ -1,0 +1,176 @@
+"""CUDA sources that are compiled as they stand: what the crate has beside them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from kernel_support import SOURCE
+
+from portkit.hipify.assembled import assembled
+from portkit.hipify.crate import KernelsCrate
+from portkit.hipify.errors import KernelInputError, KernelPatchError
+from portkit.hipify.prelude import prelude_headers
+from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.hipify.shared import Shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CUDA = {
+    "all.cu": """\
+#include <cuda_fp16.h>
+#include "cuda_bf16.h"
+#  include "shared.cuh"
+#include "other.cu"
+#include <cub/cub.cuh>
+#if __CUDA_ARCH__ >= 800
+__device__ __nv_bfloat16 a(float x) { return __float2bfloat16_rn(x); }
+#endif
+__device__ float b(float x) { return __shfl_xor_sync(0xffffffff, x, 1) + warpSize; }
+__device__ void c() { __syncwarp(); __trap(); }
+int d(cudaStream_t s) { return cudaFuncSetAttribute(b<1, 2>, cudaFuncAttributeX, 1); }
+""",
+    "deep/er/shared.cuh": "#include <mma.h>\ncudaError_t e(cudaStream_t);\n",
+    "other.cu": "// nothing\n",
+    "notes.txt": "__trap",
+}
+
+
+def shared(sources: dict[str, str], profile: KernelProfile = NO_PROFILE) -> Shared:
+    return Shared({path: text.encode() for path, text in sources.items()}, "toy-kernels", profile)
+
+
+def defined(names: str) -> dict[str, str]:
+    lines = (line.split(" ", 2) for line in names.splitlines() if line.startswith("#define "))
+    return {name: new for _, name, new in lines}
+
+
+def test_a_name_is_a_macro_and_what_is_none_is_in_the_patch() -> None:
+    made = shared(CUDA)
+    assert defined(made.text("hipx_names.h")) == {
+        "__float2bfloat16_rn": "__float2bfloat16",
+        "__nv_bfloat16": "__hip_bfloat16",
+        "__trap": "__builtin_trap",
+        "cudaError_t": "hipError_t",
+        "cudaStream_t": "hipStream_t",
+        "__shfl_xor_sync(mask,": "...) HIPX_ON_LANES(mask, hipx::shfl_xor(__VA_ARGS__))",
+        "__syncwarp(...)": "HIPX_ON_LANES(__VA_ARGS__, hipx::syncwarp())",
+    }
+    changes = [line for line in made.text("cuda.patch").splitlines() if line[:1] in "+-"]
+    assert changes == [
+        "--- a/src/all.cu",
+        "+++ b/src/all.cu",
+        "-__device__ float b(float x) { return __shfl_xor_sync(0xffffffff, x, 1) + warpSize; }",
+        "+__device__ float b(float x) { return __shfl_xor_sync(0xffffffff, x, 1)"
+        " + hipx::warp_size; }",
+    ]
+
+
+def test_a_name_that_stays_somewhere_is_renamed_in_the_patch() -> None:
+    # The alias of `narrow_float`: its declaration keeps the name.
+    text = "typedef __hip_bfloat16 __nv_bfloat16;\n__nv_bfloat16 a;\n"
+    made = shared({"a.cu": text})
+    assert defined(made.text("hipx_names.h")) == {}
+    assert "+__hip_bfloat16 a;\n" in made.text("cuda.patch")
+
+
+def test_the_files_are_known_without_a_translation() -> None:
+    made = shared({"a.cu": "\x00 \xff __trap"})
+    assert {"cuda.patch", "hipx.h", "hipx_cuda.h", "hipx_names.h"} <= set(made.paths)
+    assert not [path for path in made.paths if path.endswith(".hip")]
+    assert shared({"a.cu": "#include <mma.h>\n"}).includes == {"mma.h": "hipx_wmma.h"}
+    assert "hipx_wmma.h" in shared({"a.cu": "#include <mma.h>\n"}).paths
+
+
+def test_a_header_of_the_folders_own_is_no_header_of_cudas() -> None:
+    made = shared({"a.cu": '#include "mma.h"\n#include <mma.h>\n', "mma.h": ""})
+    assert made.includes == {}
+
+
+def test_what_the_compiler_gets() -> None:
+    made = shared(CUDA)
+    own = {path: made.text(path) for path in made.paths}
+    got = assembled(own, CUDA, "../toy-kernels/src")
+    assert got["all.hip"].splitlines()[:7] == [
+        '#include "hipx_names.h"',
+        '#line 1 "../toy-kernels/src/all.cu"',
+        "#include <hip/hip_fp16.h>",
+        "#include <hip/hip_bf16.h>",
+        '#  include "shared.cuh"',
+        '#include "other.hip"',
+        "#include <hipcub/hipcub.hpp>",
+    ]
+    # A header is no source that a macro comes before, and lies two folders below the prelude.
+    assert got["deep/er/shared.cuh"].startswith('#include "../../hipx_wmma.h"\ncudaError_t')
+    assert got["hipx.h"] == prelude_headers()["hipx.h"]
+    assert "notes.txt" not in got
+    assert "cuda.patch" not in got
+
+
+def test_a_patch_of_a_file_that_is_gone_is_an_error() -> None:
+    made = shared(CUDA)
+    own = {path: made.text(path) for path in made.paths}
+    with pytest.raises(KernelPatchError, match=r"cuda\.patch changes all\.cu, which is not there"):
+        assembled(own, {"other.cu": ""}, "x")
+
+
+def test_a_source_that_is_not_utf8_is_refused() -> None:
+    made = Shared({"a.cu": b"// \xff\nint x;\n"}, "toy-kernels")
+    with pytest.raises(KernelInputError, match=r"a\.cu is not UTF-8"):
+        made.text("cuda.patch")
+
+
+def crate(shared: str) -> KernelsCrate:
+    return KernelsCrate(
+        {path: text.encode() for path, text in SOURCE.items()},
+        version="1.2.3",
+        name="my-rocm-kernels",
+        facade="my-hip",
+        variables="MY_ROCM",
+        shared=shared,
+    )
+
+
+def test_the_crate_has_no_translation_and_says_so() -> None:
+    made = crate("../my-kernels").files
+    assert [path for path in made if path.endswith(".hip")] == ["src/launchers.hip"]
+    assert 'const CUDA: [&str; 2] = ["cuda", "../my-kernels"];' in made["sources.rs"]
+    assert '[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["sources.rs"]
+    assert "mkdir cuda && cp -r ../my-kernels/src cuda" in made["README.md"]
+    assert "launch_gemm" not in made["src/ffi.rs"]
+    translated = crate("").files
+    assert "sources.rs" not in translated
+    assert "cuda.patch" not in translated["README.md"]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
+@pytest.mark.parametrize(
+    ("mask", "compiles"),
+    [
+        ("0xffffffff", True),
+        ("-1", True),
+        ("~0u", True),
+        ("0xffffffffffffffffull", True),
+        ("", True),
+        ("0xffff", False),
+        ("1", False),
+        ("x", False),  # a variable: nobody knows what it holds
+    ],
+)
+def test_a_mask_that_is_not_of_all_lanes_does_not_compile(
+    tmp_path: Path, mask: str, compiles: bool
+) -> None:
+    for name, text in prelude_headers().items():
+        (tmp_path / name).write_text(text)
+    source = tmp_path / "a.cpp"
+    source.write_text(
+        '#include "hipx_cuda.h"\n'
+        f"int f(unsigned x) {{ return HIPX_ON_LANES({mask}, x ? 1 : 2); }}\n"
+        "cuda::std::numeric_limits<int> limits;\n"
+    )
+    command = ["g++", "-std=c++17", "-fsyntax-only", "-Wno-overflow", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == compiles, done.stderr

@@ -1,0 +1,86 @@
+"""candle's CUDA sources compiled as they stand, beside their translations."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from codebase_support import candle_kernels
+
+from portkit.hipify.hipcc import FLAGS, find_hipcc
+from portkit.verify.hip_folder import hip_folder, hip_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+pytestmark = [pytest.mark.real, pytest.mark.hipcc]
+
+VERSIONS = ("0.11.1", "0.9.2", "0.10.2")
+ARCHS = ("gfx1100", "gfx90a", "gfx1030")
+PARTS = 4
+
+# LLVM's IR as clang writes it, before any optimization. A pass that runs later sees nothing else.
+# __FILE__ and __LINE__ differ by design, and so does what `assert` would say of them.
+IR = (
+    *("-Wno-builtin-macro-redefined", "-D__LINE__=0", '-D__FILE__=""', "-DNDEBUG"),
+    *("-fuse-cuid=none", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"),
+    *("--offload-device-only", "--no-gpu-bundle-output"),
+)
+# Where inline assembly stands (LLVM Language Reference, "Inline Asm Metadata"), and the file.
+PLACES = re.compile(r"^!\d+ = !\{i64 \d+\}$|^source_filename = .*$|^; ModuleID = .*$", re.MULTILINE)
+
+
+def emitted(cuda: Path, version: str, folder: Path, shared: str) -> Path:
+    """Write the crate of kernels of a version."""
+    files = {
+        path.relative_to(cuda).as_posix(): path.read_bytes()
+        for path in cuda.rglob("*")
+        if path.is_file()
+    }
+    for path, text in candle_kernels(files, version, shared).files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def code(folder: Path, sources: list[str], arch: str) -> Mapping[str, str]:
+    """Return what clang makes of sources."""
+    hipcc = find_hipcc()
+
+    def one(source: str) -> str:
+        command = [hipcc, *FLAGS, *IR, f"--offload-arch={arch}", source, "-o", "-"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (source, done.stderr)
+        return PLACES.sub("", done.stdout)
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(sources, pool.map(one, sources), strict=True))
+
+
+def parts() -> list[object]:
+    """Each version on an architecture of its own, in parts of its sources."""
+    return [
+        pytest.param(version, arch, part, marks=pytest.mark.slow if part else ())
+        for version, arch in zip(VERSIONS, ARCHS, strict=True)
+        for part in range(PARTS)
+    ]
+
+
+@pytest.mark.parametrize(("version", "arch", "part"), parts())
+def test_the_compiler_makes_the_same_of_both(
+    pristine: Callable[[str], Path], tmp_path: Path, version: str, arch: str, part: int
+) -> None:
+    cuda = pristine(version) / "candle-kernels"
+    translated = emitted(cuda, version, tmp_path / "translated", "")
+    shared = emitted(cuda, version, tmp_path / "shared", "../candle-kernels")
+    every = hip_sources(shared, cuda)
+    assert every == hip_sources(translated)
+    assert len(every) > PARTS
+    sources = [*every[part::PARTS]]
+    with hip_folder(shared, cuda) as folder:
+        of_cuda = code(folder, sources, arch)
+    assert of_cuda == code(translated / "src", sources, arch)

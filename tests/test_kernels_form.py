@@ -1,0 +1,111 @@
+"""A port that compiles CUDA's kernels as they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_support import add_file, commit, invoke
+from kernels_tree_support import make_with_kernels
+
+from portkit.errors import VerificationError
+from portkit.hipify.cuda_patch import diff
+from portkit.hipify.symbols import symbols
+from portkit.verify.hip_folder import hip_folder, hip_sources
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHARED = b'kernels = "shared"\n'
+
+
+@pytest.fixture
+def candle(tmp_path: Path) -> Path:
+    return make_with_kernels(tmp_path / "candle")
+
+
+def files(candle: Path) -> dict[str, bytes]:
+    crate = candle / "candle-rocm-kernels"
+    return {
+        path.relative_to(crate).as_posix(): path.read_bytes()
+        for path in sorted(crate.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_it_is_a_setting_and_then_what_stands(candle: Path) -> None:
+    add_file(candle, "portkit.toml", SHARED)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    written = files(candle)
+    assert "src/cuda.patch" in written
+    assert not [path for path in written if path.endswith(("fill.hip", "sort_all.hip"))]
+    assert b'"../candle-kernels"' in written["sources.rs"]
+    commit(candle)
+    for said in (SHARED, b""):
+        add_file(candle, "portkit.toml", said)
+        again = invoke("apply", "--check", candle, "--allow-dirty")
+        assert (again.code, files(candle)) == (0, written), again.out
+    listed = invoke("scan", candle, "--kernels", "--all", "--select", "PH107").out
+    assert "ported" in listed
+
+
+@pytest.mark.parametrize(
+    ("standing", "said", "sentence"),
+    [
+        (SHARED, b'kernels = "translated"\n', "are translated, and those in"),
+        (b"", b'# twice\nkernels = "shared"\n', "are shared, and those in"),
+    ],
+)
+def test_the_other_form_than_stands_is_an_error(
+    candle: Path, standing: bytes, said: bytes, sentence: str
+) -> None:
+    add_file(candle, "portkit.toml", standing)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    commit(candle)
+    before = files(candle)
+    add_file(candle, "portkit.toml", said)
+    done = invoke("apply", candle, "--allow-dirty")
+    line = said.count(b"\n")
+    assert done.err.startswith(f"error: portkit.toml:{line}: the kernels {sentence}"), done.err
+    assert done.code != 0
+    assert files(candle) == before
+
+
+def test_an_unknown_form_is_an_error_with_its_line(candle: Path) -> None:
+    add_file(candle, "portkit.toml", b'kernels = "shard"\n')
+    assert "portkit.toml:1: kernels is 'shard'" in invoke("scan", candle).err
+
+
+def test_verify_looks_at_what_the_build_compiles(candle: Path) -> None:
+    add_file(candle, "portkit.toml", SHARED)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
+    names = hip_sources(crate, cuda)
+    assert names == ("fill.hip", "launchers.hip", "moe/moe_gemm.hip", "sort_all.hip")
+    with hip_folder(crate, cuda) as folder:
+        texts = {
+            path.relative_to(folder).as_posix(): path.read_text()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        assert {path for path in texts if path.endswith(".hip")} == set(names)
+    assert not folder.exists()
+    assert symbols(texts, ["fill.hip"])["fill.hip"].kernels == {"fill_f32"}
+    launchers = symbols(texts, ["moe/moe_gemm.hip"])["moe/moe_gemm.hip"]
+    assert launchers.functions == {"launch_gemm", "launch_Norm"}
+
+
+def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path) -> None:
+    add_file(candle, "portkit.toml", SHARED)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
+    (crate / "src/cuda.patch").write_text(diff("fill.cu", "int x;\n", "int y;\n"))
+    with (
+        pytest.raises(VerificationError, match=r"cuda\.patch, line 3: fill\.cu has 0 places"),
+        hip_folder(crate, cuda),
+    ):
+        pass
