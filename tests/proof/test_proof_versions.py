@@ -143,10 +143,22 @@ WRONG = """\
 echo '{"reason":"compiler-message","message":{"level":"error","message":"mismatched types",\
 "code":{"code":"E0308"},"spans":[],"rendered":"error"}}'
 exit 101"""
+MISTYPED = ("error[E0308]: mismatched types",)
 UNREACHABLE = """\
 echo 'error: failed to get `float8` as a dependency' >&2
 echo '  unable to update https://example.org/float8' >&2
 exit 101"""
+
+# What rustc prints where lld, and where GNU ld, does not find a library.
+LLD = """\
+echo '{"reason":"compiler-message","message":{"level":"error","message":"linking with `cc` failed",\
+"code":null,"spans":[],"rendered":"rust-lld: error: unable to find library -lssl\\\\nunable to find\
+ library -lcrypto\\\\n"}}'
+exit 101"""
+LD = LLD.replace("rust-lld: error: unable to find library", "ld: cannot find").replace(
+    "unable to find library -lcrypto", "ld: cannot find -lcrypto: No such file or directory"
+)
+LINK = "error: linking with `cc` failed"
 
 # What openssl-sys does before a type-check (its build/main.rs and build/expando.c).
 OPENSSL = """\
@@ -161,14 +173,17 @@ cc -E -nostdinc -I "$OPENSSL_INCLUDE_DIR" - | grep -q 'RUST_VERSION [3-9]' || ex
     [
         (GOOD, Typed(()), 2),
         (OPENSSL, Typed(()), 2),
-        (WRONG, Typed(("error[E0308]: mismatched types",)), 1),
+        (WRONG, Typed(MISTYPED), 1),
         (
             UNREACHABLE,
             Typed(("error: failed to get `float8` as a dependency",), unreachable=True),
             1,
         ),
+        (LLD, Typed((LINK,), libraries=("crypto", "ssl")), 1),
+        (LD, Typed((LINK,), libraries=("crypto", "ssl")), 1),
+        (f"{LLD.removesuffix('exit 101')}{WRONG}", Typed((LINK, *MISTYPED)), 1),
     ],
-    ids=["good", "without OpenSSL", "wrong", "unreachable"],
+    ids=["good", "without OpenSSL", "wrong", "unreachable", "lld", "ld", "more than that"],
 )
 def test_crates_are_asked_until_one_fails(
     script: str, wanted: Typed, asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -49,7 +49,12 @@ def port_of(pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFa
 
 
 def type_errors(tree: Path, features: tuple[str, ...]) -> tuple[str, ...]:
-    return typed(tree, features, Path(os.environ["CARGO_TARGET_DIR"]), CRATES).errors
+    found = typed(tree, features, Path(os.environ["CARGO_TARGET_DIR"]), CRATES)
+    if found.libraries:
+        # candle-examples of some versions downloads a file while it is built.
+        lacking = ", ".join(found.libraries)
+        pytest.skip(f"upstream's build script is linked with {lacking}: install what has them")
+    return found.errors
 
 
 @pytest.mark.parametrize("gating", GATINGS)

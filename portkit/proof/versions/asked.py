@@ -44,8 +44,8 @@ WITHOUT_OPENSSL: Final = {"OPENSSL_STATIC": "0"} | dict.fromkeys(
 )
 """Variables by which what depends on OpenSSL type-checks on a machine that has none.
 
-Nothing is linked then, and openssl-sys asks the headers for the version alone (``determine_mode``
-in its ``build/main.rs``, and ``build/expando.c``).
+openssl-sys asks the headers for the version alone (``determine_mode`` in its ``build/main.rs``, and
+``build/expando.c``), and a type-check links nothing but build scripts: see ``Typed.libraries``.
 """
 
 _ENVIRONMENT: Final = {
@@ -59,6 +59,10 @@ _ENVIRONMENT: Final = {
 
 # As `portkit.verify.diagnostics.Diagnostic` writes itself.
 _PLACE: Final = re.compile(r"error(\[\w+\])?.* \(([^()]+):\d+:\d+\)")
+
+# What rustc says where a linker fails, and what lld and GNU ld say of a library that is not there.
+_NOT_LINKED: Final = "error: linking with "
+_LIBRARY: Final = re.compile(r"(?:unable to find library|cannot find) -l([\w+.-]*\w)")
 
 # What cargo says where it cannot clone or fetch a repository (cargo 1.82 to 1.95).
 _UNREACHABLE: Final = re.compile(r"^\s*unable to update \w+://", re.IGNORECASE)
@@ -116,11 +120,14 @@ class Typed:
         errors: in the compiler's or cargo's words, each with its place; none where it type-checks.
         warnings: how many.
         unreachable: whether cargo could not even begin, for want of a dependency from git.
+        libraries: those of the machine that a build script is linked with and that are not there;
+            then the errors are about nothing else.
     """
 
     errors: tuple[str, ...]
     warnings: int = 0
     unreachable: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 def port(pristine: Path, place: Path, gating: str) -> tuple[str, ...]:
@@ -232,10 +239,13 @@ def _typed(done: Finished, tree: Path, warnings: int) -> Typed:
     if done.status == 0:
         return Typed((), warnings + sum(each.level == "warning" for each in found))
     errors = [str(each) for each in found if each.level == "error"]
+    unlinked = errors and all(error.startswith(_NOT_LINKED) for error in errors)
+    lacking = {m[1] for line in done.output for m in _LIBRARY.finditer(line)} if unlinked else ()
     said = [line.replace(f"{tree}{os.sep}", "") for line in cargo_errors(done.lines)]
     return Typed(
         tuple(errors or said or ("cargo failed",)),
         unreachable=not errors and any(map(_UNREACHABLE.search, done.lines)),
+        libraries=tuple(sorted(lacking)),
     )
 
 
