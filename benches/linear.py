@@ -241,8 +241,10 @@ def scanned(tree: Path, output: Path = Path(os.devnull)) -> Scanned:
         number, status, used = os.wait4(process.pid, os.WNOHANG)
         if number:
             break
+        began = time.monotonic()
         most = max(most, sum(map(_pss, _family(process.pid))))
-        time.sleep(0.02)
+        # To count the pages of a large process takes the kernel longer the more there are.
+        time.sleep(max(0.02, 10 * (time.monotonic() - began)))
     process.returncode = os.waitstatus_to_exitcode(status)
     return Scanned(used.ru_utime + used.ru_stime, most / 1024, process.returncode)
 

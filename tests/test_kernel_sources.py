@@ -110,10 +110,18 @@ def test_apply_writes_the_hip_sources_and_says_what_is_left(candle: Path) -> Non
     assert (candle / HIP / "fill.hip").read_text().startswith('#include "hipx.h"\n')
     layernorm = (candle / CUSTOM / "layernorm_kernels.hip").read_text()
     assert layernorm.endswith("{ *x = hipx::shfl(*x, 0); }\n")
-    # The headers that it includes, all of them, and none that it does not.
-    headers = {path.name for path in (candle / CUSTOM).glob("*.h")}
+    # The headers that it includes are those of the crate, all of them, and none that it has not.
+    assert not [*(candle / CUSTOM).glob("*.h")]
+    headers = {path.name for path in (candle / HIP).glob("hipx*.h")}
     assert {"hipx.h", "hipx_warp.h"} <= headers
     assert "hipx_wmma.h" not in headers
+
+
+def test_headers_that_the_crate_of_kernels_lacks_lie_beside_the_sources(candle: Path) -> None:
+    text = f"#include <mma.h>\n{LAYERNORM}"
+    add_file(candle, f"{CUSTOM}/layernorm_kernels.cu", text.encode())
+    apply(candle)
+    assert [path.name for path in (candle / CUSTOM).glob("*.h")] == ["hipx_wmma.h"]
 
 
 def test_a_pattern_names_sources_in_many_folders(candle: Path) -> None:
@@ -166,7 +174,7 @@ def test_a_file_that_was_taken_out_comes_back_alone(candle: Path, path: str) -> 
     assert picture(candle) == before
 
 
-@pytest.mark.parametrize("path", [f"{HIP}/fill.hip", f"{CUSTOM}/hipx.h"])
+@pytest.mark.parametrize("path", [f"{HIP}/fill.hip", f"{HIP}/hipx.h"])
 def test_what_a_person_changed_is_kept_unless_regenerated(candle: Path, path: str) -> None:
     apply(candle)
     before = picture(candle)

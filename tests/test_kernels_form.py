@@ -50,6 +50,23 @@ def test_it_is_a_setting_and_then_what_stands(candle: Path) -> None:
     assert "ported" in listed
 
 
+def test_a_scan_translates_nothing_unless_asked(
+    candle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def translate(*_: object) -> None:
+        raise AssertionError("a kernel is translated")
+
+    add_file(candle, "portkit.toml", SHARED)
+    commit(candle)
+    with monkeypatch.context() as patch:
+        patch.setattr("portkit.hipify.shared.translate", translate)
+        assert invoke("scan", candle).code == 0
+    assert invoke("apply", candle).code == 0
+    monkeypatch.setattr("portkit.hipify.shared.translate", translate)
+    assert invoke("scan", candle).code == 0
+    assert "a kernel is translated" in invoke("scan", candle, "--kernels").err
+
+
 @pytest.mark.parametrize(
     ("standing", "said", "sentence"),
     [

@@ -18,7 +18,7 @@ from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
     from portkit.hipify.crate import KernelsCrate
     from portkit.hipify.engine import Translation
@@ -181,8 +181,12 @@ class _Crate(Value, frozen=True, dict=True):
     name: str
     shared: bool
 
+    @property
+    def paths(self) -> Sequence[str]:
+        return self._crate.paths
+
     def files(self) -> Mapping[str, Callable[[], str]]:
-        return {f"{self.name}/{p}": partial(self._crate.text, p) for p in self._crate.paths}
+        return {f"{self.name}/{p}": partial(self._crate.text, p) for p in self.paths}
 
     def findings(self) -> tuple[Finding, ...]:
         return tuple(
@@ -226,7 +230,12 @@ class _Beside(Value, frozen=True, dict=True):
 
     def files(self) -> Mapping[str, Callable[[], str]]:
         folder, made = self.site.folder, self._translated
-        return {f"{folder}/{path}": partial(made.text, path) for path in made.paths}
+        elsewhere = self._elsewhere
+        return {
+            f"{folder}/{path}": partial(made.text, path)
+            for path in made.paths
+            if path not in elsewhere
+        }
 
     def findings(self) -> tuple[Finding, ...]:
         folder, made = self.site.folder, self._translated
@@ -238,6 +247,17 @@ class _Beside(Value, frozen=True, dict=True):
     def translations(self) -> Mapping[str, Callable[[], Translation]]:
         folder, made = self.site.folder, self._translated
         return {f"{folder}/{path}": partial(made.translation, path) for path in made.targets}
+
+    @property
+    def _elsewhere(self) -> Set[str]:
+        """The prelude's headers that the crate of kernels has for these sources too."""
+        from portkit.hipify.prelude import prelude_headers
+
+        kernels = self.job.codebase.kernels
+        if self.site.prelude == "beside" or kernels is None:
+            return frozenset()
+        crate = _Crate(self.job, kernels.source, kernels.name, kernels.form == "shared")
+        return {path.removeprefix("src/") for path in crate.paths} & prelude_headers().keys()
 
     @cached_property
     def _translated(self) -> Translated:

@@ -374,10 +374,13 @@ class HipSources(Entry, frozen=True, kw_only=True):
         source: the CUDA source that says that the folder is there, or a pattern over such sources,
             whose folder is what stands before the first ``*``, up to a ``/``.
         reason: what the translations are for.
+        prelude: where the prelude's headers are: beside the translations, or in the crate of
+            kernels, whose ``src`` the build names to the compiler.
     """
 
     source: Text
     reason: Reason
+    prelude: Literal["beside", "kernels"] = "beside"
 
     @property
     def folder(self) -> str:

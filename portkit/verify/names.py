@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError
+from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.symbols import symbols
 from portkit.tree.workspace import SKIPPED_DIRECTORIES
 from portkit.verify.asked import ANYTHING, DTYPE, asked_names, dtypes, loader
@@ -196,6 +197,10 @@ def _defined_in(root: Path, crate: Path) -> dict[str, Symbols]:
             for path in sorted(top.rglob("*"))
             if path.suffix in (".hip", ".h", ".cuh") and path.is_file()
         }
+        below = folder.relative_to(top)
+        for name, text in prelude_headers().items():
+            # A build may take them from the crate of kernels.
+            texts.setdefault((below / name).as_posix(), text)
         sources = [path.relative_to(top).as_posix() for path in sorted(folder.glob("*.hip"))]
         for source, what in symbols(texts, sources).items():
             stem = source.rpartition("/")[2].removesuffix(".hip")

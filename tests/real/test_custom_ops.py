@@ -37,17 +37,18 @@ def test_the_build_script_compiles_the_kernel(
     ported: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """The example needs the whole of candle; its build script and its kernel need nothing."""
-    examples = ported("0.11.1") / "candle-examples"
-    kernels = "examples/custom-ops/kernels"
-    shutil.copytree(examples / kernels, tmp_path / kernels)
-    shutil.copy(examples / "build.rs", tmp_path)
-    (tmp_path / "Cargo.toml").write_text(MANIFEST)
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "main.rs").write_text(MAIN)
+    tree, crate = ported("0.11.1"), tmp_path / "candle-examples"
+    kernels = "candle-examples/examples/custom-ops/kernels"
+    for folder in (kernels, "candle-rocm-kernels/src"):
+        shutil.copytree(tree / folder, tmp_path / folder)
+    shutil.copy(tree / "candle-examples/build.rs", crate)
+    (crate / "Cargo.toml").write_text(MANIFEST)
+    (crate / "src").mkdir()
+    (crate / "src" / "main.rs").write_text(MAIN)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("CANDLE_")}
     made = subprocess.run(
         ["cargo", "run", "--quiet", "--features", "rocm"],
-        cwd=tmp_path,
+        cwd=crate,
         env=inherited
         | {"CARGO_TARGET_DIR": str(tmp_path / "target"), "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100"},
         capture_output=True,

@@ -8,6 +8,7 @@
     println!("cargo::rerun-if-env-changed=CANDLE_ROCM_ARCHS");
     println!("cargo::rerun-if-env-changed=HIPCC");
     println!("cargo::rerun-if-changed=examples/custom-ops/kernels");
+    println!("cargo::rerun-if-changed=../candle-rocm-kernels/src");
     let out_dir = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     let module = out_dir.join("layernorm_kernels.hsaco");
     if env::var("CANDLE_ROCM_KERNELS").as_deref() == Ok("none") {
@@ -18,7 +19,8 @@
             env::var("ROCM_PATH").map_or("hipcc".into(), |path| format!("{path}/bin/hipcc"))
         });
         let mut command = Command::new(&hipcc);
-        command.args(["--genco", "-O3", "-std=c++17", "-o"]).arg(&module);
+        command.args(["--genco", "-O3", "-std=c++17", "-I../candle-rocm-kernels/src"]);
+        command.arg("-o").arg(&module);
         if let Ok(archs) = env::var("CANDLE_ROCM_ARCHS") {
             command.args(archs.split(',').map(|arch| format!("--offload-arch={arch}")));
         }
