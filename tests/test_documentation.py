@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+FOLLOWING = "portkit/follow"
+"""The branch of `ci/workflows/follow.yml`."""
 SITE = (ROOT / "mkdocs.yml").read_text()
 GENERATED = ("api.md", "api/own.md")
 """Pages that are made when the site is built."""
@@ -214,7 +216,7 @@ def test_the_second_codebase_is_what_its_page_shows() -> None:
 
 def test_the_guide_names_what_there_is() -> None:
     text = "".join(page.read_text() for page in WRITTEN)
-    for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)) - {BRANCH}:
+    for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)) - {BRANCH, FOLLOWING}:
         assert (ROOT / path.split("<")[0]).exists(), path
 
 

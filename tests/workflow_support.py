@@ -89,6 +89,8 @@ class Runner:
         for step in steps:
             condition = str(step.get("if", ""))
             wanted = passed or "!cancelled()" in condition
+            if condition in self.outputs or re.fullmatch(r"steps\.\w+\.outputs\.\w+", condition):
+                wanted = wanted and bool(self.outputs.get(condition))
             if condition == "inputs.check != 'none'":
                 wanted = wanted and inputs["check"] != "none"
             if not wanted:

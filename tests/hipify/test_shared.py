@@ -171,6 +171,6 @@ def test_a_mask_that_is_not_of_all_lanes_does_not_compile(
         f"int f(unsigned x) {{ return HIPX_ON_LANES({mask}, x ? 1 : 2); }}\n"
         "cuda::std::numeric_limits<int> limits;\n"
     )
-    command = ["g++", "-std=c++17", "-fsyntax-only", "-Wno-overflow", source]
+    command = ["g++", "-std=c++17", "-fsyntax-only", "-Wno-overflow", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == compiles, done.stderr

@@ -52,7 +52,7 @@ def code(folder: Path, sources: list[str], arch: str) -> Mapping[str, str]:
     hipcc = find_hipcc()
 
     def one(source: str) -> str:
-        command = [hipcc, *FLAGS, *IR, f"--offload-arch={arch}", source, "-o", "-"]
+        command = [str(hipcc), *FLAGS, *IR, f"--offload-arch={arch}", source, "-o", "-"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (source, done.stderr)
         return PLACES.sub("", done.stdout)
