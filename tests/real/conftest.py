@@ -85,15 +85,18 @@ def scanned(pristine: Callable[[str], Path]) -> Callable[[str, str], Scan]:
 @pytest.fixture(scope="session")
 def ported(
     pristine: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, str], Path]:
-    """Give the folder of a ported candle, by version and gating; not to be written to."""
+) -> Callable[[str, str, str], Path]:
+    """Give the folder of a ported candle; not to be written to.
+
+    It is asked for by version, gating and the form of its kernels.
+    """
     folder = tmp_path_factory.mktemp("ported")
 
-    def get(version: str, gating: str = "dummy") -> Path:
-        place = folder / f"{version}-{gating}"
+    def get(version: str, gating: str = "dummy", kernels: str = "translated") -> Path:
+        place = folder / f"{version}-{gating}-{kernels}"
         if not place.exists():
             shutil.copytree(pristine(version), place)
-            write(place, plan(scan_tree(place, gating)).changes)
+            write(place, plan(scan_tree(place, gating, kernels)).changes)
         return place
 
     return get

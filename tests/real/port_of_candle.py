@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from codebase_support import CANDLE
 
+from portkit.copying.kernels import formed
 from portkit.profile.profile import load_codebase, load_vendor
+from portkit.profile.settings import Settings
 from portkit.scan.scan import Scan, scan
 from portkit.tree.workspace import load
 
@@ -23,9 +25,10 @@ PRODUCTS = "products"
 VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
 
 
-def scan_tree(root: Path, gating: str = "dummy") -> Scan:
-    """Scan a candle tree with candle's profile."""
+def scan_tree(root: Path, gating: str = "dummy", kernels: str = "translated") -> Scan:
+    """Scan a candle tree with candle's profile, to be ported with kernels in one of two forms."""
     codebase = load_codebase(CANDLE)
+    codebase = formed(codebase, Settings(kernels=kernels), load(root))
     return scan(load(root), load_vendor("rocm", codebase), codebase, gating=gating)
 
 
