@@ -96,7 +96,7 @@ def changed(path: str, text: str, parts: Sequence[Change]) -> str:
     """
     lines = _lines(text)
     for part in parts:
-        places = [*_places(lines, part.old)]
+        places = [*_places(lines, [*part.old])]
         if len(places) != 1:
             raise KernelPatchError(
                 f"{PATCH}, line {part.line}: {path} has {len(places)} places like this instead of"
@@ -114,7 +114,7 @@ def _without_end(lines: tuple[str, ...]) -> tuple[str, ...]:
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
     """Yield where lines stand together among others."""
     for first in range(len(lines) - len(wanted) + 1):
-        if all(lines[first + i] == line for i, line in enumerate(wanted)):
+        if lines[first : first + 1] == wanted[:1] and lines[first : first + len(wanted)] == wanted:
             yield first
 
 
