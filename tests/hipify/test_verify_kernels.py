@@ -231,8 +231,14 @@ USES = {
     " fragment<accumulator, 16, 16, 16, float> fc; fill_fragment(fc, 0.0f);"
     " load_matrix_sync(fa, h, 16); load_matrix_sync(fb, h, 16); mma_sync(fc, fa, fb, fc);"
     " store_matrix_sync(y, fc, 16, mem_row_major);",
+    "hipx_cuda.h": "static_assert(cuda::std::is_same<float, float>::value);"
+    " y[0] = HIPX_ON_LANES(0xffffffff, y[1]) + HIPX_ON_LANES(, y[2]);",
     "hipx.h": "y[0] = HIPX_CUDA_ARCH;",
 }
+
+
+def test_every_prelude_header_has_a_use() -> None:
+    assert set(USES) == set(prelude_headers())
 
 
 @pytest.mark.real
