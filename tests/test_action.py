@@ -9,7 +9,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from apply_support import git
 from cli_support import commit, make_candle
 from update_support import COPY, edit, has_edits, make_upstream, replace
 from verify_support import script
-from workflow_support import ROOT, Runner
+from workflow_support import ROOT, Runner, unpack_action
 
 pytestmark = pytest.mark.real
 
@@ -25,21 +24,9 @@ WORKFLOWS = ROOT / "ci" / "workflows"
 TOOLS = "/usr/local/bin:/usr/bin:/bin"
 
 
-def output(*command: str) -> str:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """What GitHub unpacks an action to, an archive of its commit, and that commit."""
-    made = tmp_path_factory.mktemp("action")
-    what = output("git", "stash", "create").strip() or output("git", "rev-parse", "HEAD").strip()
-    subprocess.run(["git", "archive", "--output", made / "it.tar", what], cwd=ROOT, check=True)
-    with tarfile.open(made / "it.tar") as packed:
-        # Python has filters from 3.11.4 on ("tarfile", "Supporting older Python versions").
-        packed.extraction_filter = getattr(tarfile, "data_filter", None)
-        packed.extractall(made / "it")
-    return made / "it", what
+    return unpack_action(tmp_path_factory.mktemp("action"))
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ from portkit.verify import (
     part_of,
     verify_tree,
 )
-from portkit.verify.ladder import LEFT_OUT, Outcome, Summary, failed, passed, skipped
+from portkit.verify.ladder import LEFT_OUT, Outcome, Summary, failed, inapplicable, passed, skipped
 from portkit.verify.options import parse_archs
 
 
@@ -166,6 +166,17 @@ def test_what_is_skipped_does_not_end_the_ladder(tree: Tree) -> None:
 
 def test_nothing_but_skipped_is_no_success(tree: Tree) -> None:
     assert taken(tree, Verdict.SKIPPED, Verdict.SKIPPED).verdict is Verdict.SKIPPED
+
+
+def test_what_a_codebase_has_nothing_for_is_not_left_out(tree: Tree) -> None:
+    tree = Tree(tree.scan, Options(no_skip=True), tree.say)
+    steps = [
+        Step("first", "x", 60, lambda tree: inapplicable("it has no kernels")),
+        Step("last", "x", 61, lambda tree: passed("good")),
+    ]
+    summary = climb(steps, tree, Silent())
+    assert [r.verdict for r in summary.results] == ["skipped", "passed"]
+    assert (summary.verdict, summary.exit_code, summary.left_out) == ("passed", 0, ())
 
 
 def test_the_user_may_want_everything_to_be_looked_at(tree: Tree) -> None:

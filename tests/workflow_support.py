@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,24 @@ def read_workflow(path: Path) -> dict[str, Any]:
     read = yaml.safe_load(path.read_text())
     assert isinstance(read, dict)
     return read | {"on": read.pop(True)} if True in read else read
+
+
+def unpack_action(folder: Path) -> tuple[Path, str]:
+    """Return what GitHub unpacks our action to, an archive of its commit, and that commit."""
+    what = _git("stash", "create") or _git("rev-parse", "HEAD")
+    packed_file, made = folder / "it.tar", folder / "it"
+    _git("archive", "--output", str(packed_file), what)
+    with tarfile.open(packed_file) as packed:
+        # Python has filters from 3.11.4 on ("tarfile", "Supporting older Python versions").
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)
+        packed.extractall(made)
+    return made, what
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 class Runner:

@@ -16,7 +16,7 @@ from portkit.errors import VerificationError
 from portkit.shipped import shipped
 from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
-from portkit.verify.ladder import Outcome, Step, Verdict, skipped
+from portkit.verify.ladder import Outcome, Step, Verdict, inapplicable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
     """
     own = known(tree)
     if own is None:
-        return skipped("the cross-check does not know the operations of this codebase")
+        return inapplicable("the cross-check does not know the operations of this codebase")
     device = chosen(tree)
     if isinstance(device, Outcome):
         return device

@@ -22,7 +22,7 @@ from portkit.verify.kernels import (
     spilled,
     verify_kernels,
 )
-from portkit.verify.ladder import Step, failed, passed, skipped
+from portkit.verify.ladder import Step, failed, inapplicable, passed, skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ def take(tree: Tree) -> Outcome:
     """Compile the crate of kernels, and compare what kernels use with their budgets."""
     kernels = tree.scan.job.codebase.kernels
     if kernels is None:
-        return skipped("the port has no crate of kernels: build scripts compile what there is")
+        return inapplicable("the port has no crate of kernels: build scripts compile what there is")
     crate = tree.root / kernels.name
     if not crate.is_dir():
         return skipped("there is no crate of HIP kernels: run portkit apply first")

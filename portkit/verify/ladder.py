@@ -35,7 +35,7 @@ class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It could not be taken here; the first evidence says why."""
+    """It could not be taken here, or the codebase has nothing for it: see the first evidence."""
     INTERRUPTED = "interrupted"
     NOT_TAKEN = "not taken"
     """The ladder ended before it."""
@@ -52,6 +52,7 @@ class Outcome:
         figures: counts that a program may want to have, by name.
         diagnostics: what compilers said, with the sites that wrote the lines.
         tests: how each test went that a program may want to know of.
+        applies: whether the codebase has anything that the step looks at, whatever the machine has.
     """
 
     verdict: Verdict
@@ -60,6 +61,13 @@ class Outcome:
     figures: Mapping[str, int] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     tests: tuple[Tested, ...] = ()
+    applies: bool = True
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What was not looked at for want of something on this machine, each with the reason."""
+        skipped = self.verdict is Verdict.SKIPPED and self.applies
+        return (self.evidence[:1] if skipped else ()) + self.left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,11 @@ def failed(
 def skipped(reason: str, *evidence: str) -> Outcome:
     """Return the outcome of a step that cannot be taken here, such as one that needs a GPU."""
     return Outcome(Verdict.SKIPPED, (reason, *evidence))
+
+
+def inapplicable(reason: str) -> Outcome:
+    """Return the outcome of a step for which this codebase has nothing, on any machine."""
+    return Outcome(Verdict.SKIPPED, (reason,), applies=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +202,7 @@ class Summary:
         return tuple(
             f"{result.step}: {reason}"
             for result in self.results
-            for reason in (result.evidence[:1] if result.verdict is Verdict.SKIPPED else ())
-            + result.outcome.left_out
+            for reason in result.outcome.lacking
         )
 
     @property

@@ -13,7 +13,7 @@ from portkit.hipify.symbols import symbols
 from portkit.tree.workspace import SKIPPED_DIRECTORIES
 from portkit.verify.asked import ANYTHING, DTYPE, asked_names, dtypes, loader
 from portkit.verify.hip_folder import hip_folder, is_shared
-from portkit.verify.ladder import Step, failed, passed, skipped
+from portkit.verify.ladder import Step, failed, inapplicable, passed, skipped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ def take(tree: Tree) -> Outcome:
     """Compare the names in Rust's sources with those that the HIP sources define."""
     job, settings = tree.scan.job, tree.settings.names
     if settings is None or job.codebase.kernels is None:
-        return skipped("portkit knows no kernels of this codebase")
+        return inapplicable("portkit knows no kernels of this codebase")
     crate = tree.root / job.codebase.kernels.name
     asked = asked_names(job, settings)
     if not asked:
