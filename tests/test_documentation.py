@@ -220,6 +220,18 @@ def test_the_guide_names_what_there_is() -> None:
         assert (ROOT / path.split("<")[0]).exists(), path
 
 
+def test_the_tests_that_are_named_exist() -> None:
+    files = [*(ROOT / "tests").rglob("test_*.py")]
+    defined = {path.stem for path in files} | {
+        name for path in files for name in re.findall(r"^def (test_\w+)", path.read_text(), re.M)
+    }
+    pages = [*WRITTEN, *ROOT.glob("*.md"), *(ROOT / "reports/proof").glob("*.md")]
+    form = r"`[\w/]*?\b(?:\w+\.py::)?(test_\w+)(?:\.py)?(?:::|`)"
+    named = {page: set(re.findall(form, page.read_text())) for page in pages}
+    assert {page: names - defined for page, names in named.items() if names - defined} == {}
+    assert any(named.values())
+
+
 MKDOCS = shutil.which("mkdocs", path=f"{ROOT / 'build/docs/bin'}:{os.environ['PATH']}")
 
 
