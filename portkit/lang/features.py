@@ -80,7 +80,7 @@ def _in_manifest(root: Node, feature: str) -> Iterator[int]:
         own = table_of(node) == "features"
         if own and bare(key_of(node)) == feature:
             yield node.start_byte
-        if own or key_of(node).rpartition(".")[2] in _LISTS:
+        if own or bare(key_of(node).rpartition(".")[2]) in _LISTS:
             for each in value_of(node).named_children:
                 if each.type == "string" and asked_by(bare(node_text(each))) == feature:
                     yield each.start_byte

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+_FIELDS = re.compile(r"\{[^{}]*\}")
+_BOUND = re.compile(r"(?<=[{,])\s*(?:ref\s+|mut\s+)*[A-Z]\w*\s*(?=[,}])")
 _VALUES = frozenset({"struct_pattern", "tuple_struct_pattern"})
 """Patterns of a value that has a path: a variant or a struct."""
 _BINDS_NOTHING = frozenset(
@@ -70,8 +72,11 @@ def mixed_lists(pattern: Node, named: Callable[[str], bool]) -> list[list[Node]]
 def key(text: str) -> tuple[str, ...]:
     """Return what a pattern asks for: the last names of its paths, and its strings.
 
-    A pattern without either is its own key.
+    A field that is bound under its own name is no path, also where it begins in upper case. A
+    pattern without either is its own key.
     """
+    if "{" in text:
+        text = _FIELDS.sub(lambda fields: _BOUND.sub("", fields[0]), text)
     return tuple(re.findall(r'\b[A-Z]\w*\b(?!::)|"[^"]*"', text)) or (text.strip(),)
 
 

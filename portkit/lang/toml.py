@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from portkit.lang.source import node_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
 
@@ -42,11 +44,31 @@ def end_of_table(table: Node) -> int:
 
 
 def table_of(pair: Node) -> str:
-    """Return the header of the table that a pair stands in."""
+    """Return the header of the table that a pair stands in, without quotes."""
     parent = pair.parent
     if parent is None or parent.type not in ("table", "table_array_element"):
         return ""
-    return node_text(parent.named_child(0))
+    return _header(parent)
+
+
+def first_key(pair: Node) -> Node:
+    """Return the first part of a pair's key, which may be dotted; the pair where it has no key."""
+    return next(_keys(pair), pair)
+
+
+def _header(table: Node) -> str:
+    return ".".join(bare(node_text(key)) for key in _keys(table))
+
+
+def _keys(node: Node) -> Iterator[Node]:
+    """Yield the parts of the key of a pair, or of the header of a table."""
+    pending = node.named_children[:1]
+    while pending:
+        key = pending.pop()
+        if key.type == "dotted_key":
+            pending += reversed(key.named_children)
+        else:
+            yield key
 
 
 def strings(array: Node) -> list[str]:
@@ -57,7 +79,7 @@ def strings(array: Node) -> list[str]:
 def entry(table: Node, key: str) -> Node | None:
     """Return the value of a key of a table, if it has one."""
     for pair in table.named_children:
-        if pair.type == "pair" and key_of(pair) == key:
+        if pair.type == "pair" and bare(key_of(pair)) == key:
             return value_of(pair)
     return None
 
@@ -66,13 +88,12 @@ def name_of(node: Node) -> str:
     """Return what a pair, a table or an element of an array of tables is told by.
 
     That is the first part of the key, which may be dotted as in ``cudarc.workspace``, the header of
-    the table, or what the element says its ``name`` is.
+    the table, or what the element says its ``name`` is; all without quotes, in which TOML has the
+    same keys.
     """
     if node.type == "pair":
-        key = node.named_children[0] if node.named_children else None
-        dotted = key is not None and key.type == "dotted_key"
-        return key_of(node).partition(".")[0] if dotted else key_of(node)
+        return bare(node_text(first_key(node)))
     if node.type == "table":
-        return node_text(node.named_children[0]) if node.named_children else ""
+        return _header(node)
     name = entry(node, "name") if node.type == "table_array_element" else None
     return node_text(name)[1:-1] if name is not None else ""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import standing
 from portkit.lang.source import node_text
-from portkit.lang.toml import end_of, end_of_table, entry, name_of, table_of, value_of
+from portkit.lang.toml import end_of, end_of_table, entry, first_key, name_of, table_of, value_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
@@ -44,9 +44,7 @@ def check(site: Site) -> Iterator[Intent]:
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
-    value = site.source.text(
-        site.node.start_byte + len(name.encode()), value_of(site.node).end_byte
-    )
+    value = site.source.text(first_key(site.node).end_byte, value_of(site.node).end_byte)
     if table == "workspace.dependencies" or "workspace" not in value:
         value = f" = {{ {_asked(site, crate)}"
         value += ", optional = true }" if "optional" in site.code else " }"

@@ -59,7 +59,7 @@ def check(site: Site) -> Iterator[Intent]:
             review=bool(elsewhere),
             text=f"\n{written(job.feature)} = [{listed}]",
             at=end_of(site.node),
-            name=written(job.feature),
+            name=job.feature,
         )
     elif _names_source(site):
         yield from _beside(site, name, construct)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from portkit.copying.bindings import needed
 from portkit.lang.source import span_of
 from portkit.lang.span import Span
-from portkit.lang.toml import key_of, strings, table_of, value_of
+from portkit.lang.toml import bare, key_of, strings, table_of, value_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Enlist, Intent, Keep, Member
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def check(site: Site) -> Iterator[Intent]:
     """Find the lists of members and of excluded crates."""
-    job, key = site.job, key_of(site.node)
+    job, key = site.job, bare(key_of(site.node))
     if table_of(site.node) != "workspace" or key not in ("members", "exclude"):
         return
     array = value_of(site.node)

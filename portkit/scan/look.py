@@ -91,7 +91,7 @@ def _seeds(job: Job, source: Source) -> list[int]:
     """Return the offsets that are looked at although they hold no mention."""
     if source.path.endswith("Cargo.toml"):
         names = "|".join(("members", "exclude", *job.vendor.dependencies))
-        keys = re.compile(rf"^(?:{names})\s*=".encode(), re.MULTILINE)
+        keys = re.compile(rf"^[\"']?(?:{names})[\"']?\s*=".encode(), re.MULTILINE)
         return [m.start() for m in keys.finditer(source.data)]
     if not source.path.endswith(".rs"):
         return []

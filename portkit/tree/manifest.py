@@ -19,12 +19,15 @@ _TABLES: Final = (
 )
 """What is a table wherever it stands (The Cargo Book, "The Manifest Format")."""
 
+_TARGETS: Final = ("bin", "example", "test", "bench")
+"""What is an array of tables (The Cargo Book, "Cargo Targets")."""
+
 _DEEP: Final = re.compile(rb"""(?<!["'\w-])(?:["'\w-]++[ \t]*+\.[ \t]*+){256}""")
 """A dotted key that no manifest has; the time that such keys take grows with their square."""
 
 
 def parse_manifest(data: bytes) -> dict[str, Any]:
-    """Return a parsed manifest, in which what must be a table is one.
+    """Return a parsed manifest: what must be a table or a list is one, as far as a port reads it.
 
     Raises:
         ValueError: it is not UTF-8, no TOML, nested too deep, or not of a manifest's form.
@@ -42,4 +45,17 @@ def parse_manifest(data: bytes) -> dict[str, Any]:
             table = table.get(key, {})
             if not isinstance(table, dict):
                 raise ValueError(f"its {'.'.join(keys)!r} is no table")
+    for feature, members in manifest.get("features", {}).items():
+        if not _is_list_of(str, members):
+            raise ValueError(f"its feature {feature!r} is no list of strings")
+    for kind in _TARGETS:
+        targets = manifest.get(kind, [])
+        if not _is_list_of(dict, targets):
+            raise ValueError(f"its {kind!r} is no list of tables")
+        if not all(_is_list_of(str, each.get("required-features", [])) for each in targets):
+            raise ValueError(f"the required-features of a {kind!r} are no list of strings")
     return manifest
+
+
+def _is_list_of(kind: type, value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
