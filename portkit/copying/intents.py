@@ -50,6 +50,9 @@ _NO_PATTERN = re.compile(
 )
 """What the parser lets pass in a pattern, and rustc does not."""
 _TIGHTER = frozenset({"&&", "==", "!="})
+_NO_MEMBER = (
+    "the parser takes a | that leads in parentheses for a closure: take it away, or do it by hand"
+)
 _NO_MATCH = "its arguments are no pattern that portkit understands: do it by hand"
 _NO_SIBLING = "a value has nothing beside it: set it in braces, or choose by `if cfg!`, by hand"
 _NO_CONDITION = "it is no condition that portkit understands: widen it by hand"
@@ -314,6 +317,9 @@ def _branch(site: Site, code: str, intent: wants.Branch) -> Finding:
 
 
 def _join(site: Site, code: str, intent: wants.Join) -> Finding:
+    members = (member for listed in intent.lists for member in listed)
+    if any(site.source.slice(member).startswith("|") for member in members):
+        return finding_of(site, code, wants.Ask(intent.construct, _NO_MEMBER))
     wanted = joining.joins(site, intent)
     stands = joining.stand(site, intent, wanted)
     if not stands and joining.apart(site, intent):
