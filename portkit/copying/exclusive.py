@@ -74,7 +74,7 @@ def copy(site: Site, text: str) -> str:
         return text
     plain = text.replace(_without(own, own), f'feature = "{own}"')
     # Beside other conditions as well: a copy under `not(feature = "rocm")` would exist nowhere.
-    absent = rf'not\(\s*feature\s*=\s*"{re.escape(own)}"\s*,?\s*\)'
+    absent = rf'not\s*\(\s*feature\s*=\s*"{re.escape(own)}"\s*,?\s*\)'
     return re.sub(rf",\s*{absent}|{absent}\s*,\s*", "", plain)
 
 

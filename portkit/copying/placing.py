@@ -47,9 +47,11 @@ def insertion(site: Site, text: str) -> Edit:
         end = site.source.line_tail(comma)
         return Edit(end, end, f"\n{site.indent}{text},")
     if site.kind == "match_arm":
-        separator = "" if site.code.rstrip().endswith((",", "}")) else ","
+        # A comma that is lacking stands before a comment on the same line, not in it.
+        if not site.code.rstrip().endswith((",", "}")):
+            return Edit(end, end, f",\n{site.indent}{text}")
         end = site.source.line_tail(end)
-        return Edit(end, end, f"{separator}\n{site.indent}{text}")
+        return Edit(end, end, f"\n{site.indent}{text}")
     if site.kind == "macro_invocation" or _is_async(site):
         semicolon = re.compile(rb"\s*;").match(site.source.data, end)
         end = semicolon.end() if semicolon else end

@@ -41,7 +41,8 @@ def check(site: Site) -> Iterator[Intent]:
         f"{indent}    device => device,\n{indent}}}"
     )
     start = site.node.start_byte
-    apart = not site.source.text(max(start - 1, 0), start).isalnum()  # as in `return::Device::..`
+    before = site.source.data[max(start - 1, 0) : start]  # one byte, maybe not all of a character
+    apart = not before.isalnum()  # as in `return::Device::..`
     yield Replace(
         "choice of a device",
         f"ask for {job.vendor.title} before falling back to the CPU",
