@@ -98,7 +98,7 @@ def _sides_of(job: Job, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[boo
     cfgs = [cfg for _, cfg in conditions]
     if any(cfg.requires(job.feature) for cfg in cfgs):
         return frozenset()
-    sides = {True: job.of_source, False: job.without_source}
+    sides = {True: lambda cfg: job.of_source(cfg) or job.of_both(cfg), False: job.without_source}
     return frozenset(side for side, stands in sides.items() if any(map(stands, cfgs)))
 
 
