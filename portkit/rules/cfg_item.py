@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import bound
 from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
@@ -77,6 +78,8 @@ def check(site: Site) -> Iterator[Intent]:
             "bring in their own"
         )
         yield Keep(construct, message, symbol=symbol)
+    elif reason := _bound(site):
+        yield Keep(construct, f"{reason}: it is not ported", symbol=symbol)
     elif own := _own_file(site):
         name = f"{site.name}_{job.vendor.name}"
         message = (
@@ -94,13 +97,25 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy(construct, message, symbol=symbol, review=loop)
 
 
-def _own_file(site: Site) -> str:
-    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+def _bound(site: Site) -> str:
+    """Return why the file of a module needs what exists for the source vendor alone, or nothing."""
+    path = _file(site)
+    found = bound.of_file(site.job, path) if path else None
+    return found.reason if found is not None and found.settled else ""
+
+
+def _file(site: Site) -> str:
+    """Return the file of a module that gets no copy, or nothing."""
     if site.kind != "mod_item":
         return ""
-    job = site.job
-    path = module_file(job, site.source.path, site.name)
-    if path is None or path in job.learnt.analogs:
+    path = module_file(site.job, site.source.path, site.name)
+    return "" if path is None or path in site.job.learnt.analogs else path
+
+
+def _own_file(site: Site) -> str:
+    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+    path, job = _file(site), site.job
+    if not path:
         return ""
     source = job.workspace.sources[path]
     return path if job.names_value(code_only(source.text(0, len(source.data)))) else ""
