@@ -51,8 +51,6 @@ class _Names(Value, frozen=True):
     def first(self, text: str, more: Mapping[str, Bound] = {}) -> tuple[str, Bound] | None:
         """Return the first such name in a text, and why."""
         items = {**self.items, **more}
-        if not items and not self.paths:
-            return None
         found = _pattern((*self.paths,), (*items,)).search(text)
         if found is None:
             return None
@@ -96,8 +94,9 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
     for name in sorted(crate.manifest.get("dependencies", {})):
         said = job.workspace.dependency(crate, name)
         known = job.vendor.dependencies.get(name)  # with those of the profile
-        package = said.get("package", name)
-        if not said.get("optional") or "path" in said or known or package in job.codebase.ported:
+        if not said.get("optional") or "path" in said or known:
+            continue
+        if str(said.get("package", name)) in job.codebase.ported:
             continue
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
@@ -145,23 +144,28 @@ def why(site: Site, text: str) -> Bound | None:
         return None
     job, crate = site.job, site.crate
     names = _of(job, crate)
-    local = site.once("bound", make=lambda: _imported(site.source, names))
-    code = code_only(text)
-    found = names.first(code, local)
-    return _needs(*found) if found is not None else _library(job, code)
+    if names.paths:
+        local = site.once("bound", make=lambda: _imported(site.source, names))
+        found = names.first(code_only(text), local)
+        if found is not None:
+            return _needs(*found)
+    return _library(job, text)
 
 
-def _library(job: Job, code: str) -> Bound | None:
+def _library(job: Job, text: str) -> Bound | None:
     """Return why code names a library without a counterpart that no feature of the tree is about.
 
     What stands under such a feature is left out of copies; of other code nothing would be left.
     """
     words = job.once("libraries", make=lambda: _libraries(job))
-    if not words:
-        return None
-    plain = code.lower().replace("_", "")
-    word = next((word for word in words if word in plain), "")
+    word = _word(words, text)
+    word = word and _word(words, code_only(text))  # most texts hold none, comments included
     return Bound(job.vendor.unported[word], settled=True) if word else None
+
+
+def _word(words: Sequence[str], text: str) -> str:
+    plain = text.lower().replace("_", "")
+    return next((word for word in words if word in plain), "")
 
 
 def _libraries(job: Job) -> tuple[str, ...]:
@@ -171,10 +175,10 @@ def _libraries(job: Job) -> tuple[str, ...]:
 
 def of_file(job: Job, path: str) -> Bound | None:
     """Return why the file of a module under the feature gets no copy, if it gets none."""
-    crate = job.workspace.crate_of(path)
-    if crate is None or path not in job.learnt.gated or path in job.learnt.analogs:
+    if path not in job.learnt.gated or path in job.learnt.analogs:
         return None
-    return _of(job, crate).paths.get(_module(path))
+    crate = job.workspace.crate_of(path)
+    return _of(job, crate).paths.get(_module(path)) if crate is not None else None
 
 
 def _of(job: Job, crate: Crate) -> _Names:
@@ -245,8 +249,6 @@ def _imported(source: Source, names: _Names) -> Mapping[str, Bound]:
 
 def _uses(source: Source, names: _Names) -> Iterator[tuple[str, Bound, bool]]:
     """Yield each name that a file brings in from what is bound, and whether others can have it."""
-    if not names.paths and not names.items:
-        return
     for match in _USE.finditer(code_only(_text(source))):
         if names.first(match[0]) is None:
             continue

@@ -43,7 +43,8 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
     alone = bound.why(site, site.code) or (_other_side(site) if widens else None)
     if alone is not None:
         return _not_written(site, finding, alone)
-    doubt = _doubt(site) if finding.applicability is Applicability.SAFE else ""
+    decided = finding.entry or finding.applicability is not Applicability.SAFE
+    doubt = "" if decided else _doubt(site)
     if not doubt:
         return finding
     said = f"{finding.message}; {doubt}"
