@@ -278,3 +278,11 @@ def test_a_codebase_below_that_is_not_there_is_reported(served: Path) -> None:
     assert done.code == 0, done.err
     assert "PK904" in done.out
     assert "uses 'dfdx'" in done.out
+
+
+def test_a_file_may_be_called_anything(served: Path) -> None:
+    (served / "rows/ker\nnels").mkdir()
+    (served / "rows/ker\nnels/ré.cu").write_text("// a kernel\n")
+    done = invoke("init", served, "--yes")
+    assert done.code == 0, done.err
+    assert profile_of(served)["hip_sources"][0]["source"] == "rows/ker\nnels/*.cu"

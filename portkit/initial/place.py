@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from portkit.codebases.known import MAIN
 from portkit.errors import ProfileError
 from portkit.initial.text import text
+from portkit.lang.typed import decode
+from portkit.profile.entries import CodebaseFile
 from portkit.profile.settings import NAME, read
 from portkit.write.change import Change
 
@@ -52,13 +54,16 @@ def changes(root: Path, folder: str, draft: Draft) -> list[Change]:
     """Return the files that a draft makes: the profile, and the line that names it.
 
     Raises:
+        ProfileError: the tree has names that no profile can hold.
         OSError: ``portkit.toml`` cannot be read.
     """
+    made = text(draft)
+    decode(made, f"{folder}/{MAIN}, which `portkit init` makes of {root},", CodebaseFile)
     place = root / NAME
     before = place.read_bytes() if place.is_file() else None
     # At the beginning: behind a table it would be that table's.
     line = f"profile = {json.dumps(folder)}\n".encode()
     return [
-        Change(f"{folder}/{MAIN}", None, text(draft).encode()),
+        Change(f"{folder}/{MAIN}", None, made.encode()),
         Change(NAME, before, line + (before or b"")),
     ]

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 
 
 def text(draft: Draft) -> str:
-    """Return the ``codebase.toml`` of a draft."""
-    return "\n".join([*_lines(draft)]) + "\n"
+    """Return the ``codebase.toml`` of a draft.
+
+    Comments hold no control characters (TOML 1.0, "Comment"), whatever files are called.
+    """
+    shown = ("".join(c if c.isprintable() else "?" for c in line) for line in _lines(draft))
+    return "".join(f"{line}\n" for line in shown)
 
 
 def _lines(draft: Draft) -> Iterator[str]:
@@ -28,27 +32,31 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.uses:
         for each in draft.uses:
             yield f"# {each.evidence}."
-        yield f"uses = {json.dumps([each.value for each in draft.uses])}"
+        yield f"uses = [{', '.join(_quoted(each.value) for each in draft.uses)}]"
     yield ""
     yield "[names.words]"
     for word, name in draft.words:
-        yield f"{word} = {json.dumps(name)}"
+        yield f"{word} = {_quoted(name)}"
     given = dict(draft.words)
     for question in draft.questions:
         if question.key not in given:
             yield f"# {question.evidence}: give its copy a name to port it."
-            yield f"# {question.key} = {json.dumps(question.proposed)}"
+            yield f"# {question.key} = {_quoted(question.proposed)}"
     for source in draft.sources:
         yield ""
         yield "[[hip_sources]]"
-        yield f"source = {json.dumps(source.value)}"
-        yield f"reason = {json.dumps(source.evidence)}"
+        yield f"source = {_quoted(source.value)}"
+        yield f"reason = {_quoted(source.evidence)}"
     if draft.left:
         yield ""
         yield "# Left to a person:"
         yield from (f"# - {each}." for each in draft.left)
 
 
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _said(key: str, said: Said) -> Iterator[str]:
     yield f"# {said.evidence}."
-    yield f"{key} = {json.dumps(said.value)}"
+    yield f"{key} = {_quoted(said.value)}"
