@@ -12,8 +12,9 @@ says is for a trait's methods: its copy ends in ``as _``. What else would stand 
 to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
 only such functions need. A module whose file names CUDA, though the module itself does not, is a
-person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left alone. What runs a program of CUDA's, or a crate that compiles
-CUDA alone, is a person's, or comes from a template (PK104).
+person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left alone.
+What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes from a
+template (PK104).
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
