@@ -425,6 +425,13 @@ def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     assert beside.code == 2
     assert f"nearest begin in lines {check['line']}" in " ".join(beside.err.split())
     assert "the file has none" in invoke("explain", "nothing.rs:1", "--tree", candle).err
+    copied = "candle-core/src/cuda_backend/mod.rs"
+    made = copied.replace("cuda", "rocm")
+    add_file(candle, copied, b"pub struct CudaDevice;\n")
+    lib = (candle / LIB).read_text().replace("pub mod", "pub mod cuda_backend;\npub mod", 1)
+    add_file(candle, LIB, lib.encode())
+    told = " ".join(invoke("explain", f"{made}:1", "--tree", candle).err.split())
+    assert f"makes this file from {copied}, where its places are" in told
 
 
 def test_explain_looks_for_the_workspace_above_the_file(

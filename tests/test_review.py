@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from apply_support import git
 from cli_support import PROGRAM, add_file, commit, environment, invoke, make_candle
+from kernels_tree_support import make_with_kernels
 
 from portkit.cli.review import ANSWERS
 from portkit.errors import ConfigError
@@ -214,6 +215,43 @@ def test_a_line_names_a_place(candle: Path) -> None:
     assert first.split()[0] not in identities(candle)
     assert invoke("review", candle, "--accept", candle / f"{TILES}:12").code == 0
     assert len(asked(candle)) == PLACES - 2
+
+
+def test_what_stands_already_stays_when_it_is_kept(candle: Path) -> None:
+    """In a ported tree a skip takes nothing away, and says so."""
+    (place, *_) = [line for line in asked(candle) if f"{TILES}:4 " in line]
+    before = invoke("review", candle, "--keep", place.split()[0], "--reason", "ours")
+    assert "until you take it out" not in before.err
+    (candle / "portkit.toml").unlink()
+    assert invoke("apply", candle).code == 0
+    done = invoke("review", candle, "--keep", place.split()[0], "--reason", "ours")
+    assert "What the port has written there stays until you take it out." in done.err
+    assert "is_cuda() || device.is_rocm()" in (candle / TILES).read_text()
+    told = invoke("explain", f"{TILES}:4", "--tree", candle).out
+    assert "what the port has written there stays until somebody takes it out" in told
+    # Once it is out it is not written again.
+    text = (candle / TILES).read_text()
+    (candle / TILES).write_text(text.replace(" || device.is_rocm()", "", 1))
+    out = (candle / TILES).read_text()
+    assert invoke("apply", candle, "--allow-dirty").code == 0
+    assert (candle / TILES).read_text() == out
+
+
+def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
+    """Without --kernels the review is not of them, and does not say that all were looked at."""
+    candle = make_with_kernels(tmp_path / "candle")
+    commit(candle)
+    elsewhere = "those in the sources of kernels, which --kernels shows."
+    assert f" looked at, and {elsewhere}" in invoke("review", candle, "--list").out
+    invoke("review", candle, "--accept", "PK")
+    rest = f"Every place has been looked at but for {elsewhere}"
+    assert rest in invoke("review", candle, "--list").out
+    # There is nothing to ask, so no terminal is missed.
+    assert rest in invoke("review", candle).err
+    assert elsewhere not in invoke("review", candle, "--list", "--kernels").out
+    assert invoke("apply", candle).code == 0
+    invoke("review", candle, "--accept", "PK")
+    assert "Nothing is left outside the sources of kernels" in invoke("scan", candle).out
 
 
 def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:

@@ -84,11 +84,6 @@ def review(
         raise typer.BadParameter("--keep and --reason go together: name the place and say why")
     if listed and chosen:
         raise typer.BadParameter("--list writes nothing: leave out --accept or --keep")
-    if not (listed or chosen or (sys.stdin.isatty() and sys.stderr.isatty())):
-        raise typer.BadParameter(
-            "review asks questions and needs a terminal to do so; --list lists the places, and"
-            " --accept answers without one"
-        )
     if is_half_written(directory):
         return FOUND
     own = profile_directory(profile)
@@ -107,6 +102,11 @@ def review(
                     progress(desk.keep(place, reason))
         progress(desk.summary())
     else:
+        if desk.places and not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise typer.BadParameter(
+                "review asks questions and needs a terminal to do so; --list lists the places, and"
+                " --accept answers without one"
+            )
         _ask(desk, found)
         progress(desk.summary())
     return 0
@@ -145,11 +145,14 @@ class Desk:
 
     def summary(self) -> str:
         """Return how many places there are that nobody has looked at."""
-        from portkit.report.model import counted_noun
+        from portkit.report.model import counted_noun, unseen_kernels
 
-        if not self.places:
-            return "Every place has been looked at."
-        return f"{counted_noun(len(self.places), 'place')} that nobody has looked at."
+        unseen = unseen_kernels(self.scan)
+        if self.places:
+            rest = ", and those in the sources of kernels, which --kernels shows" if unseen else ""
+            return f"{counted_noun(len(self.places), 'place')} that nobody has looked at{rest}."
+        rest = " but for those in the sources of kernels, which --kernels shows" if unseen else ""
+        return f"Every place has been looked at{rest}."
 
     def named(self, word: str) -> Sequence[Place]:
         """Return the places that a word names: an identity, FILE:LINE, or the beginning of a code.
@@ -203,6 +206,7 @@ class Desk:
         """
         from portkit.profile.settings import NAME
         from portkit.profile.skipping import check_skippable, with_skip
+        from portkit.scan.exceptions import stands
         from portkit.write.transaction import Change, write
 
         check_skippable(place.site.code, place.site.id, place.site.message)
@@ -213,7 +217,10 @@ class Desk:
         write(self.directory, [Change(NAME, before, after)])
         kept = self.alike(place)
         self.places = [p for p in self.places if p not in kept]
-        return f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+        said = f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+        if any(stands(p.finding) for p in kept):
+            said += " What the port has written there stays until you take it out."
+        return said
 
 
 def _desk(directory: Path, found: Scan) -> Desk:
@@ -295,7 +302,7 @@ class Session:
                 f"A skip is of a code in an item, and keeps {', '.join(others)} too; a comment,"
                 f" `// portkit: keep {place.site.code} REASON`, keeps one place."
             )
-        reason = self.ask("Why (nothing to go back)? ").strip()
+        reason = self.ask("Why? (an empty line goes back) ").strip()
         if not reason:
             return False
         try:

@@ -39,6 +39,14 @@ def is_excepted(finding: Finding) -> bool:
     return finding.excepted
 
 
+def stands(finding: Finding) -> bool:
+    """Whether the tree has what the port writes at a place, so that leaving it out takes a person.
+
+    What a copy has otherwise than CUDA's side goes with the copy.
+    """
+    return finding.status is Status.PORTED and finding.code not in (REPAIR, ADJUST)
+
+
 def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     """Return the scan with what a person has decided to leave alone."""
     sources = scan.job.workspace.sources
@@ -106,10 +114,12 @@ def _excepted(
     asks = of_copy or finding.status is Status.TODO or finding.applicability in ASKING
     if not reasons or not asks:
         return finding
-    standing = finding.status is Status.PORTED and not of_copy
+    standing = stands(finding)
     message, detail = reasons[0]
     if left_out.answers(finding):
         detail += "; its arm answers with an error"
+    if standing:
+        detail += "; what the port has written there stays until somebody takes it out"
     if of_copy:
         detail += f"; the copy is as the CUDA side is, without this: {finding.reason}"
     elif finding.code == OVERRIDE:

@@ -19,7 +19,7 @@ from portkit.report.model import MEANINGS, by_state, what_apply_writes
 from portkit.report.scan_json import document, summary
 from portkit.report.settling import decision
 from portkit.report.verified import duration
-from portkit.report.workplan import work_plan
+from portkit.report.workplan import VERIFYING, work_plan
 from portkit.scan.codes import every_page
 from portkit.tree.finding import Status
 
@@ -68,6 +68,7 @@ def html(
         map_height=HEIGHT,
         todo=what_apply_writes(report) if report.count(status=Status.TODO) else "",
         stages=work_plan(report),
+        verifying=VERIFYING,
         left=effort(report.sites),
         saved=saved(report.sites),
         assumption=assumption(by_hand=bool(saved(report.sites))),
