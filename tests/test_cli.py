@@ -424,7 +424,10 @@ def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     beside = invoke("explain", f"{MATMUL}:{check['end_line'] + 1}", "--tree", candle)
     assert beside.code == 2
     assert f"nearest begin in lines {check['line']}" in " ".join(beside.err.split())
-    assert "the file has none" in invoke("explain", "nothing.rs:1", "--tree", candle).err
+    assert "there is no such file" in invoke("explain", "nothing.rs:1", "--tree", candle).err
+    add_file(candle, "candle-core/src/plain.rs", b"pub fn plain() {}\n")
+    plain = invoke("explain", "candle-core/src/plain.rs:1", "--tree", candle).err
+    assert "the file has none" in plain
     copied = "candle-core/src/cuda_backend/mod.rs"
     made = copied.replace("cuda", "rocm")
     add_file(candle, copied, b"pub struct CudaDevice;\n")
@@ -590,6 +593,20 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("portkit.scan.session.scan", scan)
     done = invoke("scan", candle)
     assert (done.code, done.err) == (130, "error: interrupted\n")
+
+
+def test_an_interruption_while_it_starts_is_one_line() -> None:
+    """Reading the commands takes a tenth of a second, in which Ctrl-C may come."""
+    program = (
+        "import portkit.cli, portkit.__main__\n"
+        "def program(*_):\n    raise KeyboardInterrupt\n"
+        "portkit.cli.program = program\n"
+        "portkit.__main__.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import pty
 import random
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +339,33 @@ def test_a_malformed_file_is_an_error(candle: Path, content: str, said: str) -> 
     done = invoke("scan", candle)
     assert done.code == ConfigError.exit_code
     assert said in done.err
+
+
+def test_a_window_has_the_list_by_reasons(candle: Path) -> None:
+    """A pipe has a line for each place; a line of 260 columns is none for a window."""
+    assert all(place in said_in_a_window(candle) for place in identities(candle))
+    lines = said_in_a_window(candle).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert sum("PK401 the port widens" in line for line in lines) == 1
+
+
+def said_in_a_window(candle: Path) -> str:
+    main, terminal = pty.openpty()
+    env = environment() | {"TERM": "dumb", "COLUMNS": "60"}
+    command = [*PROGRAM, "review", str(candle), "--list"]
+    subprocess.run(command, env=env, stdout=terminal, check=True)
+    os.close(terminal)
+    said = b""
+    while True:
+        try:
+            part = os.read(main, 1 << 16)
+        except OSError:  # all of it is read
+            break
+        said += part
+        if not part:
+            break
+    os.close(main)
+    return said.decode().replace("\r\n", "\n")
 
 
 def test_names_that_toml_must_escape_are_read_again() -> None:

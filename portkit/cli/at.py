@@ -76,5 +76,7 @@ def _none_in(scan: Scan, tree: Path, path: str) -> str:
     origins = {copy: source for source, copy in scan.job.learnt.analogs.items()}
     if path in origins:
         return f"the port makes this file from {origins[path]}, where its places are"
+    if not (tree / path).exists():
+        return "there is no such file"
     where = argument(tree.as_posix())
     return f"the file has none; `portkit scan{where} --all` lists those that there are"

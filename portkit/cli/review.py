@@ -11,7 +11,7 @@ import typer
 
 from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, GatingOption, Profile, profile_directory
-from portkit.cli.output import errors, is_half_written, notice, progress, show
+from portkit.cli.output import errors, is_half_written, notice, progress, screen, show
 from portkit.errors import ConfigError
 from portkit.lang.shell import argument
 from portkit.lang.value import Value
@@ -91,7 +91,8 @@ def review(
         found = scan_tree(directory, gating=gating or "", kernels=kernels, profile=own)
     desk = _desk(directory, found)
     if listed:
-        show("".join(f"{line}\n" for line in desk.listed()), end="")
+        lines = desk.grouped(screen()) if sys.stdout.isatty() else desk.listed()
+        show("".join(f"{line}\n" for line in lines), end="")
     elif chosen:
         named = dict.fromkeys(p.site.id for word in chosen for p in desk.named(word))
         if accept:
@@ -142,6 +143,19 @@ class Desk:
     def listed(self) -> Iterable[str]:
         """Return the places, a line each, and how many they are."""
         return (*(place.line for place in self.places), self.summary())
+
+    def grouped(self, terminal: Terminal) -> Iterable[str]:
+        """Return the same for a window: those of one reason together, and no line is too long."""
+        from portkit.report.terminal import located, wrapped
+
+        told: dict[tuple[str, str], list[Place]] = {}
+        for place in self.places:
+            told.setdefault((place.site.code, place.site.message), []).append(place)
+        for (code, message), places in told.items():
+            yield from wrapped(f"{code} {message}", terminal.width, "    ")
+            rows = [(p.site.id, f"{p.site.position}  {p.site.symbol}") for p in places]
+            yield from located(rows, width=terminal.width, indent="    ")
+        yield from wrapped(self.summary(), terminal.width)
 
     def summary(self) -> str:
         """Return how many places there are that nobody has looked at."""

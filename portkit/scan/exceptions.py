@@ -24,7 +24,6 @@ from portkit.tree.finding import Applicability, Finding, Status, no_files
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.codebases.directory import Directory
     from portkit.profile.keep_comments import Kept
     from portkit.profile.settings import Settings, Skip
     from portkit.scan.scan import Scan
@@ -61,7 +60,7 @@ def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     exceptions: tuple[Kept | Skip, ...] = (*comments, *settings.skips)
     unused = [each for each in exceptions if each not in used]
     if unused:
-        findings += _unused(unused, scan.job.codebase.directory)
+        findings += _unused(unused, scan)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return replace(scan, findings=tuple(findings))
 
@@ -145,11 +144,12 @@ def left_alone(finding: Finding, message: str, detail: str) -> Finding:
     )
 
 
-def _unused(exceptions: Sequence[Kept | Skip], own: Directory | None) -> Iterator[Finding]:
+def _unused(exceptions: Sequence[Kept | Skip], scan: Scan) -> Iterator[Finding]:
     from portkit.scan.codes import every_page
 
-    known = [page.code for page in every_page(own)]
+    known = [page.code for page in every_page(scan.job.codebase.directory)]
+    paths = scan.job.workspace.sources.keys()
     for rule in rules():
         if isinstance(rule, ExceptionRule):
             for exception in exceptions:
-                yield from rule.check(exception, known)
+                yield from rule.check(exception, known, paths)
