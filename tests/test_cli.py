@@ -415,6 +415,20 @@ def test_a_port_is_taken_back_as_apply_says(candle: Path, added: bool) -> None:
     assert picture(candle) == before
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--link", "https://x.org/{path}#L{line}"),
+        ("--format", "html", "--link", "https://x.org/"),
+        ("--format", "html", "--link", "javascript:alert('{path}')"),
+    ],
+)
+def test_a_link_that_is_none_is_refused(candle: Path, options: tuple[str, ...]) -> None:
+    done = invoke("scan", candle, *options)
+    assert (done.code, done.out) == (2, "")
+    assert "an address with {path} in it" in " ".join(done.err.split())
+
+
 def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     sites = json.loads(invoke("scan", candle, "--format", "json").out)["sites"]
     (check,) = (site for site in sites if site["path"] == MATMUL)
