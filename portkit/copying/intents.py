@@ -17,6 +17,7 @@ from portkit.copying import (
     gating,
     joining,
     left_out,
+    maker,
     programs,
     standing,
     uncopied,
@@ -168,6 +169,7 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         kept = wants.Keep(intent.construct, _NOTHING_LEFT, symbol=intent.symbol, review=True)
         return finding_of(site, code, kept)
     found = standing.counterpart(site, text, intent.name)
+    intent = maker.told(site.job, intent, text if found is None else site.source.slice(found))
     alone = exclusive.of(site)
     paired = alone is None and site.is_source and exclusive.is_paired(site)
     given_way = alone is not None or paired

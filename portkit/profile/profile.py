@@ -120,6 +120,7 @@ class VendorProfile(Value, frozen=True):
         vocabulary: the words of the source's platform.
         peer_vocabulary: the words of the peers' platforms.
         own_vocabulary: the words of the vendor's own platform.
+        source_maker: who makes the GPUs of the source's platform.
         names: how to rename.
         bindings: the crate whose place the facade takes.
         older: by version, identifiers that those bindings had before it.
@@ -140,6 +141,7 @@ class VendorProfile(Value, frozen=True):
     vocabulary: tuple[str, ...]
     peer_vocabulary: tuple[str, ...]
     own_vocabulary: tuple[str, ...]
+    source_maker: str
     names: NameTable
     bindings: str
     older: Mapping[str, Mapping[str, str]]
@@ -301,6 +303,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         vocabulary=said.vocabulary.source,
         peer_vocabulary=said.vocabulary.peers,
         own_vocabulary=said.vocabulary.own,
+        source_maker=said.vocabulary.maker,
         names=table,
         bindings=said.bindings,
         older=names.older,

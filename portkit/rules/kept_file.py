@@ -47,7 +47,8 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     if not reason:
         return
     whole = Span(0, max(len(source.data), 1))
-    count = f" ({len(job.learnt.mentions.get(path, ()))} mentions)"
+    number = len(job.learnt.mentions.get(path, ()))
+    count = f" ({number} mention{'' if number == 1 else 's'})"
     yield Finding(
         code="PK102",
         path=path,
