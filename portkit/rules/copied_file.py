@@ -35,7 +35,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     if target is None:
         return
     standing = job.workspace.sources.get(target)
-    concerned = programs.concern(job, source.text(0, len(source.data)))
+    concerned = programs.concern(job, source)
     reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
     whole = Span(0, max(len(source.data), 1))
     yield Finding(
