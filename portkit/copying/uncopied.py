@@ -41,7 +41,7 @@ def why_not_copied(site: Site, copy: str) -> str:
 def _uncopied(site: Site) -> dict[str, str]:
     """Return the functions left to a person: the name that a copy calls, and their own."""
     job, source = site.job, site.source
-    if not programs.concern(job, source.text(0, len(source.data))):
+    if not programs.concern(job, source):
         return {}
     copies: dict[str, tuple[str, str]] = {}
     names = set()

@@ -36,7 +36,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     if target is None:
         return
     standing = job.workspace.sources.get(target)
-    concerned = programs.concern(job, source.text(0, len(source.data)))
+    concerned = programs.concern(job, source)
     reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
     if not reason and declares_linked(source.text(0, len(source.data))):
         reason = LINKED
