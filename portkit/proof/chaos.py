@@ -230,7 +230,7 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     mine = [each for each in found if each.seed in seeds]
     dates = sorted({each.date for each in mine})
     failed = [each for each in mine if each.lost]
-    titles = [title for part in PARTS for title in _titles(mine, part)]
+    titles = [title for part in PARTS for title in _titles(mine, part, tree.settings.tested)]
     counts = sorted({devices(seed) for seed in seeds})
     lines = [
         "# Whatever HIP leaves open",
@@ -253,9 +253,14 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _titles(rows: Sequence[Seeded], part: str) -> list[str]:
-    """Return what a part is called where it was taken, or would be."""
-    return sorted({each.title for each in rows if each.part == part}) or [PARTS[part]]
+def _titles(rows: Sequence[Seeded], part: str, crates: Sequence[str]) -> list[str]:
+    """Return what a part is called where it was taken, or would be, crate by crate."""
+    taken = [each for each in rows if each.part == part]
+    titles = {each.title for each in taken}
+    if part == TESTS:
+        there = {crate for each in taken for crate in each.crates.split(", ")}
+        titles |= {f"{PARTS[part]} of {crate}" for crate in crates if crate not in there}
+    return sorted(titles) or [PARTS[part]]
 
 
 def _row(rows: Sequence[Seeded], title: str, wave: int) -> Iterator[str]:
