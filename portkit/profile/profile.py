@@ -21,7 +21,7 @@ from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
 from portkit.lang.value import Value
-from portkit.profile.entries import CodebaseFile, KernelsCrate, Prose
+from portkit.profile.entries import CodebaseFile, InPlace, KernelsCrate, Prose
 from portkit.profile.feature_names import features_of
 from portkit.profile.vendor_file import VendorFile
 
@@ -381,7 +381,7 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
     named: list[tuple[Key, str]] = [
         (("patch", number, "template"), patch.template)
         for number, patch in enumerate(said.patch)
-        if not isinstance(patch, Prose) and patch.template
+        if not isinstance(patch, (InPlace, Prose)) and patch.template
     ]
     named += ((("templates", path), template) for path, template in said.templates.items())
     known = directory.files(TEMPLATES)
