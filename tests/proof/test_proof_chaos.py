@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from portkit.verify.tree import Tree
 
-TREE = cast("Tree", SimpleNamespace(title="toy 1.2.3"))
+SETTINGS = SimpleNamespace(tested=("toy-core", "toy-nn"))
+TREE = cast("Tree", SimpleNamespace(title="toy 1.2.3", settings=SETTINGS))
 ROW = Seeded("tests", 32, 1, 12, (), 3.4, "2026-01-31", "abc", "toy 1.2.3", "toy-core")
 
 
@@ -63,4 +64,5 @@ def test_the_page_tells_what_failed_and_what_was_not_run() -> None:
     assert "| a failed | 2 (wave 64) |" in text
     assert "- the ported tests of toy-core, wave 32: seeds 3\n" in text
     assert "- the bindings' tests, wave 32: seeds 1-2, 4\n" in text
+    assert "- the ported tests of toy-nn, wave 64: seeds 1-4\n" in text
     assert "nobody asks for" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from portkit.rules.idle_entry import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from portkit.scan.scan import Scan
 
@@ -35,3 +37,16 @@ def test_no_entry_does_nothing(scanned: Callable[[str], Scan], version: str) -> 
     scan = scanned(version)
     idle = check(scan.job, scan.findings, Settings())
     assert [(f.symbol, f.message) for f in idle] == []
+
+
+@pytest.mark.parametrize("gating", ["dummy", "cfg"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_copies_say_is_about_amd(
+    ported: Callable[[str, str], Path], version: str, gating: str
+) -> None:
+    root = ported(version, gating)
+    every = root.rglob("*.rs")
+    copies = [path for path in every if re.search(r"rocm|candle-hip", str(path.relative_to(root)))]
+    assert len(copies) > 30
+    strange = re.compile(r"docs\.nvidia\.com|upstream\W+candle_hip")
+    assert [path for path in copies if strange.search(path.read_text())] == []

@@ -27,9 +27,9 @@ REPORTS = Path(__file__).parents[2] / "reports"
 FORMS = ("json", "markdown", "plan", "html")
 """The forms that `make reports` writes."""
 COUNTS = {
-    "0.9.2": {"manual": 0, "review": 33, "mechanical": 397, "ported": 0, "kept": 508},
-    "0.10.2": {"manual": 0, "review": 32, "mechanical": 398, "ported": 0, "kept": 525},
-    "0.11.1": {"manual": 0, "review": 34, "mechanical": 426, "ported": 0, "kept": 582},
+    "0.9.2": {"manual": 0, "review": 34, "mechanical": 340, "ported": 0, "kept": 507},
+    "0.10.2": {"manual": 0, "review": 33, "mechanical": 341, "ported": 0, "kept": 524},
+    "0.11.1": {"manual": 0, "review": 40, "mechanical": 357, "ported": 0, "kept": 581},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 
