@@ -26,6 +26,8 @@ def why_not_copied(site: Site, copy: str) -> str:
         copy: the copy.
     """
     left = site.once("uncopied", make=lambda: _uncopied(site))
+    if not left:  # as in nearly every file
+        return ""
     called = sorted(_called(copy) & left.keys())
     if not called:
         return ""
