@@ -6,7 +6,10 @@ import contextlib
 import gc
 import os
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
+
+_INTERRUPTED: Final = 130
+"""`portkit.cli.command.INTERRUPTED`, which may not be read yet."""
 
 
 def main() -> NoReturn:
@@ -14,13 +17,18 @@ def main() -> NoReturn:
     # A run holds nearly all that it makes until it ends. The collector's passes would take a tenth
     # of the time and free nothing, and so would taking everything down object by object.
     gc.disable()
-    from portkit.cli import program
-
     code = 0
     try:
+        from portkit.cli import program
+
         program(*sys.argv[1:2])()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:
+        # Before a command runs, which says so itself: as it is read and its options are.
+        code = _INTERRUPTED
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write("error: interrupted\n")
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

@@ -415,6 +415,20 @@ def test_a_port_is_taken_back_as_apply_says(candle: Path, added: bool) -> None:
     assert picture(candle) == before
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--link", "https://x.org/{path}#L{line}"),
+        ("--format", "html", "--link", "https://x.org/"),
+        ("--format", "html", "--link", "javascript:alert('{path}')"),
+    ],
+)
+def test_a_link_that_is_none_is_refused(candle: Path, options: tuple[str, ...]) -> None:
+    done = invoke("scan", candle, *options)
+    assert (done.code, done.out) == (2, "")
+    assert "an address with {path} in it" in " ".join(done.err.split())
+
+
 def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     sites = json.loads(invoke("scan", candle, "--format", "json").out)["sites"]
     (check,) = (site for site in sites if site["path"] == MATMUL)
@@ -424,7 +438,17 @@ def test_explain_takes_a_file_and_a_line(candle: Path) -> None:
     beside = invoke("explain", f"{MATMUL}:{check['end_line'] + 1}", "--tree", candle)
     assert beside.code == 2
     assert f"nearest begin in lines {check['line']}" in " ".join(beside.err.split())
-    assert "the file has none" in invoke("explain", "nothing.rs:1", "--tree", candle).err
+    assert "there is no such file" in invoke("explain", "nothing.rs:1", "--tree", candle).err
+    add_file(candle, "candle-core/src/plain.rs", b"pub fn plain() {}\n")
+    plain = invoke("explain", "candle-core/src/plain.rs:1", "--tree", candle).err
+    assert "the file has none" in plain
+    copied = "candle-core/src/cuda_backend/mod.rs"
+    made = copied.replace("cuda", "rocm")
+    add_file(candle, copied, b"pub struct CudaDevice;\n")
+    lib = (candle / LIB).read_text().replace("pub mod", "pub mod cuda_backend;\npub mod", 1)
+    add_file(candle, LIB, lib.encode())
+    told = " ".join(invoke("explain", f"{made}:1", "--tree", candle).err.split())
+    assert f"makes this file from {copied}, where its places are" in told
 
 
 def test_explain_looks_for_the_workspace_above_the_file(
@@ -583,6 +607,20 @@ def test_an_interruption_is_no_defect(candle: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("portkit.scan.session.scan", scan)
     done = invoke("scan", candle)
     assert (done.code, done.err) == (130, "error: interrupted\n")
+
+
+def test_an_interruption_while_it_starts_is_one_line() -> None:
+    """Reading the commands takes a tenth of a second, in which Ctrl-C may come."""
+    program = (
+        "import portkit.cli, portkit.__main__\n"
+        "def program(*_):\n    raise KeyboardInterrupt\n"
+        "portkit.cli.program = program\n"
+        "portkit.__main__.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:

@@ -200,6 +200,8 @@ def test_a_folder_that_leads_out_is_refused(tmp_path: Path) -> None:
         ("a.cu", b"\x7fELF\0\0", "a.cu is a binary file"),
         ("a.txt", None, "does not exist"),
         ("empty", None, "does not exist"),
+        ("lib.rs", b"pub fn cuda() {}\n", "lib.rs is no CUDA source: `portkit apply` ports Rust"),
+        ("Cargo.toml", b"[features]\n", "is no CUDA source: `portkit apply` ports manifests"),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -334,6 +336,15 @@ def test_map_says_where_hip_has_nothing() -> None:
     done = invoke("map", "cudaGraphDebugDotFlagsConditionalNodeParams")
     assert done.code == 0
     assert "-> no counterpart in HIP\n" in done.out
+
+
+@pytest.mark.parametrize("name", ["__match_any_sync", "__match_all_sync"])
+def test_map_knows_the_match_functions_of_a_warp(name: str) -> None:
+    """CUDA C++ Programming Guide, "Warp Match Functions"."""
+    done = invoke("map", name)
+    assert done.code == 0
+    assert "no counterpart in HIP" in done.out
+    assert "all lanes of a wavefront and returns 64 bits" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(

@@ -167,12 +167,12 @@ def test_a_profile_of_one_s_own(candle: Path) -> None:
     )
     add_file(candle, NAME, b'profile = "port"\n')
     found = sites(candle)
-    assert [s["message"] for s in found if s["path"] == MATMUL] == ["cuda will do (1 mentions)"]
+    assert [s["message"] for s in found if s["path"] == MATMUL] == ["cuda will do (1 mention)"]
     add_file(candle, NAME, b'profile = "other"\n')
     done = invoke("scan", candle)
     assert done.code == 16
     assert "portkit.toml:1: there is no codebase profile 'other'" in done.err
-    assert "name 'candle' or 'dfdx', or a directory below" in done.err
+    assert "name 'candle', 'dfdx' or 'moshi', or a directory below" in done.err
 
 
 def test_a_decision_of_one_s_own(candle: Path) -> None:
@@ -289,7 +289,12 @@ def test_a_skip_of_nothing_is_said(candle: Path) -> None:
     site = of(sites(candle), "PK903")
     assert site["path"] == NAME
     assert site["applicability"] == "review"
-    assert "line 3 fits no place: take it away" in site["message"]
+    assert "line 3 fits no place, since no file of the tree fits 'gone/*': " in site["message"]
+    assert "nearest" not in site["message"]
+    add_file(candle, NAME, b'[[skip]]\npaths = ["candle-cor/*"]\nreason = "misspelt"\n')
+    assert "; the nearest is 'candle-core'" in of(sites(candle), "PK903")["message"]
+    add_file(candle, NAME, b'[[skip]]\ncodes = ["PK402"]\nreason = "long ago"\n')
+    assert of(sites(candle), "PK903")["message"].endswith(" fits no place: take it away")
     add_file(candle, NAME, b'[[skip]]\ncodes = ["PK7", "PK77"]\nreason = "long ago"\n')
     assert "no code begins with PK77: " in of(sites(candle), "PK903")["message"]
 

@@ -141,6 +141,9 @@ def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
     )
     found = [f for f in scan_tree(candle).findings if f.code == "PK904" and "decision" in f.symbol]
     assert [(f.path, f.symbol) for f in found] == [("portkit.toml", "decision 'columns'")]
+    # It is nothing of a profile, whose entries have versions.
+    assert found[0].construct == "entry of portkit.toml"
+    assert "since or until" not in found[0].message
     assert found[0].message.startswith("line 2: ")
 
 

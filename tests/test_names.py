@@ -152,6 +152,11 @@ def test_prose_of_a_message_and_of_code_differ() -> None:
         ("a /* cuda /* cuda */ cuda */ b", "a   b"),
         ("'\"' // cuda", "'\"'  "),
         ("&'a str", "&'a str"),
+        # The prefix of a literal is left; a word may end in its letter (the Rust reference, chapter
+        # "Tokens").
+        ('f(br#"a"b"#, c"\\"", r"\\", b\'"\')', 'f(b"", c"", "", b\'"\')'),
+        ('xr"\\"" + "a"', 'xr"" + ""'),
+        ("fn f<'a>(x: &'a str, c: '\"') {}", "fn f<'a>(x: &'a str, c: '\"') {}"),
     ],
 )
 def test_code_without_comments_and_strings(code: str, bare: str) -> None:

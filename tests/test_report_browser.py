@@ -289,6 +289,11 @@ def test_it_fits_a_small_window(browser: Browser, page: Path) -> None:
         browser.resize(360, 800)
         browser.open(page, f"#{EVERY_KIND[0].id}")
         assert browser.run("document.documentElement.scrollWidth") <= 360
+        # No column of the table is cut off where nothing says that there is more.
+        assert (
+            browser.run("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.wide'))")
+            == 0
+        )
         # What is small must not be filled by what stays on top.
         assert (
             browser.run("getComputedStyle(document.querySelector('header')).position") == "static"
@@ -296,6 +301,19 @@ def test_it_fits_a_small_window(browser: Browser, page: Path) -> None:
         browser.screenshot(PICTURES / "small.png", whole=True)
     finally:
         browser.resize(1400, 900)
+
+
+def test_a_place_leads_to_its_source(browser: Browser, tmp_path: Path) -> None:
+    """Where the reader wants it: on a forge, or in an editor."""
+    address = "vscode://file/home/you/tree/{path}:{line}"
+    odd = replace(EVERY_KIND[0], path="a/x #1.rs")
+    for link, found in ((address, "vscode://file/home/you/tree/a/x%20%231.rs:1"), ("", None)):
+        place = tmp_path / "report.html"
+        place.write_text(html(made(odd), link=link))
+        browser.open(place, f"#{odd.id}")
+        leads = "document.querySelector('#detail .facts a')?.getAttribute('href')"
+        assert browser.run(leads) == found
+        assert browser.complaints() == []
 
 
 def test_it_can_be_printed(browser: Browser, page: Path, large: Path) -> None:

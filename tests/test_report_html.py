@@ -247,6 +247,18 @@ def test_the_map_s_areas_are_the_counts() -> None:
     assert sum(crate.count for crate in workspace_map(made(*EVERY_KIND), settled=False)) == 6
 
 
+def test_a_file_that_is_called_as_many_are_has_its_folder() -> None:
+    paths = ["a/src/cuda_backend/mod.rs", "a/src/quantized/mod.rs", "a/src/tensor.rs", "build.rs"]
+    sites = [replace(EVERY_KIND[0], path=path) for path in paths]
+    labels = {
+        file.path: {part.label for part in file.slices if part.label}
+        for crate in workspace_map(made(*sites))
+        for file in crate.files
+    }
+    names = ["cuda_backend/mod.rs", "quantized/mod.rs", "tensor.rs", "build.rs"]
+    assert labels == {path: {name} for path, name in zip(paths, names, strict=True)}
+
+
 def area(box: Box) -> float:
     return box.width * box.height
 

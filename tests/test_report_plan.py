@@ -94,7 +94,7 @@ def test_estimates_are_what_they_assume() -> None:
     assert [hours(n) for n in (0, 5, 60, 150)] == ["0 min", "5 min", "1 h", "2 h 30 min"]
     text = work_plan_markdown(made(*EVERY_KIND))
     assert "4 places for a person (1 manual, 3 for review), about 2 h 30 min." in text
-    assert "`portkit apply` writes 2 places (1 mechanical, 1 for review)." in text
+    assert "`portkit apply` writes 2 places (1 mechanical, 1 for review; nothing is" in text
 
 
 @pytest.mark.parametrize("code", ["PH101", "PK103"])

@@ -8,9 +8,14 @@ from cli_support import LIB, MATMUL, add_file, make_candle
 from msgspec.structs import replace
 
 from portkit.copying.patches import within
+from portkit.editor.places import Place
+from portkit.editor.places import described as described_in_editor
+from portkit.editor.positions import START
 from portkit.profile.entries import Repair
 from portkit.report.model import report
+from portkit.report.place import described
 from portkit.report.snippets import BRANCHES, CONTEXT, LONGEST, snippets
+from portkit.report.terminal import Terminal
 from portkit.scan.session import scan_tree
 
 if TYPE_CHECKING:
@@ -70,7 +75,8 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
     )
     job = replace(scan.job, codebase=replace(scan.job.codebase, patches=(mend,)))
     found = tuple(within(job, job.workspace.sources[path], Repair))
-    ((hunk,),) = snippets(replace(scan, job=job, findings=found)).values()
+    mended = replace(scan, job=job, findings=found)
+    ((hunk,),) = snippets(mended).values()
     assert (hunk.after, hunk.line) == ("candle-core/src/rocm_backend/mod.rs", 3)
     assert hunk.lines == (
         " pub fn rocm_share(n: usize) -> usize {",
@@ -78,6 +84,13 @@ def test_a_bug_that_the_copy_does_not_have_is_shown_beside_what_the_copy_has(
         "+    10_usize.checked_div(n).unwrap_or(0)",
         " }",
     )
+    # A terminal and an editor show it as well: what is asked there is whether that is right.
+    (site,) = report(mended, ".").sites
+    written = described(mended, site, found[0], Terminal(100))
+    hover = described_in_editor(mended, Place(site, found[0], path, START))
+    for text in (written, hover):
+        assert "rocm_backend/mod.rs" in text
+        assert "\n-    10 / n\n+    10_usize.checked_div(n).unwrap_or(0)\n" in text
 
 
 def test_a_copied_file_shows_where_the_copy_differs(tmp_path: Path) -> None:

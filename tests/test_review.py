@@ -7,6 +7,7 @@ import os
 import pty
 import random
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import jsonschema
 import pytest
 from apply_support import git
 from cli_support import PROGRAM, add_file, commit, environment, invoke, make_candle
+from kernels_tree_support import make_with_kernels
 
 from portkit.cli.review import ANSWERS
 from portkit.errors import ConfigError
@@ -216,6 +218,43 @@ def test_a_line_names_a_place(candle: Path) -> None:
     assert len(asked(candle)) == PLACES - 2
 
 
+def test_what_stands_already_stays_when_it_is_kept(candle: Path) -> None:
+    """In a ported tree a skip takes nothing away, and says so."""
+    (place, *_) = [line for line in asked(candle) if f"{TILES}:4 " in line]
+    before = invoke("review", candle, "--keep", place.split()[0], "--reason", "ours")
+    assert "until you take it out" not in before.err
+    (candle / "portkit.toml").unlink()
+    assert invoke("apply", candle).code == 0
+    done = invoke("review", candle, "--keep", place.split()[0], "--reason", "ours")
+    assert "What the port has written there stays until you take it out." in done.err
+    assert "is_cuda() || device.is_rocm()" in (candle / TILES).read_text()
+    told = invoke("explain", f"{TILES}:4", "--tree", candle).out
+    assert "what the port has written there stays until somebody takes it out" in told
+    # Once it is out it is not written again.
+    text = (candle / TILES).read_text()
+    (candle / TILES).write_text(text.replace(" || device.is_rocm()", "", 1))
+    out = (candle / TILES).read_text()
+    assert invoke("apply", candle, "--allow-dirty").code == 0
+    assert (candle / TILES).read_text() == out
+
+
+def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
+    """Without --kernels the review is not of them, and does not say that all were looked at."""
+    candle = make_with_kernels(tmp_path / "candle")
+    commit(candle)
+    elsewhere = "those in the sources of kernels, which --kernels shows."
+    assert f" looked at, and {elsewhere}" in invoke("review", candle, "--list").out
+    invoke("review", candle, "--accept", "PK")
+    rest = f"Every place has been looked at but for {elsewhere}"
+    assert rest in invoke("review", candle, "--list").out
+    # There is nothing to ask, so no terminal is missed.
+    assert rest in invoke("review", candle).err
+    assert elsewhere not in invoke("review", candle, "--list", "--kernels").out
+    assert invoke("apply", candle).code == 0
+    invoke("review", candle, "--accept", "PK")
+    assert "Nothing is left outside the sources of kernels" in invoke("scan", candle).out
+
+
 def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
     before = b"# ours\ngating = 'dummy' # said\n"
     add_file(candle, "portkit.toml", before)
@@ -300,6 +339,33 @@ def test_a_malformed_file_is_an_error(candle: Path, content: str, said: str) -> 
     done = invoke("scan", candle)
     assert done.code == ConfigError.exit_code
     assert said in done.err
+
+
+def test_a_window_has_the_list_by_reasons(candle: Path) -> None:
+    """A pipe has a line for each place; a line of 260 columns is none for a window."""
+    assert all(place in said_in_a_window(candle) for place in identities(candle))
+    lines = said_in_a_window(candle).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert sum("PK401 the port widens" in line for line in lines) == 1
+
+
+def said_in_a_window(candle: Path) -> str:
+    main, terminal = pty.openpty()
+    env = environment() | {"TERM": "dumb", "COLUMNS": "60"}
+    command = [*PROGRAM, "review", str(candle), "--list"]
+    subprocess.run(command, env=env, stdout=terminal, check=True)
+    os.close(terminal)
+    said = b""
+    while True:
+        try:
+            part = os.read(main, 1 << 16)
+        except OSError:  # all of it is read
+            break
+        said += part
+        if not part:
+            break
+    os.close(main)
+    return said.decode().replace("\r\n", "\n")
 
 
 def test_names_that_toml_must_escape_are_read_again() -> None:

@@ -211,7 +211,9 @@ def test_a_port_by_an_earlier_portkit(tmp_path: Path) -> None:
     pure = hashes(root, "HEAD")[0]
     edit(root)
     looked = invoke("update", root, "--to", "upstream", "--check")
-    assert "count as changed by you" in looked.out
+    # Each is named, with the command that shows how: that is what a person wants to check.
+    assert "count as changed by you (`git diff portkit/rocm main` shows how):\n" in looked.out
+    assert f"\n  {COPY}\n" in looked.out
     assert "--pure" in looked.out
     done = invoke("update", root, "--to", "upstream", "--pure", pure)
     assert done.code == 0, done.out + done.err

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from portkit.lang.shell import argument
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -64,6 +66,17 @@ def places_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
         near = sorted(begins(scan, path.as_posix()), key=lambda other: abs(other - line))[:2]
         there = f"the nearest begin in lines {' and '.join(map(str, sorted(near)))}"
         if not near:
-            there = f"the file has none; name one of {tree} that `portkit scan --all` lists"
+            there = _none_in(scan, tree, path.as_posix())
         raise typer.BadParameter(f"there is no place in line {line} of {path}: {there}")
     return found
+
+
+def _none_in(scan: Scan, tree: Path, path: str) -> str:
+    """Return why there is no place in a file, as far as it is known."""
+    origins = {copy: source for source, copy in scan.job.learnt.analogs.items()}
+    if path in origins:
+        return f"the port makes this file from {origins[path]}, where its places are"
+    if not (tree / path).exists():
+        return "there is no such file"
+    where = argument(tree.as_posix())
+    return f"the file has none; `portkit scan{where} --all` lists those that there are"

@@ -35,7 +35,8 @@ def device(
         typer.Option(
             metavar="SEED",
             min=0,
-            help="Do what HIP leaves open in any way, by a number of at least 1.",
+            help="Do what HIP leaves open in any way, by a number; with 0, as without this, in"
+            " one way.",
             show_default=False,
         ),
     ] = 0,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -45,6 +46,10 @@ from portkit.report.progress import waiting
 if TYPE_CHECKING:
     from portkit.cli.at import Found
     from portkit.scan.scan import Scan
+
+
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S*\{path\}\S*")
+"""What leads to a place: an address of the web or of an editor, and no script."""
 
 
 @command(
@@ -167,6 +172,16 @@ def scan(
             help="With --format html: what verify --json has written, to be shown as well.",
         ),
     ] = None,
+    link: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="With --format html: where each place leads, with {path} and {line} in it, such as"
+            " https://github.com/you/candle/blob/main/{path}#L{line}, or"
+            " vscode://file/home/you/candle/{path}:{line}.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> int:
     """List the places where a backend decision stands.
 
@@ -192,11 +207,9 @@ def scan(
         if form is not Form.HTML:
             raise typer.BadParameter("--verified is for --format html")
         proof = read_verified(verified)
-    if directory.is_dir() and unfinished(directory, Disk()):
-        progress(
-            f"{directory} may be written in part, by a portkit that is running or was killed:"
-            " `portkit apply` completes what was begun, or takes it back"
-        )
+    if link and (form is not Form.HTML or not _ADDRESS.fullmatch(link)):
+        raise typer.BadParameter("--link is an address with {path} in it, for --format html")
+    in_part = directory.is_dir() and unfinished(directory, Disk())
     whole, scanned = _scanned(directory, select, skip, gating, profile, kernels=kernels or bool(at))
     obstacle = ""
     try:
@@ -218,8 +231,14 @@ def scan(
         everything=everything,
         source=not no_source,
         verified=proof,
+        link=link,
     )
     deliver(text, output)
+    if in_part:  # below the report, where it is seen
+        progress(
+            f"{directory} may be written in part, by a portkit that is running or was killed:"
+            " `portkit apply` completes what was begun, or takes it back"
+        )
     if in_workflow():
         notice(annotated(found))
     unported = found.count(status=Status.TODO)

@@ -11,7 +11,7 @@ import typer
 
 from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, GatingOption, Profile, profile_directory
-from portkit.cli.output import errors, is_half_written, notice, progress, show
+from portkit.cli.output import errors, is_half_written, notice, progress, screen, show
 from portkit.errors import ConfigError
 from portkit.lang.shell import argument
 from portkit.lang.value import Value
@@ -84,11 +84,6 @@ def review(
         raise typer.BadParameter("--keep and --reason go together: name the place and say why")
     if listed and chosen:
         raise typer.BadParameter("--list writes nothing: leave out --accept or --keep")
-    if not (listed or chosen or (sys.stdin.isatty() and sys.stderr.isatty())):
-        raise typer.BadParameter(
-            "review asks questions and needs a terminal to do so; --list lists the places, and"
-            " --accept answers without one"
-        )
     if is_half_written(directory):
         return FOUND
     own = profile_directory(profile)
@@ -96,7 +91,8 @@ def review(
         found = scan_tree(directory, gating=gating or "", kernels=kernels, profile=own)
     desk = _desk(directory, found)
     if listed:
-        show("".join(f"{line}\n" for line in desk.listed()), end="")
+        lines = desk.grouped(screen()) if sys.stdout.isatty() else desk.listed()
+        show("".join(f"{line}\n" for line in lines), end="")
     elif chosen:
         named = dict.fromkeys(p.site.id for word in chosen for p in desk.named(word))
         if accept:
@@ -107,6 +103,11 @@ def review(
                     progress(desk.keep(place, reason))
         progress(desk.summary())
     else:
+        if desk.places and not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise typer.BadParameter(
+                "review asks questions and needs a terminal to do so; --list lists the places, and"
+                " --accept answers without one"
+            )
         _ask(desk, found)
         progress(desk.summary())
     return 0
@@ -143,13 +144,29 @@ class Desk:
         """Return the places, a line each, and how many they are."""
         return (*(place.line for place in self.places), self.summary())
 
+    def grouped(self, terminal: Terminal) -> Iterable[str]:
+        """Return the same for a window: those of one reason together, and no line is too long."""
+        from portkit.report.terminal import located, wrapped
+
+        told: dict[tuple[str, str], list[Place]] = {}
+        for place in self.places:
+            told.setdefault((place.site.code, place.site.message), []).append(place)
+        for (code, message), places in told.items():
+            yield from wrapped(f"{code} {message}", terminal.width, "    ")
+            rows = [(p.site.id, f"{p.site.position}  {p.site.symbol}") for p in places]
+            yield from located(rows, width=terminal.width, indent="    ")
+        yield from wrapped(self.summary(), terminal.width)
+
     def summary(self) -> str:
         """Return how many places there are that nobody has looked at."""
-        from portkit.report.model import counted_noun
+        from portkit.report.model import counted_noun, unseen_kernels
 
-        if not self.places:
-            return "Every place has been looked at."
-        return f"{counted_noun(len(self.places), 'place')} that nobody has looked at."
+        unseen = unseen_kernels(self.scan)
+        if self.places:
+            rest = ", and those in the sources of kernels, which --kernels shows" if unseen else ""
+            return f"{counted_noun(len(self.places), 'place')} that nobody has looked at{rest}."
+        rest = " but for those in the sources of kernels, which --kernels shows" if unseen else ""
+        return f"Every place has been looked at{rest}."
 
     def named(self, word: str) -> Sequence[Place]:
         """Return the places that a word names: an identity, FILE:LINE, or the beginning of a code.
@@ -203,6 +220,7 @@ class Desk:
         """
         from portkit.profile.settings import NAME
         from portkit.profile.skipping import check_skippable, with_skip
+        from portkit.scan.exceptions import stands
         from portkit.write.transaction import Change, write
 
         check_skippable(place.site.code, place.site.id, place.site.message)
@@ -213,7 +231,10 @@ class Desk:
         write(self.directory, [Change(NAME, before, after)])
         kept = self.alike(place)
         self.places = [p for p in self.places if p not in kept]
-        return f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+        said = f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+        if any(stands(p.finding) for p in kept):
+            said += " What the port has written there stays until you take it out."
+        return said
 
 
 def _desk(directory: Path, found: Scan) -> Desk:
@@ -295,7 +316,7 @@ class Session:
                 f"A skip is of a code in an item, and keeps {', '.join(others)} too; a comment,"
                 f" `// portkit: keep {place.site.code} REASON`, keeps one place."
             )
-        reason = self.ask("Why (nothing to go back)? ").strip()
+        reason = self.ask("Why? (an empty line goes back) ").strip()
         if not reason:
             return False
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from portkit.update.explain import Conflict
     from portkit.update.ready import Ready
     from portkit.update.update import Asked, Outcome
+
+_SHOWN: Final = 20
+"""How many files that a user has changed are named."""
 
 Of = Annotated[
     str,
@@ -149,7 +152,6 @@ def _run(directory: Path, action: Callable[[Ready, Asked], Outcome], asked: Aske
 def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
     """Yield the lines of the report."""
     from portkit.report.model import counted_noun
-    from portkit.tree.git import listed
 
     port = f"The pure port of {outcome.title}"
     if not (outcome.is_new or outcome.merged or outcome.conflicts):
@@ -161,8 +163,12 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
         if outcome.edited:
             yield (
                 f"{counted_noun(len(outcome.edited), 'file')} of {ready.branch} that differ from"
-                f" the pure port count as changed by you: {listed(outcome.edited)}."
+                f" the pure port count as changed by you (`git diff {ready.vendor}"
+                f" {ready.branch}` shows how):"
             )
+            yield from (f"  {path}" for path in outcome.edited[:_SHOWN])
+            if len(outcome.edited) > _SHOWN:
+                yield f"  and {len(outcome.edited) - _SHOWN} more"
             yield (
                 "  Where an earlier portkit wrote them, name the commit that has them as it wrote"
                 " them with --pure."

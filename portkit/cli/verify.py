@@ -153,8 +153,8 @@ def verify(
         typer.Option(
             metavar="SEED",
             min=0,
-            help="Have the CPU device do what HIP leaves open in any way, by a number of at least"
-            " 1.",
+            help="Have the CPU device do what HIP leaves open in any way, by a number; with 0, as"
+            " without this, in one way.",
             show_default=False,
         ),
     ] = 0,

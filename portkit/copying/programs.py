@@ -7,12 +7,17 @@ is in the vendor's profile, in words; what is written instead is a person's, or 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.lang.renaming import code_only, without_comments
+from portkit.lang.words import finder
 
 if TYPE_CHECKING:
+    from portkit.lang.source import Source
     from portkit.site.context import Job
+
+_READING: Final = "read_to_string"
+"""What reads a file as text, by which `NameTable.text_of_bytes` begins."""
 
 
 def named(job: Job, text: str) -> list[str]:
@@ -28,11 +33,13 @@ def named(job: Job, text: str) -> list[str]:
     return sorted(set(re.findall(found, without_comments(text))))
 
 
-def concern(job: Job, text: str) -> bool:
-    """Whether Rust source may do what is the source vendor's alone; few files do."""
-    if any(each in text for each in (*job.vendor.programs, *_compilers(job))):
-        return True
-    return "read_to_string" in text and job.vendor.names.text_of_bytes(job.rename(text))
+def concern(job: Job, source: Source) -> bool:
+    """Whether a Rust file may do what is the source vendor's alone; few files do."""
+    names = (*job.vendor.programs, *_compilers(job), _READING)
+    held = finder(names)(source.data)
+    if held != [_READING]:
+        return bool(held)
+    return job.vendor.names.text_of_bytes(job.rename(source.text(0, source.size)))
 
 
 def why_not_copied(job: Job, copy: str) -> str:

@@ -14,7 +14,7 @@ from portkit.lang.value import Value
 from portkit.report.model import MEANINGS, ReportedSite, site_of
 from portkit.report.place import SHOWN
 from portkit.report.sarif import LEVELS
-from portkit.report.snippets import hunks
+from portkit.report.snippets import shown
 from portkit.scan.codes import every_page
 from portkit.tree.finding import identified
 
@@ -102,7 +102,7 @@ def described(scan: Scan, place: Place) -> str:
     if site.reason != site.message:
         parts.append(site.reason)
     source = scan.job.workspace.sources.get(place.finding.path)
-    for hunk in hunks(place.finding, source, SHOWN):
+    for hunk in shown(scan.job, place.finding, source, SHOWN):
         lines = [*hunk.lines, *([f"... {hunk.left_out} more lines"] if hunk.left_out else [])]
         if hunk.after and hunk.after != hunk.before:
             parts.append(f"`{hunk.after}`")

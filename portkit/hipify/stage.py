@@ -10,7 +10,7 @@ import errno
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -38,6 +38,13 @@ RECORD = ".portkit-hipify.json"
 """In the output folder: what was written there, path to SHA-256."""
 
 _PLAIN_HEADERS = frozenset({".h", ".hpp", ".inl", ".inc"})
+
+_NO_SOURCES: Final[Mapping[str, str]] = {
+    ".py": "Python beside Rust",
+    ".rs": "Rust",
+    ".toml": "manifests",
+}
+"""Files of other languages, which would come out as they went in, and who ports them."""
 
 
 class Refusal(Value, frozen=True):
@@ -217,6 +224,10 @@ def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Pat
 
 def _below(path: Path) -> list[tuple[str, Path]]:
     if not path.is_dir():
+        if path.suffix in _NO_SOURCES:
+            raise KernelInputError(
+                f"{path} is no CUDA source: `portkit apply` ports {_NO_SOURCES[path.suffix]}"
+            )
         return [(path.name, path)]
     found = [
         (each.relative_to(path).as_posix(), each)

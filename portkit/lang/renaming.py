@@ -35,7 +35,7 @@ TOKEN = re.compile(
 NO_CODE = re.compile(
     rf"""
     /(?: /[^\n]* | {_BLOCK[1:]} )
-  | r(?<!\wr)(?<!\w[bc]r)(?P<hashes>\#*)".*?"(?P=hashes)
+  | r(?:(?<!\wr)|(?<=\b[bc]r))(?P<hashes>\#*)".*?"(?P=hashes)
   | "(?:[^"\\]|\\.)*"
   | '(?:\\.[^'\n]*|[^'\\\n])'
     """,

@@ -122,6 +122,7 @@ class VendorProfile(Value, frozen=True):
         vocabulary: the words of the source's platform.
         peer_vocabulary: the words of the peers' platforms.
         own_vocabulary: the words of the vendor's own platform.
+        source_maker: who makes the GPUs of the source's platform.
         names: how to rename.
         bindings: the crate whose place the facade takes.
         older: by version, identifiers that those bindings had before it.
@@ -143,6 +144,7 @@ class VendorProfile(Value, frozen=True):
     vocabulary: tuple[str, ...]
     peer_vocabulary: tuple[str, ...]
     own_vocabulary: tuple[str, ...]
+    source_maker: str
     names: NameTable
     bindings: str
     older: Mapping[str, Mapping[str, str]]
@@ -160,6 +162,20 @@ class VendorProfile(Value, frozen=True):
     def title(self) -> str:
         """The vendor's platform as prose writes it, such as ``ROCm``."""
         return self.names.prose.get(self.source.upper(), self.variant)
+
+
+class Ported(Value, frozen=True):
+    """A crate from elsewhere that a port has given a feature.
+
+    Attributes:
+        codebase: the name of the codebase that it is of.
+        source_feature: what the source's feature is called there.
+        feature: what the written one is called there.
+    """
+
+    codebase: str
+    source_feature: str
+    feature: str
 
 
 class CodebaseProfile(Value, frozen=True, dict=True):
@@ -188,6 +204,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         directory: where the rest of what is particular to it lies, if anywhere.
         versions: its words and its unported features as the file has them.
         said_dependencies: the crates that the file names.
+        uses: the codebases that it is built on, by name.
+        ported: the crates of those that their ports give a feature.
     """
 
     name: str
@@ -212,6 +230,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     directory: Directory | None = None
     versions: Mapping[Key, str | Entry] = field(default_factory=dict)
     said_dependencies: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    ported: Mapping[str, Ported] = field(default_factory=dict)
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -287,6 +307,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         vocabulary=said.vocabulary.source,
         peer_vocabulary=said.vocabulary.peers,
         own_vocabulary=said.vocabulary.own,
+        source_maker=said.vocabulary.maker,
         names=table,
         bindings=said.bindings,
         older=names.older,
@@ -350,6 +371,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         variables=said.variables or _joined(said.name, "rocm").upper().replace("-", "_"),
         directory=directory,
         said_dependencies=tuple(said.dependencies),
+        uses=said.uses,
         versions={
             **{("names", "words", k): w for k, w in said.names.words.items()},
             **{("unported", k): u for k, u in said.unported.items()},

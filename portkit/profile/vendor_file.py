@@ -35,6 +35,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: Annotated[tuple[Text, ...], Meta(description="Of the source's platform.")]
     peers: Annotated[tuple[Text, ...], Meta(description="Of the peers' platforms.")]
     own: Annotated[tuple[Text, ...], Meta(description="Of the vendor's own platform.")]
+    maker: Annotated[Text, Meta(description="Who makes the GPUs of the source's platform.")]
 
 
 class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -85,10 +85,9 @@ def _lines(
     for line in wrapped(headline(report, plan, written=written), terminal.width):
         yield terminal.bold(line)
     if errors := [site for site in report.sites if site.is_left_out]:
-        text = f"{places(errors)} left out: a match has no other arm there, so one answers with an"
-        yield from wrapped(
-            f"{text} error: {', '.join(s.position for s in errors)}.", terminal.width
-        )
+        text = f"{len(errors)} more left out: a match has no other arm there, so one answers with"
+        text += f" an error: {', '.join(s.position for s in errors)}."
+        yield from wrapped(text, terminal.width)
     if left:
         text = f"{counted_noun(left, 'place')} left as asked: until they are written too, the tree"
         text += f" may not compile; `portkit scan{where}` lists them, `portkit apply{where}` asks"

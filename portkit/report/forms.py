@@ -41,6 +41,7 @@ def written(
     everything: bool = False,
     source: bool = True,
     verified: Mapping[str, Any] | None = None,
+    link: str = "",
 ) -> str:
     """Return a report in a form, with a newline at its end.
 
@@ -52,6 +53,7 @@ def written(
         everything: a table lists the places that are mechanical or kept as well.
         source: whether lines of the tree's own text are part of it.
         verified: the document of ``portkit verify``, which HTML shows beside it.
+        link: the address of a place, with ``{path}`` and ``{line}`` in it, which HTML leads to.
     """
     if form is Form.TABLE:
         from portkit.report.table import table
@@ -81,4 +83,4 @@ def written(
     from portkit.report.snippets import snippets
 
     shown = snippets(scan) if source else {}
-    return html(report, shown, source=source, verified=verified)
+    return html(report, shown, source=source, verified=verified, link=link)

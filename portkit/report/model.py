@@ -199,7 +199,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
     """
     job = scan.job
     sources = job.workspace.sources
-    unseen = _unseen(scan)
+    unseen = unseen_kernels(scan)
     kernels = job.codebase.kernels
     todo = {f.path for f in scan.findings if f.status is Status.TODO}
     files = in_turn(sources.get(f.path) for f in scan.findings)
@@ -266,7 +266,10 @@ def by_state(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
 
 
 def what_apply_writes(report: Report) -> str:
-    """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``."""
+    """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``.
+
+    Where there are more places for review than it writes, it says what those are.
+    """
     if report.obstacle:
         return "cannot write them"
     todo = [site for site in report.sites if site.status is Status.TODO]
@@ -276,13 +279,18 @@ def what_apply_writes(report: Report) -> str:
         for state, words in ((State.MECHANICAL, "mechanical"), (State.REVIEW, "for review"))
         if counts[state]
     ]
-    text = f"writes {places(todo)}" + (f" ({', '.join(kinds)})" if len(kinds) > 1 else "")
+    rest = by_state(report.sites)[State.REVIEW] - counts[State.REVIEW]
+    asking = f"; nothing is written at the other {rest} for review" if rest else ""
+    text = f"writes {places(todo)}" + (f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else "")
+    if errors := sum(site.is_left_out for site in todo):
+        arms = "an arm that answers" if errors == 1 else "arms that answer"
+        text += f", {errors} of them {arms} with an error where it is left out,"
     if report.untranslated:
         text += f" and translates {counted_noun(report.untranslated, 'source')} of kernels"
     return text
 
 
-def _unseen(scan: Scan) -> int:
+def unseen_kernels(scan: Scan) -> int:
     """Return how many sources of kernels were not looked into."""
     from portkit.hipify.paths import is_cuda
 

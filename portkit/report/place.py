@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.report.model import MEANINGS, site_of
-from portkit.report.snippets import hunks
+from portkit.report.snippets import shown
 from portkit.report.terminal import wrapped
 from portkit.tree.finding import identified
 
@@ -61,7 +61,8 @@ def _lines(scan: Scan, site: ReportedSite, finding: Finding, terminal: Terminal)
     yield terminal.bold(f"{site.position}  {site.symbol}")
     yield terminal.dim(f"{site.id}  {site.state}: {MEANINGS[site.state]}")
     yield from wrapped(f"{site.construct}: {site.message}", terminal.width)
-    for hunk in hunks(finding, scan.job.workspace.sources.get(finding.path), SHOWN):
+    source = scan.job.workspace.sources.get(finding.path)
+    for hunk in shown(scan.job, finding, source, SHOWN):
         yield ""
         if hunk.after and hunk.after != hunk.before:
             yield terminal.dim(hunk.after)

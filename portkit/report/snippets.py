@@ -11,10 +11,12 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from portkit.copying.analog import copy_with
 from portkit.copying.patches import ADJUST, REPAIR, hits_in
 from portkit.lang.packed import in_turn
-from portkit.tree.finding import Status, identified
+from portkit.tree.finding import Applicability, Status, identified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,15 +65,49 @@ def snippets(scan: Scan) -> Mapping[str, tuple[Hunk, ...]]:
     sources = scan.job.workspace.sources
     files = in_turn(sources.get(finding.path) for finding in scan.findings)
     found = {
-        identity: tuple(_repaired(scan.job, finding, source)) or tuple(hunks(finding, source))
+        identity: shown(scan.job, finding, source)
         for (identity, finding), source in zip(identified(scan.findings), files, strict=True)
     }
     return {identity: hunks for identity, hunks in found.items() if hunks}
 
 
-def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hunk]:
+def shown(
+    job: Job, finding: Finding, source: Source | None, longest: int = LONGEST
+) -> tuple[Hunk, ...]:
+    """Return what there is to show of one place: what a copy has there, else as ``hunks`` does.
+
+    Args:
+        job: the job that the finding comes from.
+        finding: what was found there.
+        source: the file as it is; none for one that the port adds.
+        longest: how many lines of one file are shown.
+    """
+    if source is not None:
+        elsewhere = (
+            *_repaired(job, finding, source, longest),
+            *_patched(job, finding, source, longest),
+        )
+        if elsewhere:
+            return elsewhere
+    return tuple(hunks(finding, source, longest))
+
+
+def _patched(job: Job, finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
+    """Yield how the source of a kernel is patched before it is translated."""
+    made = job.translated.get(finding.path)
+    if made is None or finding.applicability is not Applicability.REVIEW:
+        return
+    # Only a patch is for review, and its edits are of the source as it stands.
+    at = finding.code, finding.span
+    edits = next((f.edits for f in made.findings if (f.code, f.span) == at), ())
+    if edits:
+        patched = replace(finding, edits=edits)
+        yield from _edited(patched, source, longest, f"{source.path}, as it is translated")
+
+
+def _repaired(job: Job, finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
     """Yield how a copy differs from the CUDA side's item under other names alone."""
-    if finding.code not in (REPAIR, ADJUST) or source is None:
+    if finding.code not in (REPAIR, ADJUST):
         return
     start, end = finding.span.start, finding.span.end
     hits = [
@@ -82,7 +118,7 @@ def _repaired(job: Job, finding: Finding, source: Source | None) -> Iterator[Hun
     if right != copy:
         first, _ = source.position(start)
         paths = f"{source.path}, renamed alone", job.learnt.analogs.get(source.path, source.path)
-        yield from _compared(_lines(copy), _lines(right), first, paths, LONGEST)
+        yield from _compared(_lines(copy), _lines(right), first, paths, longest)
 
 
 def hunks(finding: Finding, source: Source | None, longest: int = LONGEST) -> Iterator[Hunk]:
@@ -120,8 +156,8 @@ def _is_whole(finding: Finding, source: Source) -> bool:
     return finding.span.start == 0 and finding.span.end >= len(source.data)
 
 
-def _edited(finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
-    """Yield the changes in the lines that they touch."""
+def _edited(finding: Finding, source: Source, longest: int, written: str = "") -> Iterator[Hunk]:
+    """Yield the changes in the lines that they touch; ``written`` says to where, if elsewhere."""
     edits = sorted(finding.edits)
     first, _ = source.position(min(finding.span.start, edits[0].start))
     last, _ = source.position(max(finding.span.end, *(edit.end for edit in edits)))
@@ -136,7 +172,7 @@ def _edited(finding: Finding, source: Source, longest: int) -> Iterator[Hunk]:
         at = edit.end
     after = "".join([*parts, source.text(at, end)])
     before = source.text(start, end)
-    paths = source.path, source.path
+    paths = source.path, written or source.path
     found = _lines(before), _lines(after)
     yield from _compared(*found, first, paths, longest, to_end=bool(branches))
 

@@ -157,6 +157,8 @@ def _nothing_left(report: Report, where: str) -> str:
         unseen = ", and so may be some in the sources of kernels, which --kernels lists"
         text = f"Nothing is left for `portkit apply`; {text} for a person"
         text += f"{unseen if report.unseen else ''}."
+    elif report.unseen:
+        text = "Nothing is left outside the sources of kernels, into which --kernels looks."
     else:
         text = "Nothing is left: every place has its counterpart."
     return text if report.partial else f"{text} Next: `portkit verify{where}`."

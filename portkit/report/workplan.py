@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from portkit.report.model import Report, ReportedSite
     from portkit.report.phases import Phase
 
+VERIFYING: Final = "Each `verify` is a command for the tree as `portkit apply` has written it."
 _TEST_FOLDERS: Final = ("tests", "examples", "benches")
 
 
@@ -158,6 +159,7 @@ def _lines(report: Report) -> Iterator[str]:
         f" {hours(effort(report.sites))}. `portkit apply` {what_apply_writes(report)}."
         f" {assumption(by_hand=bool(saved(report.sites)))}"
     )
+    yield from ("", VERIFYING)
     for number, stage in enumerate(stages, 1):
         cost = f" ({hours(stage.minutes)})" if stage.minutes else ""
         yield from ("", f"## {number}. {stage.phase.title}{cost}", "")

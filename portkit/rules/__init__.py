@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from portkit.lang.source import Source
     from portkit.profile.keep_comments import Kept
@@ -100,11 +100,12 @@ class ExceptionRule(Value, _Documented, frozen=True, eq=False):
 
     Attributes:
         code: its stable code, ``PKnnn``.
-        check: from the exception, and every code that there is, to findings.
+        check: from the exception, every code that there is, and the paths of the tree's files, to
+            findings.
     """
 
     code: str
-    check: Callable[[Kept | Skip, Sequence[str]], Iterator[Finding]]
+    check: Callable[[Kept | Skip, Sequence[str], Collection[str]], Iterator[Finding]]
 
 
 class ProfileRule(Value, _Documented, frozen=True, eq=False):

@@ -21,6 +21,7 @@ from portkit.copying.patches import IDLE
 from portkit.lang.span import Span
 from portkit.lang.typed import Lines
 from portkit.profile.entries import Entry, Prose, Section
+from portkit.profile.looked import NAME as LOOKED
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
 from portkit.site.presence import files, has_item, has_target, is_feature, is_renamed, named_in
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     _Idle = tuple[Key, str, str]
     """Where an entry stands in the profile, what it names, and what is wrong."""
 
+_UNDECIDED: Final = "no condition or choice of the tree is what it names: mend it, or take it away"
 _NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
 _NO_FEATURE: Final = "nothing of the tree is what it names: name the feature that CUDA is behind"
 _NOWHERE: Final = "no place of the tree is the one that was looked at: take the line away"
@@ -79,7 +81,7 @@ def looked_at_nothing(path: str, line: int, place: str) -> Finding:
 def _idle_decisions(job: Job, used: AbstractSet[str], settings: Settings) -> Iterator[Finding]:
     for entry, line in zip(job.codebase.conditions, settings.decision_lines, strict=False):
         if job.codebase.key(entry) not in used:
-            yield _finding(NAME, line, f"decision {entry.when!r}", _NOTHING)
+            yield _finding(NAME, line, f"decision {entry.when!r}", _UNDECIDED)
 
 
 def _idle_entries(
@@ -117,6 +119,10 @@ def _idle_entries(
     ):
         for name in names:
             yield (*key, name), name, _NOTHING
+    for name in codebase.uses:
+        crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
+        if not job.workspace.depends_on(crates):
+            yield ("uses",), name, _NOTHING
     if codebase.source_feature and not is_feature(job, [], codebase.source_feature):
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
@@ -142,7 +148,7 @@ def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
         code=IDLE,
         path=path,
         span=Span(0, 0),
-        construct="entry of a profile",
+        construct=f"entry of {path}" if path in (NAME, LOOKED) else "entry of a profile",
         symbol=symbol,
         applicability=Applicability.REVIEW,
         status=Status.NONE,

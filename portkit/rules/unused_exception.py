@@ -8,36 +8,47 @@ it or take it away.
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
+from portkit.lang.typed import nearest
 from portkit.profile.keep_comments import VERB, Kept
 from portkit.profile.settings import NAME, Skip
 from portkit.rules import ExceptionRule
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 
-def check(unused: Kept | Skip, known: Sequence[str]) -> Iterator[Finding]:
+def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> Iterator[Finding]:
     """Say why an exception excepts nothing.
 
     Args:
         unused: the exception.
         known: every code.
+        paths: of the tree's files.
     """
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
     if isinstance(unused, Kept):
         why = _why(unused, unknown)
         yield _finding(unused.path, unused.span, "comment", f"it keeps nothing, since {why}")
         return
-    message = f"the skip in line {unused.line} fits no place" + (
-        f", since no code begins with {unknown}: `portkit rules` lists them"
-        if unknown
-        else ": take it away"
-    )
-    yield _finding(NAME, Span(0, 0), "skip", message)
+    why = ": take it away"
+    if unknown:
+        why = f", since no code begins with {unknown}: `portkit rules` lists them"
+    elif lost := _lost(unused, paths):
+        folders = sorted({path.partition("/")[0] for path in paths})
+        near = nearest(lost.partition("/")[0], folders)
+        why = f", since no file of the tree fits {lost!r}: mend it, or take it away{near}"
+    yield _finding(NAME, Span(0, 0), "skip", f"the skip in line {unused.line} fits no place{why}")
+
+
+def _lost(skip: Skip, paths: Collection[str]) -> str:
+    """Return a pattern of a skip that no file fits, or nothing."""
+    met = (any(fnmatchcase(path, pattern) for path in paths) for pattern in skip.paths)
+    return next((p for p, found in zip(skip.paths, met, strict=True) if not found), "")
 
 
 def _why(comment: Kept, unknown: str) -> str:

@@ -24,7 +24,6 @@ from portkit.tree.finding import Applicability, Finding, Status, no_files
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.codebases.directory import Directory
     from portkit.profile.keep_comments import Kept
     from portkit.profile.settings import Settings, Skip
     from portkit.scan.scan import Scan
@@ -37,6 +36,14 @@ ASKING: Final = (Applicability.REVIEW, Applicability.MANUAL)
 def is_excepted(finding: Finding) -> bool:
     """Whether a person, and no rule or profile, has decided to leave a place alone."""
     return finding.excepted
+
+
+def stands(finding: Finding) -> bool:
+    """Whether the tree has what the port writes at a place, so that leaving it out takes a person.
+
+    What a copy has otherwise than CUDA's side goes with the copy.
+    """
+    return finding.status is Status.PORTED and finding.code not in (REPAIR, ADJUST)
 
 
 def with_exceptions(scan: Scan, settings: Settings) -> Scan:
@@ -53,7 +60,7 @@ def with_exceptions(scan: Scan, settings: Settings) -> Scan:
     exceptions: tuple[Kept | Skip, ...] = (*comments, *settings.skips)
     unused = [each for each in exceptions if each not in used]
     if unused:
-        findings += _unused(unused, scan.job.codebase.directory)
+        findings += _unused(unused, scan)
     findings.sort(key=lambda f: (f.path, f.span, f.code, f.symbol))
     return replace(scan, findings=tuple(findings))
 
@@ -106,10 +113,12 @@ def _excepted(
     asks = of_copy or finding.status is Status.TODO or finding.applicability in ASKING
     if not reasons or not asks:
         return finding
-    standing = finding.status is Status.PORTED and not of_copy
+    standing = stands(finding)
     message, detail = reasons[0]
     if left_out.answers(finding):
         detail += "; its arm answers with an error"
+    if standing:
+        detail += "; what the port has written there stays until somebody takes it out"
     if of_copy:
         detail += f"; the copy is as the CUDA side is, without this: {finding.reason}"
     elif finding.code == OVERRIDE:
@@ -135,11 +144,12 @@ def left_alone(finding: Finding, message: str, detail: str) -> Finding:
     )
 
 
-def _unused(exceptions: Sequence[Kept | Skip], own: Directory | None) -> Iterator[Finding]:
+def _unused(exceptions: Sequence[Kept | Skip], scan: Scan) -> Iterator[Finding]:
     from portkit.scan.codes import every_page
 
-    known = [page.code for page in every_page(own)]
+    known = [page.code for page in every_page(scan.job.codebase.directory)]
+    paths = scan.job.workspace.sources.keys()
     for rule in rules():
         if isinstance(rule, ExceptionRule):
             for exception in exceptions:
-                yield from rule.check(exception, known)
+                yield from rule.check(exception, known, paths)

@@ -173,19 +173,25 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Findi
     With it come the files that said something, those of them that this process has read, and what
     is said of those that portkit fails on.
     """
-    mentions, teaching = _mentions(team, job)
-    mine = team.share(teaching, lambda path: job.workspace.sources[path].size)
-    read = [(path, *_read(job, path)) for path in mine]
-    gathered = sorted(
-        (each for share in team.gather(read) for each in share), key=lambda each: each[0]
-    )
+    words_in = _finder(job)
+    sources = team.share(job.workspace.sources.values(), lambda source: source.size)
+    own: dict[str, list[int]] = {}
+    mine: list[str] = []
+    for source in in_turn(sources):
+        if offsets := job.mentions(source, words_in(source.data)):
+            own[source.path] = offsets
+            mine += [source.path] if _may_teach(job, source) else []
+    shares = team.gather((own, [(path, *_read(job, path)) for path in mine]))
+    mentions = dict(sorted((path, at) for said, _ in shares for path, at in said.items()))
+    gathered = sorted((each for _, read in shares for each in read), key=lambda each: each[0])
     macros = {macro.name: macro for _, found, _, _ in gathered for macro in found}
     modules = [found for _, _, found, _ in gathered]
     analogs = files.analogs(job, mentions, modules)
     unported = {p: m.unported for each in modules for p, m in each.items() if m.unported}
+    gated = frozenset(p for each in modules for p, m in each.items() if not m.unported)
     lost = [finding for _, _, _, found in gathered for finding in found]
-    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported)
-    return replace(job, learnt=learnt), teaching, mine, lost
+    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported, gated)
+    return replace(job, learnt=learnt), [path for path, *_ in gathered], mine, lost
 
 
 def _read(
@@ -207,22 +213,6 @@ def _translations(job: Job) -> Mapping[str, Callable[[], Translation]]:
 def _is_written(copies: Set[str], added: Sequence[Addition], path: str) -> bool:
     """Whether a file is one that the port writes as a whole, so that it is ROCm's own."""
     return path in copies or any(a.holds(path) for a in added)
-
-
-def _mentions(team: Team, job: Job) -> tuple[Mapping[str, list[int]], list[str]]:
-    """Return the offsets of the mentions in each file with any, and the files that may teach."""
-    words_in = _finder(job)
-    sources = team.share(job.workspace.sources.values(), lambda source: source.size)
-    found = [
-        (source.path, offsets, _may_teach(job, source))
-        for source in in_turn(sources)
-        if (offsets := job.mentions(source, words_in(source.data)))
-    ]
-    gathered = sorted(each for share in team.gather(found) for each in share)
-    return (
-        {path: offsets for path, offsets, _ in gathered},
-        [path for path, _, teaches in gathered if teaches],
-    )
 
 
 def _finder(job: Job) -> Callable[[bytes], list[str]]:

@@ -19,6 +19,10 @@ HEIGHT: Final = 560.0
 _TITLE: Final = 18.0
 _LETTER: Final = 6.6
 """How wide a letter of a label is taken to be."""
+_EVERYWHERE: Final = frozenset(
+    {"Cargo.toml", "README.md", "build.rs", "lib.rs", "main.rs", "mod.rs"}
+)
+"""Names of files that say nothing without their folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def _files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
         states = [state for state in State if counts[state]]
         parts = squarified([counts[s] for s in states], cell.inside(0.5, 0.5))
         # The label must not run over another colour.
-        name = path.rsplit("/", 1)[-1]
+        name = _name(path)
         labels = [_fitting(name, part.width) if part.height > 16 else "" for part in parts]
         first = next((at for at, label in enumerate(labels) if label), None)
         slices = tuple(
@@ -103,6 +107,12 @@ def _files(sites: Sequence[ReportedSite], box: Box) -> Iterator[File]:
             for at, (state, part) in enumerate(zip(states, parts, strict=True))
         )
         yield File(path, len(files[path]), cell, slices)
+
+
+def _name(path: str) -> str:
+    """Return what a file is called on the map: many are ``mod.rs``, in folders that differ."""
+    *folders, name = path.split("/")
+    return f"{folders[-1]}/{name}" if folders and name in _EVERYWHERE else name
 
 
 def _fitting(text: str, width: float) -> str:

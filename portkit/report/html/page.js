@@ -147,7 +147,9 @@ function described(index) {
     element("h3", {}, element("a", { href: `#${site.id}` }, `${site.code} ${site.construct}`)),
     element("p", { class: "facts" },
       element("span", { class: `badge ${site.state}` }, site.state),
-      element("code", {}, `${site.path}:${lines}`),
+      site.link
+        ? element("a", { href: site.link }, element("code", {}, `${site.path}:${lines}`))
+        : element("code", {}, `${site.path}:${lines}`),
       element("code", {}, site.symbol),
       element("span", {}, site.id)),
     element("p", { class: "message" }, site.message),

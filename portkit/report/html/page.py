@@ -10,6 +10,7 @@ import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from portkit import __version__
 from portkit.report.effort import assumption, effort, hours, saved
@@ -19,7 +20,7 @@ from portkit.report.model import MEANINGS, by_state, what_apply_writes
 from portkit.report.scan_json import document, summary
 from portkit.report.settling import decision
 from portkit.report.verified import duration
-from portkit.report.workplan import work_plan
+from portkit.report.workplan import VERIFYING, work_plan
 from portkit.scan.codes import every_page
 from portkit.tree.finding import Status
 
@@ -42,6 +43,7 @@ def html(
     source: bool = True,
     verified: Mapping[str, Any] | None = None,
     written: str = "",
+    link: str = "",
 ) -> str:
     """Return the page.
 
@@ -51,6 +53,7 @@ def html(
         source: whether lines of the tree's own text are part of it.
         verified: the document of ``portkit verify``, to be shown beside it.
         written: what ``portkit apply`` has just written, as a sentence without its full stop.
+        link: the address of a place, with ``{path}`` and ``{line}`` in it; none without.
     """
     template = environment().get_template("page.html.j2")
     by_crate = report.by_crate()
@@ -68,6 +71,7 @@ def html(
         map_height=HEIGHT,
         todo=what_apply_writes(report) if report.count(status=Status.TODO) else "",
         stages=work_plan(report),
+        verifying=VERIFYING,
         left=effort(report.sites),
         saved=saved(report.sites),
         assumption=assumption(by_hand=bool(saved(report.sites))),
@@ -75,7 +79,7 @@ def html(
         verified=_with_known_sites(report, verified),
         written=written,
         version=__version__,
-        data=embedded(_data(report, snippets or {}, source=source)),
+        data=embedded(_data(report, snippets or {}, link, source=source)),
         style=style(),
         script=_read(*_SCRIPTS),
     )
@@ -106,13 +110,16 @@ def environment(*folders: Path) -> jinja2.Environment:
 
 
 def _data(
-    report: Report, snippets: Mapping[str, Sequence[Hunk]], *, source: bool
+    report: Report, snippets: Mapping[str, Sequence[Hunk]], link: str, *, source: bool
 ) -> dict[str, Any]:
     """Return what the page's script needs: the document of ``scan``, and what goes with it."""
     found = document(report, source=source)
     for entry, site in zip(found["sites"], report.sites, strict=True):
         entry["state"] = site.state
         entry["crate"] = report.crate_of(site)
+        if link:
+            path = quote(site.path, errors="surrogateescape")
+            entry["link"] = link.replace("{path}", path).replace("{line}", str(site.line))
         if settled := decision(site):
             entry["decision"] = settled
         if source and site.id in snippets:
