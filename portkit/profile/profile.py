@@ -56,6 +56,7 @@ class Facade(Value, frozen=True):
         features: what the tree needs of it, where it is no copy.
         older: by version of the source's bindings, the module with the shape that they had before.
         shape: that of those modules which the tree's code is written against; empty for none.
+        unused: modules for libraries that the tree asks for nowhere.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Facade(Value, frozen=True):
     features: tuple[str, ...] = ()
     older: Mapping[str, str] = field(default_factory=dict)
     shape: str = ""
+    unused: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -126,6 +128,7 @@ class VendorProfile(Value, frozen=True):
         older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
+        libraries: features for a library, and those for its counterpart.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
         facade: the bindings crate that the port writes.
@@ -147,6 +150,7 @@ class VendorProfile(Value, frozen=True):
     older: Mapping[str, Mapping[str, str]]
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
+    libraries: Mapping[str, str]
     dependencies: Mapping[str, str]
     programs: Mapping[str, str]
     facade: Facade
@@ -309,6 +313,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         older=names.older,
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
+        libraries=said.libraries,
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
         facade=facade,

@@ -101,10 +101,11 @@ def _is_first(site: Site, name: str) -> bool:
 
 
 def _asked_for(site: Site, name: str) -> bool:
-    """Whether the feature of the source vendor asks for an optional dependency."""
+    """Whether a feature that has a counterpart asks for an optional dependency."""
     if "optional" not in site.code or site.crate is None:
         return True
-    members = site.crate.manifest.get("features", {}).get(site.job.source_feature, [])
+    features = site.crate.manifest.get("features", {})
+    members = [m for feature in site.job.counterparts for m in features.get(feature, ())]
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
