@@ -67,12 +67,14 @@ class Learnt(Value, frozen=True):
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
         unported: files whose modules stand under a feature without a counterpart, and that.
+        gated: files whose modules stand under the source vendor's feature.
     """
 
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
     unported: Mapping[str, str] = field(default_factory=dict)
+    gated: frozenset[str] = frozenset()
 
 
 class Job(Value, frozen=True, dict=True):
