@@ -123,7 +123,7 @@ def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path)
     commit(candle)
     assert invoke("apply", candle).code == 0
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
-    (crate / "src/cuda.patch").write_text(diff("fill.cu", "int x;\n", "int y;\n"))
+    (crate / "src/cuda.patch").write_text(diff({"fill.cu": ("int x;\n", "int y;\n")}))
     with (
         pytest.raises(VerificationError, match=r"cuda\.patch, line 3: fill\.cu has 0 places"),
         hip_folder(crate, cuda),

@@ -506,7 +506,7 @@ def test_a_part_of_the_patch_that_meets_an_edit_ends_the_build_with_a_sentence(
     shared: Crate, tmp_path: Path
 ) -> None:
     old, new = SOURCE["src/fill.cu"], SOURCE["src/fill.cu"].replace("threadIdx.x", "0")
-    (shared.folder / "src/cuda.patch").write_text(diff("fill.cu", old, new))
+    (shared.folder / "src/cuda.patch").write_text(diff({"fill.cu": (old, new)}))
     shared.build(**EMPTY)
     assert "x[0] = twice(v)" in (shared.made("sources") / "fill.hip").read_text()
     (tmp_path / "candle-kernels/src/fill.cu").write_text(f"// first\n{old}")
