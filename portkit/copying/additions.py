@@ -252,7 +252,7 @@ class _Beside(Value, frozen=True, dict=True):
 
     @property
     def _elsewhere(self) -> Set[str]:
-        """The prelude's headers that the crate of kernels has for these sources too, or its build."""
+        """The prelude's headers that the crate of kernels, or its build, has for these too."""
         from portkit.hipify.prelude import prelude_headers
 
         kernels = self.job.codebase.kernels

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from portkit.codebases.directory import TEMPLATES
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.paths import BUILD, hip_path
-from portkit.hipify.prelude import build_support, device_files
+from portkit.hipify.prelude import build_support, device_files, support_page
 from portkit.hipify.profile import FILE as PROFILE
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.shared import Shared
@@ -285,6 +285,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,
+                "tools": support_page().partition("## The tools\n\n")[2],
                 "shared": self.shared,
                 "support": self.support
                 and {"name": BUILD, "module": _module(BUILD), "said": self.support},

@@ -35,3 +35,8 @@ def build_support(*, shared: bool) -> dict[str, str]:
     paths = sorted((folder / "kernels").iterdir())
     paths += [folder / "sources.rs"] * shared
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def support_page() -> str:
+    """Return the page of the crate that compiles kernels."""
+    return (shipped(HOME) / "README.md").read_text(encoding="utf-8")
