@@ -121,7 +121,7 @@ def test_a_package_in_a_folder_of_another(tmp_path: Path, monkeypatch: pytest.Mo
     announce(tmp_path, monkeypatch, value="outer.profiles.toy")
     assert announced() == {"toy": Directory(tmp_path / "outer/profiles/toy")}
     assert named("toy") == announced()["toy"]
-    assert names() == ("candle", "dfdx", "toy")
+    assert names() == ("candle", "dfdx", "moshi", "toy")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,10 @@ def test_what_is_no_codebase_is_refused(
     monkeypatch.chdir(candle)
     done = invoke("scan", candle, "--profile", given)
     assert done.code == 16
-    assert f"there is no codebase {given!r}: name 'candle' or 'dfdx', or a directory" in done.err
+    assert (
+        f"there is no codebase {given!r}: name 'candle', 'dfdx' or 'moshi', or a directory"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize("name", ["..", "../elsewhere", "/", "link"])

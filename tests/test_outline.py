@@ -76,8 +76,6 @@ def test_words_are_places_in_any_case() -> None:
         b"/*\n\nfn no_function() {}\n",
         b"mod a {\n\nfn inside() {}\n\n}\n",
         b"make! {\n\nfn inside() {}\n\n}\n",
-        b"const Q: char = '\"';\n",
-        b"const B: char = '{';\n",
     ],
     ids=[
         "string",
@@ -86,12 +84,84 @@ def test_words_are_places_in_any_case() -> None:
         "open comment",
         "module",
         "macro",
-        "quote",
-        "brace",
     ],
 )
 def test_what_does_not_show_where_its_items_begin_is_parsed_whole(between: bytes) -> None:
     assert kept(FILE + b"\n" + between + b"\nfn last() {}\n", b"first") is None
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        b"const Q: char = '\"';\n",
+        b"const B: char = '{';\n",
+        b"/// From the interval [0, 1).\nfn third() {}\n",
+        b'const S: &str = "a ratio in [0, 1) (see there";\n',
+    ],
+    ids=["quote", "brace", "comment", "string"],
+)
+def test_what_literals_and_comments_hold_opens_nothing(between: bytes) -> None:
+    text = kept(FILE + b"\n" + between + b"\nfn last() {}\n", b"first")
+    assert text is not None
+    assert "on_gpu" not in text
+    assert "last" not in text
+
+
+IMPL = b"""/// A device.
+impl<D: Driver> Device<D> {
+    const ORDINAL: usize = 0;
+
+    /// In [0, 1).
+    #[inline]
+    pub fn on_gpu(&self) -> bool {
+        let found = self.find("in [0, 1)");
+
+        found
+    }
+
+    fn first(&self) {}
+
+    fn second(&self) {}
+}
+"""
+
+
+def test_of_an_implementation_only_members_with_a_place_are_kept() -> None:
+    text = kept(b"use a::B;\n\n" + IMPL + b"\nfn last() {}\n", b"first")
+    assert text is not None
+    assert "impl<D: Driver> Device<D> {\n    fn first(&self) {}\n\n    fn second" in text
+    assert "on_gpu" not in text
+    assert "ORDINAL" not in text
+
+
+def test_a_member_is_kept_with_its_attributes() -> None:
+    text = kept(b"use a::B;\n\n" + IMPL, b"found")
+    assert text is not None
+    assert "    /// In [0, 1).\n    #[inline]\n    pub fn on_gpu" in text
+    assert "        found\n    }" in text
+    assert "fn first" not in text
+
+
+@pytest.mark.parametrize("place", [b"A device", b"Driver", b"Device<D>"])
+def test_an_implementation_with_a_place_in_its_head_is_whole(place: bytes) -> None:
+    assert kept(b"use a::B;\n\n" + IMPL, place) == "use a::B;\n\n" + IMPL.decode()
+
+
+STATEMENTS = b"    first();\n\n    second();\n\n    third();\n\n    fourth();\n}\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b"fn long() {\n" + STATEMENTS,
+        b"impl A {}\nfn long() {\n" + STATEMENTS,
+        b"impl A {\n    fn a() {}\n}\nfn long() {\n" + STATEMENTS,
+        b"make! {\n" + STATEMENTS,
+    ],
+    ids=["function", "beside an implementation", "behind an implementation", "macro"],
+)
+def test_statements_are_no_members(other: bytes) -> None:
+    assert kept(b"use a::B;\n\n" + other, b"third") == "use a::B;\n\n" + other.decode()
 
 
 def test_a_comment_with_blank_lines_is_whole() -> None:

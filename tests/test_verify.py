@@ -137,7 +137,7 @@ def test_a_tree_that_cannot_be_ported_is_not_sent_to_apply(tmp_path: Path) -> No
     assert "first" not in done.err
     scanned = " ".join(invoke("scan", crate.parent).out.split())
     assert "`portkit apply` refuses: portkit has no profile" in scanned
-    assert "port by hand what `portkit scan` lists" in scanned
+    assert "`portkit init` makes one of what the tree tells" in scanned
     assert "Next: `portkit apply" not in scanned
 
 

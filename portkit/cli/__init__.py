@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "fetch": "port",
     "scan": "port",
+    "init": "init",
     "apply": "port",
     "review": "review",
     "branch": "update",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
+from portkit.lang.typed import either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,8 +74,7 @@ def named(name: str) -> Directory:
     if other is not None:
         return other
     raise ProfileError(
-        f"there is no codebase {name!r}: name {' or '.join(map(repr, names()))}, or a directory"
-        f" that holds a {MAIN}"
+        f"there is no codebase {name!r}: name {either(names())}, or a directory that holds a {MAIN}"
     )
 
 
@@ -96,7 +96,7 @@ def inside(tree: Path, name: str) -> Directory:
         )
     if not (place / MAIN).is_file():
         raise ProfileError(
-            f"there is no codebase profile {name!r}: name {' or '.join(map(repr, names()))}, or a"
+            f"there is no codebase profile {name!r}: name {either(names())}, or a"
             f" directory below {tree} that holds a {MAIN}"
         )
     return Directory(place)

@@ -70,7 +70,7 @@ def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfil
     that they have in that crate's port.
     """
     taken = {name for name, kind in vendor.dependencies.items() if kind == "facade"}
-    own = codebase.kernels is not None or workspace.depends_on(taken)
+    own = codebase.kernels is not None or workspace.depends_on(taken, shared=False)
     return own or bool(workspace.requirement(vendor.generator.source))
 
 

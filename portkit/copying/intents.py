@@ -22,6 +22,7 @@ from portkit.copying import (
     uncopied,
 )
 from portkit.copying.analog import copy_range, copy_site
+from portkit.copying.doubts import doubted
 from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
@@ -98,6 +99,9 @@ _PAIRED = (
 )
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
+_OF_THE_SITE = (wants.Branch, wants.Copy, wants.CopyAs, wants.Enlist, wants.Join, wants.Widen)
+"""What is written from the text of the site."""
+
 
 def finding_of(site: Site, code: str, intent: wants.Intent) -> Finding:
     """Return the finding of a rule about a site: what it wants, and how that is written.
@@ -107,7 +111,9 @@ def finding_of(site: Site, code: str, intent: wants.Intent) -> Finding:
         code: the rule's code.
         intent: what the rule wants there.
     """
-    return _WRITERS[type(intent)](site, code, intent)
+    finding = _WRITERS[type(intent)](site, code, intent)
+    of_site = isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO
+    return doubted(site, finding, widens=isinstance(intent, wants.Widen)) if of_site else finding
 
 
 def _finding(

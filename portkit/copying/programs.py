@@ -30,8 +30,9 @@ def named(job: Job, text: str) -> list[str]:
 
 def concern(job: Job, text: str) -> bool:
     """Whether Rust source may do what is the source vendor's alone; few files do."""
-    named = (*job.vendor.programs, *_compilers(job), "read_to_string")
-    return any(each in text for each in named)
+    if any(each in text for each in (*job.vendor.programs, *_compilers(job))):
+        return True
+    return "read_to_string" in text and job.vendor.names.text_of_bytes(job.rename(text))
 
 
 def why_not_copied(job: Job, copy: str) -> str:

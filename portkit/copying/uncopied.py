@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import programs
-from portkit.copying.analog import copy_range
+from portkit.copying.analog import copy_range, overridden
 from portkit.lang.items import items
 from portkit.lang.renaming import code_only
 
@@ -26,6 +26,8 @@ def why_not_copied(site: Site, copy: str) -> str:
         copy: the copy.
     """
     left = site.once("uncopied", make=lambda: _uncopied(site))
+    if not left:  # as in nearly every file
+        return ""
     called = sorted(_called(copy) & left.keys())
     if not called:
         return ""
@@ -46,6 +48,8 @@ def _uncopied(site: Site) -> dict[str, str]:
     for item in items(source):
         if item.node.type == "function_item":
             outer, _, own = item.symbol.rpartition("::")
+            if _is_overridden(site, item.symbol):
+                continue  # a template of the profile has it
             copy = copy_range(job, source, item.span.start, item.span.end, item.node, outer)
             copies[job.rename(own)] = own, copy
             names.add(own)
@@ -59,6 +63,12 @@ def _uncopied(site: Site) -> dict[str, str]:
     }:
         left |= more
     return left
+
+
+def _is_overridden(site: Site, symbol: str) -> bool:
+    parts = symbol.split("::")
+    outer = ("::".join(parts[:length]) for length in range(1, len(parts) + 1))
+    return any(overridden(site.job, site.source, each) is not None for each in outer)
 
 
 def _called(text: str) -> set[str]:

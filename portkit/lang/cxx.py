@@ -32,7 +32,7 @@ _TOKEN: Final = re.compile(
     | (?P<comment> //(?:[^\n\\]|\\.)* | /\*.*?\*/ )
     | (?P<unterminated> /\* )
     | (?P<include> ^[ \t]*\#[ \t]*include(?:_next)?[ \t]*(?:<[^>\n]*>|"[^"\n]*") )
-    | (?P<directive> ^[ \t]*\#[ \t]*(?:(?:error|warning)\b[^\n]*|[A-Za-z]\w*)? )
+    | (?P<directive> ^[ \t]*\#[ \t]*(?:(?:error|warning)\b[^\n]*|[A-Za-z_]\w*)? )
     | (?P<string> (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\(.*?\)(?P=delimiter)"
                 | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" )
     | (?P<char> (?:u8|[uUL])?'(?:\\.|[^'\\\n])+' )

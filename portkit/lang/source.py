@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
 from portkit.lang.value import Value
-from portkit.lang.words import SHORT, occurrences, pieces
+from portkit.lang.words import SHORT, finder, occurrences, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,7 +69,8 @@ class Source(Value, frozen=True, dict=True):
             return self.tree
         from portkit.lang.outline import parts
 
-        found = parts(self.data, places, [word.encode() for word in words])
+        held = finder((*words,))(self.data)
+        found = parts(self.data, places, [word.encode() for word in held])
         tree = _parse(self.path, self.data, found) if found else self.tree
         return self.tree if tree.root_node.has_error else tree
 
@@ -82,14 +83,14 @@ class Source(Value, frozen=True, dict=True):
 
         A short one is looked for where pieces of identifiers begin (`portkit.lang.words.pieces`).
         """
-        found = []
+        found: list[int] = []
         lowered = self.data.lower()
         for word in words:
+            every = occurrences(lowered, word.encode())
             if len(word) <= SHORT:
-                wanted = re.compile(pieces(word).encode())
-                found += [match.start() for match in wanted.finditer(self.data)]
-            else:
-                found += occurrences(lowered, word.encode())
+                piece = re.compile(pieces(word).encode())
+                every = (at for at in every if piece.match(self.data, at))
+            found += every
         return sorted(set(found))
 
     @cached_property

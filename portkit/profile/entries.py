@@ -443,6 +443,13 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         str,
         Meta(description="The variant of its error that says that the vendor's feature is off."),
     ] = ""
+    uses: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="Other codebases that it is built on, whose port its own takes: their"
+            " crates have the feature that the port writes."
+        ),
+    ] = ()
     bindings: Annotated[
         str, Meta(description="The crate of bindings that the port writes; NAME-hip by default.")
     ] = ""
@@ -471,7 +478,8 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         dict[str, str],
         Meta(
             description="Its own crates and their counterparts: facade and kernels are the crates"
-            " that the port writes, an empty text drops the entry."
+            " that the port writes, shared is what every backend may use, an empty text drops the"
+            " entry."
         ),
     ] = {}
     unported: Annotated[

@@ -168,6 +168,20 @@ class VendorProfile(Value, frozen=True):
         return self.names.prose.get(self.source.upper(), self.variant)
 
 
+class Ported(Value, frozen=True):
+    """A crate from elsewhere that a port has given a feature.
+
+    Attributes:
+        codebase: the name of the codebase that it is of.
+        source_feature: what the source's feature is called there.
+        feature: what the written one is called there.
+    """
+
+    codebase: str
+    source_feature: str
+    feature: str
+
+
 class CodebaseProfile(Value, frozen=True, dict=True):
     """What is particular to one codebase.
 
@@ -194,6 +208,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         directory: where the rest of what is particular to it lies, if anywhere.
         versions: its words and its unported features as the file has them.
         said_dependencies: the crates that the file names.
+        uses: the codebases that it is built on, by name.
+        ported: the crates of those that their ports give a feature.
         support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
             dependencies; empty where the crate of kernels holds a copy.
     """
@@ -220,6 +236,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     directory: Directory | None = None
     versions: Mapping[Key, str | Entry] = field(default_factory=dict)
     said_dependencies: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    ported: Mapping[str, Ported] = field(default_factory=dict)
     support: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
@@ -358,6 +376,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         variables=said.variables or _joined(said.name, "rocm").upper().replace("-", "_"),
         directory=directory,
         said_dependencies=tuple(said.dependencies),
+        uses=said.uses,
         versions={
             **{("names", "words", k): w for k, w in said.names.words.items()},
             **{("unported", k): u for k, u in said.unported.items()},

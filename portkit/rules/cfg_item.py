@@ -12,8 +12,9 @@ says is for a trait's methods: its copy ends in ``as _``. What else would stand 
 to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
 only such functions need. A module whose file names CUDA, though the module itself does not, is a
-person's, who finds a name for the copy. What runs a program of CUDA's, or a crate that compiles
-CUDA alone, is a person's, or comes from a template (PK104).
+person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left alone.
+What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes from a
+template (PK104).
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import bound
 from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
@@ -77,6 +79,8 @@ def check(site: Site) -> Iterator[Intent]:
             "bring in their own"
         )
         yield Keep(construct, message, symbol=symbol)
+    elif reason := _bound(site):
+        yield Keep(construct, f"{reason}: it is not ported", symbol=symbol)
     elif own := _own_file(site):
         name = f"{site.name}_{job.vendor.name}"
         message = (
@@ -94,13 +98,25 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy(construct, message, symbol=symbol, review=loop)
 
 
-def _own_file(site: Site) -> str:
-    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+def _bound(site: Site) -> str:
+    """Return why the file of a module needs what exists for the source vendor alone, or nothing."""
+    path = _file(site)
+    found = bound.of_file(site.job, path) if path else None
+    return found.reason if found is not None and found.settled else ""
+
+
+def _file(site: Site) -> str:
+    """Return the file of a module that gets no copy, or nothing."""
     if site.kind != "mod_item":
         return ""
-    job = site.job
-    path = module_file(job, site.source.path, site.name)
-    if path is None or path in job.learnt.analogs:
+    path = module_file(site.job, site.source.path, site.name)
+    return "" if path is None or path in site.job.learnt.analogs else path
+
+
+def _own_file(site: Site) -> str:
+    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
+    path, job = _file(site), site.job
+    if not path:
         return ""
     source = job.workspace.sources[path]
     return path if job.names_value(code_only(source.text(0, len(source.data)))) else ""

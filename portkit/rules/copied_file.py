@@ -5,7 +5,7 @@ or the file is a module that is declared under the feature. Its counterpart is a
 it under the name table, with the items replaced that the profile overrides, and with the headers
 of AMD's platform in kernels that stand in it as strings. Where the copy
 stands already, it is left as it is. A copy that runs a program of CUDA's, such as nvcc, is for a
-person to review.
+person to review, and so is one that declares functions which are linked by their names.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
+from portkit.copying.doubts import LINKED, declares_linked
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
 from portkit.tree.finding import Applicability, Finding, NewFile, Status
@@ -37,6 +38,8 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     standing = job.workspace.sources.get(target)
     concerned = programs.concern(job, source.text(0, len(source.data)))
     reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
+    if not reason and declares_linked(source.text(0, len(source.data))):
+        reason = LINKED
     whole = Span(0, max(len(source.data), 1))
     yield Finding(
         code=CODE,

@@ -3,7 +3,8 @@
 ``cudarc = { workspace = true, optional = true }`` gains the HIP bindings crate beside it, with the
 same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
 stand with their path and version, or the bindings with where ``portkit.toml`` takes them from.
-Crates that exist only to compile or bind CUDA get no counterpart.
+Crates that exist only to compile or bind CUDA get no counterpart, nor do
+bindings that the workspace offers and no crate takes.
 
 A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it.
 
@@ -43,6 +44,10 @@ def check(site: Site) -> Iterator[Intent]:
         return
     name, construct = name_of(site.node), "dependency in Cargo.toml"
     crate = job.written_crate(name)
+    offered = table == "workspace.dependencies" and job.vendor.dependencies.get(name) == "facade"
+    if offered and not job.workspace.depends_on((name,), shared=False):
+        yield Keep(construct, "no crate of the tree takes it", symbol=name)
+        return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return

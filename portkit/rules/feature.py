@@ -5,7 +5,9 @@ the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` o
 Crates that exist only to compile or bind CUDA are left out.
 
 What turns CUDA on in a crate from elsewhere is left out, and a person sees what that crate has: a
-feature that it lacks would break each build. Where the crate has a path it is written.
+feature that it lacks would break each build. Where the crate has a path it is written, and so it
+is where the profile names the codebase that the crate is of (``uses``). A dependency that CUDA's
+features alone turn on, and that leads to CUDA by Cargo.lock, is left out as well.
 
 A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
 does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
 from portkit.lang.features import asked_by
 from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of, written
@@ -52,11 +55,23 @@ def check(site: Site) -> Iterator[Intent]:
                 f"; {' and '.join(elsewhere)} is left out, since the tree does not tell whether"
                 f" that crate has a feature for {job.vendor.title}: see, and add it by hand"
             )
+        taken = sorted({crate for m in asked if (crate := _from_port(site, m))})
+        if taken:
+            message += f"; {' and '.join(taken)} must come from the port of the codebase it is of"
+        alone = [found for member in asked if (found := _bound(site, member))[0]]
+        if alone:
+            message += f"; left out are {' and '.join(n for n, _ in alone)}: {alone[0][1]}"
+        unclear = [member for member in asked if _is_unclear(site, member)]
+        if unclear:
+            message += (
+                f"; only CUDA's features turn {' and '.join(unclear)} on, and no Cargo.lock tells"
+                " what for: see whether it is CUDA's"
+            )
         yield Add(
             construct,
             message,
             symbol=job.feature,
-            review=bool(elsewhere),
+            review=bool(elsewhere or unclear),
             text=f"\n{written(job.feature)} = [{listed}]",
             at=end_of(site.node),
             name=job.feature,
@@ -113,7 +128,11 @@ def _counterpart(site: Site, member: str) -> str:
         return "" if feature else f"dep:{counterpart}"
     if crate in job.vendor.dependencies:
         return ""
+    if ported := _ported(site, crate, feature):
+        return f"{member.removesuffix(feature)}{ported}"
     if feature and not _in_tree(site, crate):
+        return ""
+    if _bound(site, member)[0]:
         return ""
     asked = asked_by(member)
     own = asked == job.source_feature
@@ -129,7 +148,49 @@ def _is_elsewhere(site: Site, member: str) -> bool:
     crate, _, feature = member.partition("/")
     crate = crate.rstrip("?")
     known = crate in (FLOAT8, *site.job.vendor.dependencies) or site.job.written_crate(crate)
-    return feature == site.job.source_feature and not known and not _in_tree(site, crate)
+    of_source = feature == site.job.source_feature or site.job.names_source(feature)
+    if not of_source or known or _ported(site, crate, feature):
+        return False
+    return not _in_tree(site, crate)
+
+
+def _from_port(site: Site, member: str) -> str:
+    crate, _, feature = member.partition("/")
+    crate = crate.rstrip("?")
+    return crate if _ported(site, crate, feature) else ""
+
+
+def _ported(site: Site, dependency: str, feature: str) -> str:
+    """Return what a feature of a dependency is called in a port that the tree's is built on."""
+    if not feature or site.crate is None:
+        return ""
+    said = site.job.workspace.dependency(site.crate, dependency)
+    package = str(said.get("package", dependency))
+    ported = site.job.codebase.ported.get(package)
+    return ported.feature if ported is not None and feature == ported.source_feature else ""
+
+
+def _bound(site: Site, member: str) -> tuple[str, str]:
+    """Return the dependency of a member that exists for the source vendor alone, and why, if so."""
+    name = _dependency(member)
+    if site.crate is None:
+        return ("", "")
+    found = bound.dependencies(site.job, site.crate).get(name)
+    return (name, found.reason) if found is not None else ("", "")
+
+
+def _is_unclear(site: Site, member: str) -> bool:
+    """Whether a member turns on what may be the source vendor's own, and nothing tells."""
+    name, crate = _dependency(member), site.crate
+    if crate is None or "/" in member or _bound(site, member)[0]:
+        return False
+    return name in bound.only_for_source(site.job, crate) and not bound.is_known(
+        site.job, crate, name
+    )
+
+
+def _dependency(member: str) -> str:
+    return member.removeprefix("dep:").partition("/")[0].rstrip("?")
 
 
 def _in_tree(site: Site, dependency: str) -> bool:

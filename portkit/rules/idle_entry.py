@@ -117,6 +117,10 @@ def _idle_entries(
     ):
         for name in names:
             yield (*key, name), name, _NOTHING
+    for name in codebase.uses:
+        crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
+        if not job.workspace.depends_on(crates):
+            yield ("uses",), name, _NOTHING
     if codebase.source_feature and not is_feature(job, [], codebase.source_feature):
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():

@@ -1,7 +1,8 @@
 """A file that mentions a backend and is left alone as a whole.
 
 It belongs to a peer of CUDA's, to a library without a counterpart, or to nothing that is
-compiled, or the codebase's profile keeps it; the message says which.
+compiled, or the codebase's profile keeps it; the message says which. A module under the feature is
+left alone as well where it needs a crate that CUDA alone has, or where its copy has no name yet.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from portkit.copying import bound
 from portkit.copying.whole_files import unported_file
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
@@ -39,6 +41,9 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
             "CUDA code: `portkit hipify` makes a HIP source of it; have the build compile that "
             "under the feature"
         )
+    elif not reason and (alone := bound.of_file(job, path)) is not None:
+        trust = Applicability.MANUAL
+        said = reason = f"{alone.reason}: nothing of it is copied before that"
     if not reason:
         return
     whole = Span(0, max(len(source.data), 1))
@@ -76,7 +81,10 @@ def _kept_reason(job: Job, source: Source) -> str:
     ):
         return f"it belongs to {job.vendor.peers[0].capitalize()}; ROCm follows CUDA"
     feature = unported_file(job, source.path)
-    return job.vendor.unported[feature] if feature else ""
+    if feature:
+        return job.vendor.unported[feature]
+    alone = bound.of_file(job, source.path)
+    return alone.reason if alone is not None and alone.settled else ""
 
 
 RULE = FileRule("PK102", When.MENTIONS, check)

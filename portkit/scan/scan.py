@@ -183,8 +183,9 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Findi
     modules = [found for _, _, found, _ in gathered]
     analogs = files.analogs(job, mentions, modules)
     unported = {p: m.unported for each in modules for p, m in each.items() if m.unported}
+    gated = frozenset(p for each in modules for p, m in each.items() if not m.unported)
     lost = [finding for _, _, _, found in gathered for finding in found]
-    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported)
+    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported, gated)
     return replace(job, learnt=learnt), teaching, mine, lost
 
 

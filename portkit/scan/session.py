@@ -128,6 +128,10 @@ def look(
     workspace = _without(workspace, _own_files(workspace, codebase))
     codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
     codebase = formed(codebase, said, workspace)
+    if codebase.uses:
+        from portkit.scan.below import with_ports  # few trees are built on another codebase
+
+        codebase = with_ports(codebase, VENDOR)
     vendor = load_vendor(VENDOR, codebase)
     if not needed(workspace, vendor, codebase) and (below := _below(workspace)) is not None:
         codebase = replace(codebase, bindings=below.bindings)
@@ -197,9 +201,8 @@ def check_portable(found: Scan) -> None:
     if not codebase.name:
         raise ProfileError(
             f"portkit has no profile for the codebase in {root} (it knows"
-            f" {', '.join(names())}), and so writes nothing there: port by hand what"
-            " `portkit scan` lists, and the kernels by `portkit hipify`, or write a profile and"
-            f" name it in {NAME} or by --profile (docs/guide-codebase.md)"
+            f" {', '.join(names())}), and so writes nothing there: `portkit init` makes one of what"
+            f" the tree tells, or name one in {NAME} or by --profile (docs/guide-codebase.md)"
         )
     if release(version) < release(codebase.first_version):
         raise UnsupportedVersionError(

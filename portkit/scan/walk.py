@@ -82,7 +82,9 @@ class Walk:
         root = tree.root_node
         if root.has_error:
             self.findings += self.asked.of_file(When.BROKEN, self.job, self.source)
-            self.broken = [span_of(c) for c in root.children if c.has_error or c.is_missing]
+            broken = [c for c in root.children if c.has_error or c.is_missing]
+            # Where no part is broken the parser could make no file of the parts.
+            self.broken = [span_of(node) for node in broken or [root]]
         whole = self._site(root, (), (), Scope(), None)
         pending: deque[Site] = deque()
         self._push(pending, whole, Scope())

@@ -17,7 +17,7 @@ from portkit.lang.renaming import code_only, conditions
 from portkit.lang.source import ATTACHED, node_text
 from portkit.lang.span import Span
 from portkit.lang.value import Value
-from portkit.lang.words import pieces
+from portkit.lang.words import occurrences, pieces
 from portkit.profile.entries import Prose
 
 if TYPE_CHECKING:
@@ -68,12 +68,14 @@ class Learnt(Value, frozen=True):
         macros: macros with one argument per backend, by name.
         analogs: files that are copied whole: path to the path of the copy.
         unported: files whose modules stand under a feature without a counterpart, and that.
+        gated: files whose modules stand under the source vendor's feature.
     """
 
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
     macros: Mapping[str, DeviceMacro] = field(default_factory=dict)
     analogs: Mapping[str, str] = field(default_factory=dict)
     unported: Mapping[str, str] = field(default_factory=dict)
+    gated: frozenset[str] = frozenset()
 
 
 class Job(Value, frozen=True, dict=True):
@@ -219,15 +221,16 @@ class Job(Value, frozen=True, dict=True):
         return {}
 
     @cached_property
+    def _source_words(self) -> tuple[str, ...]:
+        """The words, in lower case, one of which stands in what names the source's platform."""
+        return (*self._ported_words, self.source_feature.lower())
+
+    @cached_property
     def _source_code(self) -> re.Pattern[str]:
         ported = [*map(pieces, self._ported_words)]
         if not self._is_feature_a_word:
             ported.append(rf'\bfeature\s*=\s*"{re.escape(self.source_feature)}"')
         return re.compile("|".join(ported))
-
-    @cached_property
-    def _peer_code(self) -> re.Pattern[str]:
-        return re.compile("|".join(self.vendor.peer_vocabulary), re.IGNORECASE)
 
     @cached_property
     def unported_words(self) -> tuple[str, ...]:
@@ -261,16 +264,20 @@ class Job(Value, frozen=True, dict=True):
 
     def names_source(self, text: str) -> bool:
         """Whether text names the source vendor's platform."""
-        return bool(self._source_code.search(text))
+        lowered = text.lower()  # most texts name nothing, and this tells it in a tenth of the time
+        named = any(word in lowered for word in self._source_words)
+        return named and self._source_code.search(text) is not None
 
     def names_peer(self, text: str) -> bool:
         """Whether text names a peer's platform."""
-        return bool(self._peer_code.search(text))
+        lowered = text.lower()
+        return any(word in lowered for word in self.vendor.peer_vocabulary)
 
     def peers_in(self, data: bytes) -> list[int]:
         """Return where a file names a peer's platform."""
-        words = "|".join(self.vendor.peer_vocabulary).encode()
-        return [m.start() for m in re.finditer(words, data, re.IGNORECASE)]
+        lowered = data.lower()
+        words = self.vendor.peer_vocabulary
+        return [at for word in words for at in occurrences(lowered, word.encode())]
 
     def names_vendor(self, text: str) -> bool:
         """Whether text names the vendor that is written."""

@@ -14,6 +14,7 @@ from portkit.errors import NotAWorkspaceError
 from portkit.lang.packed import packed
 from portkit.lang.source import Source
 from portkit.lang.value import Value
+from portkit.tree.lock import locked
 from portkit.tree.manifest import parse_manifest
 from portkit.tree.regular import read_regular
 
@@ -137,16 +138,28 @@ class Workspace(Value, frozen=True, dict=True):
                 return version
         return ""
 
-    def depends_on(self, crates: Collection[str]) -> bool:
+    def depends_on(self, crates: Collection[str], *, shared: bool = True) -> bool:
         """Whether a manifest of the tree names one of some crates, wherever that comes from.
 
         A dependency may be called otherwise than its crate (the Cargo book, chapter "Specifying
         Dependencies", section "Renaming dependencies in Cargo.toml").
+
+        Args:
+            crates: their names.
+            shared: whether what the workspace offers counts where no crate takes it.
         """
+        offered = self.manifest.get("workspace", {}).get("dependencies", {})
+        named = {
+            name
+            for name, entry in (offered.items() if isinstance(offered, dict) else ())
+            if isinstance(entry, dict) and entry.get("package") in crates
+        }
         return any(
-            name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
+            name in {*crates, *named}
+            or (isinstance(entry, dict) and entry.get("package") in crates)
             for _, table in self._tables(*_DEPENDENCIES)
             for name, entry in table.items()
+            if shared or table is not offered
         )
 
     @property
@@ -173,6 +186,25 @@ class Workspace(Value, frozen=True, dict=True):
         for directory, holder in holders:
             tables = (holder.get(kind) for kind in kinds) if isinstance(holder, dict) else ()
             yield from ((directory, table) for table in tables if isinstance(table, dict))
+
+    @cached_property
+    def locked(self) -> Mapping[str, frozenset[str]]:
+        """The crates that each crate of ``Cargo.lock`` needs; nothing where there is none."""
+        return locked(self.root)
+
+    def dependency(self, crate: Crate, name: str) -> Mapping[str, Any]:
+        """Return what a crate says of a dependency, with what the workspace says of it before.
+
+        Args:
+            crate: the crate.
+            name: what the crate calls it; nothing is returned where it has none of the name.
+        """
+        own = crate.manifest.get("dependencies", {}).get(name)
+        if not isinstance(own, dict):
+            return {} if own is None else {"version": own}
+        shared = self.manifest.get("workspace", {}).get("dependencies", {}).get(name)
+        taken = shared if own.get("workspace") is True else {}
+        return {**(taken if isinstance(taken, dict) else {"version": taken}), **own}
 
     def crate_of(self, path: str) -> Crate | None:
         """Return the innermost crate whose directory holds ``path``."""
@@ -270,7 +302,8 @@ def load(directory: Path) -> Workspace:
             unread.append(Unread(path, f"it cannot be read ({error.strerror})"))
             continue
         try:
-            data.decode()
+            if not data.isascii():  # as most files are, and to decode them takes longer
+                data.decode()
         except UnicodeDecodeError as error:
             unread.append(Unread(path, f"it is not UTF-8 (byte {error.start})"))
             continue

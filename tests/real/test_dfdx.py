@@ -7,15 +7,13 @@ from instead of GitHub. Where neither is to be had, the tests are left out and s
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from cli_support import commit, invoke
+from cli_support import invoke
+from foreign_codebase import fetched, needs, run
 
-from portkit.cache import cache_folder
 from portkit.codebases.known import brought
 
 if TYPE_CHECKING:
@@ -32,42 +30,10 @@ LOCKED = '[[package]]\nname = "{}"\nversion = "{}"\nsource = "{}"\ndependencies 
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
 
 
-def run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder; git and cargo ask nobody for a password."""
-    return subprocess.run(
-        words,
-        cwd=root,
-        env=os.environ
-        | {
-            "CARGO_TARGET_DIR": str(cache_folder() / "target" / "dfdx"),
-            "CARGO_TERM_COLOR": "never",
-            "GIT_TERMINAL_PROMPT": "0",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-
-
-def needs(done: subprocess.CompletedProcess[str]) -> None:
-    """Leave the tests out where something could not be fetched."""
-    if done.returncode:
-        pytest.skip(f"dfdx is not tested: {' '.join(done.args)}: {done.stdout.strip()[-300:]}")
-
-
 @pytest.fixture(scope="module")
 def dfdx(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give dfdx as upstream has it, in a git repository of its own; not to be written to."""
-    root = tmp_path_factory.mktemp("foreign") / "dfdx"
-    root.mkdir()
-    needs(run(root, "git", "init", "--quiet"))
-    source = os.environ.get("PORTKIT_DFDX", REPOSITORY)
-    needs(run(root, "git", "fetch", "--quiet", "--depth", "1", source, COMMIT))
-    needs(run(root, "git", "checkout", "--quiet", COMMIT))
-    shutil.rmtree(root / ".git")
-    commit(root)
-    return root
+    return fetched(tmp_path_factory.mktemp("foreign") / "dfdx", "dfdx", REPOSITORY, COMMIT)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +78,6 @@ def test_it_type_checks_with_rocm_and_without(ported: Path, features: str) -> No
     entries[0] = LOCKED.format("wgpu", YANKED["wgpu"], REGISTRY, '"wgpu-core", "wgpu-hal"')
     own = '[[package]]\nname = "dfdx-core"\nversion = "0.13.0"\ndependencies = ["wgpu"]\n'
     (root / "Cargo.lock").write_text("\n".join(["version = 3", own, *entries]))
-    needs(run(root, "cargo", "fetch"))
-    done = run(root, "cargo", "check", "--workspace", "--features", features)
+    needs(run(root, "cargo", "fetch", name="dfdx"), "dfdx")
+    done = run(root, "cargo", "check", "--workspace", "--features", features, name="dfdx")
     assert done.returncode == 0, done.stdout[-6000:]

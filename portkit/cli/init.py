@@ -1,0 +1,123 @@
+"""``portkit init``: the first profile of a codebase, as far as its tree tells it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from portkit.cli.command import command
+from portkit.cli.options import Directory  # noqa: TC001 (Typer asks for it)
+from portkit.cli.output import notice, show
+from portkit.lang.shell import argument
+from portkit.report.progress import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.initial.draft import Draft
+    from portkit.scan.scan import Scan
+
+
+@command("portkit init", "portkit init mine --yes", "portkit init mine --profile rocm/port")
+def init(
+    directory: Directory = Path(),
+    profile: Annotated[
+        str,
+        typer.Option("--profile", metavar="DIR", help="The profile's new folder, in the tree."),
+    ] = "port",
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="Ask nothing: what is left open is listed instead."),
+    ] = False,
+) -> None:
+    """Write a profile for a codebase that has none: what its tree tells, each line with evidence.
+
+    It runs nothing of the tree, and writes the profile and the line of portkit.toml that names it.
+    Asked is what no tree tells, such as what a copy is called whose name is no vendor's.
+    """
+    from msgspec.structs import replace
+
+    from portkit.initial.derive import derive
+    from portkit.initial.place import changes, check_new
+    from portkit.scan.session import scan_tree
+    from portkit.write.transaction import write
+
+    check_new(directory, profile)
+    with waiting(f"Looking at {directory}"):
+        found = scan_tree(directory)
+    check_new(directory, profile, found.job.codebase)
+    draft = derive(found)
+    if not yes and _is_asked():
+        draft = replace(draft, words=tuple(_answers(draft)))
+    write(directory, changes(directory, profile, draft))
+    with waiting(f"Looking at {directory} with it"):
+        after = scan_tree(directory)
+    show("\n".join(_told(directory, profile, draft, after)))
+
+
+def _is_asked() -> bool:
+    """Whether somebody can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _answers(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Yield the names that a person gives; an empty answer leaves it open, as Ctrl-D does."""
+    for question in draft.questions:
+        notice(
+            f"{question.evidence}.\nWhat is ROCm's {question.key} called? Such as"
+            f" {question.proposed}; empty where it gets none yet: "
+        )
+        answer = sys.stdin.readline().strip()
+        while answer and not answer.isidentifier():
+            notice(f"{answer!r} is no name that Rust takes: ")
+            answer = sys.stdin.readline().strip()
+        if answer:
+            yield question.key, answer
+
+
+def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
+    from portkit.tree.finding import Applicability, Status
+
+    yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."
+    for key in ("crate", "first_version"):
+        said = getattr(draft, key)
+        yield f"  {key} = {said.value}: {said.evidence}"
+    for key, said in draft.options:
+        yield f"  {key} = {said.value}: {said.evidence}"
+    for used in draft.uses:
+        yield f"  built on {used.value}: {used.evidence}"
+    for source in draft.sources:
+        yield f"  {source.value}: {source.evidence}"
+    for derived in draft.derived:
+        yield f"  {derived}"
+    given = dict(draft.words)
+    left = [f"{q.key}: {q.evidence}" for q in draft.questions if q.key not in given]
+    left += draft.left
+    counts = {
+        "to be written by a person": _count(after, Applicability.MANUAL),
+        "for a person to look at": _count(after, Applicability.REVIEW),
+        "unaccounted": len(after.unaccounted),
+    }
+    if left:
+        yield "Left to a person:"
+        yield from (f"  {each}" for each in left)
+    todo = sum(f.status is Status.TODO for f in after.findings)
+    rest = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+    where = argument(directory.as_posix())
+    yield f"`portkit apply` would write {todo} places{f'; {rest}' if rest else ''}."
+    for used in draft.uses:
+        yield (
+            f"The tree needs the port of {used.value}: name it in the root manifest, under"
+            " [patch.crates-io] or where the dependency is asked for."
+        )
+    yield (
+        f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
+        f" what is open (docs/guide-rule.md), `portkit apply{where}`."
+    )
+
+
+def _count(after: Scan, trust: object) -> int:
+    return sum(f.applicability is trust for f in after.findings)

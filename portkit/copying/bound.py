@@ -1,0 +1,262 @@
+"""What exists for the source vendor alone, so that code which needs it is not ported.
+
+An optional dependency that only features of the source vendor's turn on, and that leads to a crate
+which binds or compiles CUDA, has nothing to offer without CUDA. A copy of code that names such a
+crate would build nowhere. The same holds of a module under the feature that names one, or whose
+copy has no name yet, and of what is brought in from there.
+
+Modules are told by the last segment before what is taken from them, and items by their names: what
+is left out by that is said, and nothing wrong is written.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from portkit.lang.imports import brought_in, leaves, paths
+from portkit.lang.renaming import code_only
+from portkit.lang.source import Source
+from portkit.lang.value import Value
+from portkit.tree.lock import reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from portkit.site.context import Job, Site
+    from portkit.tree.workspace import Crate
+
+_USE: Final = re.compile(r"\b(pub\b(?:\([^)]*\))?\s+)?use\s+([^;{}]*(?:\{[^;]*\})?[^;{}]*);")
+
+
+class Bound(Value, frozen=True):
+    """Why something exists for the source vendor alone.
+
+    Attributes:
+        reason: half a sentence.
+        settled: whether nothing of it can be ported; otherwise a person can give it a counterpart.
+    """
+
+    reason: str
+    settled: bool
+
+
+class _Names(Value, frozen=True):
+    """The names in a crate of what exists for the source vendor alone."""
+
+    paths: Mapping[str, Bound]
+    items: Mapping[str, Bound]
+
+    def first(self, text: str, more: Mapping[str, Bound] = {}) -> tuple[str, Bound] | None:
+        """Return the first such name in a text, and why."""
+        items = {**self.items, **more}
+        found = _pattern((*self.paths,), (*items,)).search(text)
+        if found is None:
+            return None
+        name = next(group for group in found.groups() if group)
+        return name, self.paths[name] if found.lastindex != _ITEM else items[name]
+
+
+_ITEM: Final = 3
+"""The group of `_pattern` that holds an item."""
+
+
+def _pattern(segments: Sequence[str], items: Sequence[str]) -> re.Pattern[str]:
+    """Return what finds a path through a module or a crate, or an item."""
+    through = "|".join(map(re.escape, segments)) or "(?!)"
+    named = "|".join(map(re.escape, items)) or "(?!)"
+    return re.compile(
+        rf"(?<!\bstd::)(?<!\bcore::)\b({through})\s*::|\b(?:mod|use)\s+({through})\b|\b({named})\b"
+    )
+
+
+def dependencies(job: Job, crate: Crate) -> Mapping[str, Bound]:
+    """Return the dependencies of a crate that exist for the source vendor alone, by name."""
+    return job.once("bound dependencies", crate.directory, make=lambda: _dependencies(job, crate))
+
+
+def _dependencies(job: Job, crate: Crate) -> Mapping[str, Bound]:
+    found = {}
+    for name in only_for_source(job, crate):
+        package = str(job.workspace.dependency(crate, name).get("package", name))
+        if reason := _evidence(job, name, package):
+            found[name] = Bound(reason, settled=True)
+    return found
+
+
+def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
+    """Yield the optional dependencies from elsewhere that only the source's features turn on.
+
+    What the vendor or the profile has a counterpart for is none, nor is a crate of the tree.
+    """
+    features = crate.manifest.get("features", {})
+    for name in sorted(crate.manifest.get("dependencies", {})):
+        said = job.workspace.dependency(crate, name)
+        known = job.vendor.dependencies.get(name)  # with those of the profile
+        if not said.get("optional") or "path" in said or known:
+            continue
+        if str(said.get("package", name)) in job.codebase.ported:
+            continue
+        if known == "" and name not in job.codebase.dependencies:
+            continue  # it compiles CUDA, and no code of the crate's names it
+        asking = [f for f, members in features.items() if any(_asks(m, name) for m in members)]
+        if asking and all(_leads(features, f, job.source_feature) for f in asking):
+            yield name
+
+
+def _asks(member: str, name: str) -> bool:
+    return member in (name, f"dep:{name}") or member.startswith(f"{name}/")
+
+
+def _leads(features: Mapping[str, Sequence[str]], first: str, wanted: str) -> bool:
+    """Whether a feature turns another of the crate on."""
+    seen, pending = {first}, [first]
+    for feature in pending:
+        new = [m for m in features.get(feature, ()) if m not in seen]
+        seen.update(new)
+        pending += new
+    return wanted in seen
+
+
+def _evidence(job: Job, name: str, package: str) -> str:
+    """Return what tells that a dependency is the source vendor's own, or nothing."""
+    if job.codebase.dependencies.get(name) == "":
+        return f"the profile says that {name} has no counterpart"
+    way = reached(job.workspace.locked, package, job.vendor.dependencies)
+    if len(way) > 1:
+        shown = " needs ".join(way[:1] + way[-1:])
+        return f"{shown} by Cargo.lock, and only features of CUDA's turn it on"
+    if job.names_source(package):
+        return f"{package} is CUDA's by its name, and only features of CUDA's turn it on"
+    return ""
+
+
+def is_known(job: Job, crate: Crate, name: str) -> bool:
+    """Whether the lock file tells what a dependency needs."""
+    package = str(job.workspace.dependency(crate, name).get("package", name))
+    return package in job.workspace.locked
+
+
+def why(site: Site, text: str) -> Bound | None:
+    """Return why a text of a site names what exists for the source vendor alone, if it does."""
+    if site.crate is None or not site.source.path.endswith(".rs"):
+        return None
+    job, crate = site.job, site.crate
+    names = _of(job, crate)
+    if names.paths:
+        local = site.once("bound", make=lambda: _imported(site.source, names))
+        found = names.first(code_only(text), local)
+        if found is not None:
+            return _needs(*found)
+    return _library(job, text)
+
+
+def _library(job: Job, text: str) -> Bound | None:
+    """Return why code names a library without a counterpart that no feature of the tree is about.
+
+    What stands under such a feature is left out of copies; of other code nothing would be left.
+    """
+    words = job.once("libraries", make=lambda: _libraries(job))
+    word = _word(words, text)
+    word = word and _word(words, code_only(text))  # most texts hold none, comments included
+    return Bound(job.vendor.unported[word], settled=True) if word else None
+
+
+def _word(words: Sequence[str], text: str) -> str:
+    plain = text.lower().replace("_", "")
+    return next((word for word in words if word in plain), "")
+
+
+def _libraries(job: Job) -> tuple[str, ...]:
+    features = {feature for crate in job.workspace.crates for feature in crate.features}
+    return tuple(word for word in job.unported_words if word not in features)
+
+
+def of_file(job: Job, path: str) -> Bound | None:
+    """Return why the file of a module under the feature gets no copy, if it gets none."""
+    if path not in job.learnt.gated or path in job.learnt.analogs:
+        return None
+    crate = job.workspace.crate_of(path)
+    return _of(job, crate).paths.get(_module(path)) if crate is not None else None
+
+
+def _of(job: Job, crate: Crate) -> _Names:
+    return job.once("bound names", crate.directory, make=lambda: _names(job, crate))
+
+
+def _needs(name: str, bound: Bound) -> Bound:
+    own = bound.reason.startswith(name.replace("_", "-"))
+    return Bound(bound.reason if own else f"it needs {name}: {bound.reason}", bound.settled)
+
+
+def _names(job: Job, crate: Crate) -> _Names:
+    """Return the names of what is bound in a crate: its dependencies, and what they lead to."""
+    segments = {name.replace("-", "_"): b for name, b in dependencies(job, crate).items()}
+    held = [
+        path
+        for path in sorted(job.learnt.gated)
+        if job.workspace.crate_of(path) == crate and path not in job.learnt.analogs
+    ]
+    texts = {path: code_only(_text(job.workspace.sources[path])) for path in held}
+    for path, text in texts.items():
+        if job.names_value(text):
+            why = f"{path} names CUDA and its copy has no name yet (PK501)"
+            segments[_module(path)] = Bound(why, settled=False)
+    if not segments:
+        return _Names({}, {})
+    items: dict[str, Bound] = {}
+    sources = [
+        source
+        for path, source in sorted(job.workspace.sources.items())
+        if path.endswith(".rs") and job.workspace.crate_of(path) == crate
+    ]
+    while True:
+        names = _Names(segments, items)
+        more_segments, more_items = dict(segments), dict(items)
+        for path, text in texts.items():
+            found = names.first(text)
+            if found is not None and found[0] != _module(path):
+                _learn(more_segments, _module(path), found[1])
+        for source in sources:
+            for name, bound, public in _uses(source, names) if b"use " in source.data else ():
+                if public:
+                    _learn(more_items, name, bound)
+        if (more_segments, more_items) == (segments, items):
+            return names
+        segments, items = more_segments, more_items
+
+
+def _learn(known: dict[str, Bound], name: str, bound: Bound) -> None:
+    """Add why a name is bound, unless as much is known."""
+    if name not in known or (bound.settled and not known[name].settled):
+        known[name] = bound
+
+
+def _module(path: str) -> str:
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem == "mod" else pure.stem
+
+
+def _text(source: Source) -> str:
+    return source.text(0, len(source.data))
+
+
+def _imported(source: Source, names: _Names) -> Mapping[str, Bound]:
+    """Return what a file brings in for itself from what is bound."""
+    return {name: bound for name, bound, _ in _uses(source, names)}
+
+
+def _uses(source: Source, names: _Names) -> Iterator[tuple[str, Bound, bool]]:
+    """Yield each name that a file brings in from what is bound, and whether others can have it."""
+    for match in _USE.finditer(code_only(_text(source))):
+        if names.first(match[0]) is None:
+            continue
+        for use in Source("use.rs", f"use {match[2]};".encode()).tree.root_node.children:
+            for (leaf, _), path in zip(leaves(use), paths(use), strict=True):
+                found = names.first(path)
+                if found is None or leaf.type in ("self", "use_wildcard"):
+                    continue
+                own = [*brought_in(use)] if leaf.type == "use_as_clause" else []
+                name = own[0] if len(own) == 1 else path.rpartition("::")[2]
+                yield name, found[1], bool(match[1])

@@ -1,0 +1,123 @@
+"""What is not written, or not without a person, though a rule wants it.
+
+A copy of what needs something of the source vendor's alone (`portkit.copying.bound`) would build
+nowhere: where the feature is off, or on another device, something stands already. What a build
+script does, what a linker looks for, and a value under the name of another, no compiler judges: a
+person looks at it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.copying import bound, left_out
+from portkit.lang.cfg import attributes_of, conditions_of
+from portkit.lang.renaming import code_only
+from portkit.lang.source import field_text, node_text
+from portkit.tree.finding import Applicability, Status
+
+if TYPE_CHECKING:
+    from portkit.site.context import Site
+    from portkit.tree.finding import Finding
+
+LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
+_ACTS: Final = "a build script acts by it: see what it is for"
+_HIDES: Final = "with both features on it hides CUDA's value: see that the two do not differ"
+_FOREIGN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
+_ALONE: Final = "it needs what CUDA alone has"
+_NAMED: Final = frozenset({"mod_item", "use_declaration"})
+"""What only names something that every build has."""
+
+
+def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
+    """Return a finding with what keeps it from being written, or from being trusted.
+
+    Args:
+        site: the site.
+        finding: what would be written there, from the site's text.
+        widens: whether that is a condition that holds for the written vendor as well.
+    """
+    alone = bound.why(site, site.code) or (_other_side(site) if widens else None)
+    if alone is not None:
+        return _not_written(site, finding, alone)
+    decided = finding.entry or finding.applicability is not Applicability.SAFE
+    doubt = "" if decided else _doubt(site)
+    if not doubt:
+        return finding
+    said = f"{finding.message}; {doubt}"
+    return replace(finding, applicability=Applicability.REVIEW, message=said)
+
+
+def declares_linked(text: str) -> bool:
+    """Whether Rust source declares functions that are linked by their names."""
+    return "extern" in text and _FOREIGN.search(code_only(text)) is not None
+
+
+def _doubt(site: Site) -> str:
+    """Return why a person should look at what is written there, or an empty string."""
+    if site.job.workspace.is_build_script(site.source.path):
+        return _ACTS
+    if declares_linked(site.code) or _is_foreign(site):
+        return LINKED
+    pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
+    hides = pattern not in ("", "_") and site.is_source and site.job.rename(pattern) == pattern
+    return _HIDES if hides else ""
+
+
+def _is_foreign(site: Site) -> bool:
+    outer = site.outer
+    return outer is not None and outer.outer is not None and outer.outer.kind == "foreign_mod_item"
+
+
+def _other_side(site: Site) -> bound.Bound | None:
+    """Return why nothing takes the place of what stands where the source's feature is off.
+
+    Beside ``#[cfg(not(feature = "cuda"))]`` stands CUDA's side, under the same name or next to it.
+    Where that gets no counterpart, the other side holds for the written vendor too.
+    """
+    job = site.job
+    if not any(job.without_source(cfg) for _, cfg in site.conditions):
+        return None
+    at = next(i for i, (node, _) in enumerate(site.siblings) if node.id == site.node.id)
+    for number, (node, attributes) in enumerate(site.siblings):
+        is_pair = field_text(node, "name") == site.name if site.name else abs(number - at) == 1
+        if not is_pair or number == at:
+            continue
+        cfgs = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
+        found = bound.why(site, node_text(node)) if any(map(job.of_source, cfgs)) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _not_written(site: Site, finding: Finding, alone: bound.Bound) -> Finding:
+    """Return the finding of a place that gets no counterpart, since it needs what is CUDA's alone.
+
+    An arm answers with an error where no other takes its value. What stands under the feature, or
+    where that is off, is left as it is. What every build has is for a person.
+    """
+    title, trust = site.job.vendor.title, Applicability.REVIEW
+    if site.kind == "match_arm" and finding.instead:
+        said = f"{alone.reason}: {title}'s arm answers with an error: see what it should do"
+        left = left_out.left_out(finding, _ALONE)
+        return replace(left, applicability=trust, message=said)
+    if site.kind == "match_arm":
+        said = f"{title} takes the arm for the rest: see that it is right"
+    elif site.kind == "if_expression" and alone.settled:
+        said = f"{title} does what stands for every device: see that it is right"
+    elif alone.settled and (site.conditions or site.kind in _NAMED):
+        trust, said = Applicability.KEEP, "it is not ported"
+    else:
+        trust, said = Applicability.MANUAL, f"see what {title} does in its place, by hand"
+    return replace(
+        finding,
+        applicability=trust,
+        status=Status.NONE,
+        edits=(),
+        instead=(),
+        message=f"{alone.reason}: {said}",
+        reason=alone.reason,
+    )

@@ -1,0 +1,223 @@
+"""Looks into a tree without a profile, and derives what one would say."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from portkit.codebases.known import announced, brought, names
+from portkit.copying import bound, programs
+from portkit.initial.draft import Draft, Question, Said
+from portkit.lang.features import is_feature_name
+from portkit.profile.profile import load_codebase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from portkit.scan.scan import Scan
+    from portkit.site.context import Job
+    from portkit.tree.finding import Finding
+    from portkit.tree.workspace import Crate
+
+_VARIANT: Final = "PK505"
+_MODULE: Final = re.compile(r"\b(\w+) = \"(\w+)\"")
+_WITHOUT: Final = re.compile(r"(?i)^(?:not?_?(?:compiled|built)|without|missing)")
+"""How the name of an error begins that says that a backend was not built."""
+_TRANSLATED: Final = ".cu"
+
+
+def derive(found: Scan) -> Draft:
+    """Return what a tree tells about its profile.
+
+    Args:
+        found: a scan of the tree without a profile.
+    """
+    job = found.job
+    crate, why = _marker(job)
+    name, named_by = _name(job, crate)
+    variants = [f for f in found.findings if f.code == _VARIANT]
+    version = job.workspace.version
+    return Draft(
+        name=Said(name, named_by),
+        crate=Said(crate.name, why),
+        first_version=Said(
+            re.split(r"[-+]", version)[0] or "0.0.0",
+            "The version of the tree" if version else "The tree states no version",
+        ),
+        options=(*_source_feature(job), *_error(variants)),
+        uses=tuple(_uses(job)),
+        sources=tuple(_sources(job)),
+        derived=(*_devices(variants), *_alone(job)),
+        questions=tuple(_questions(found)),
+        left=tuple(_left(job)),
+    )
+
+
+def _marker(job: Job) -> tuple[Crate, str]:
+    """Return the crate with the feature that most others of the tree are built on, and why."""
+    crates = job.workspace.crates
+    having = [c for c in crates if job.source_feature in c.features] or [*crates]
+    dependents = Counter(
+        other.name
+        for crate in crates
+        for other in having
+        if crate is not other and _depends(job, crate, other)
+    )
+    first = min(having, key=lambda c: (-dependents[c.name], c.directory))
+    manifest = posixpath.normpath(f"{first.directory}/Cargo.toml")
+    count = dependents[first.name]
+    has = f"it has the feature {job.source_feature}" if job.source_feature in first.features else ""
+    built = f"{count} of the {len(crates)} crates depend on it" if count else ""
+    why = ", and ".join(filter(None, (has, built))) or "it is the first crate"
+    return first, f"{manifest}: {why}"
+
+
+def _depends(job: Job, crate: Crate, other: Crate) -> bool:
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    tables = (crate.manifest.get(kind) for kind in kinds)
+    for table in tables:
+        for name in table if isinstance(table, dict) else ():
+            said = job.workspace.dependency(crate, name)
+            if str(said.get("package", name)) == other.name:
+                return True
+    return False
+
+
+def _name(job: Job, marker: Crate) -> tuple[str, str]:
+    """Return what the names of all crates begin with, else the marker's name without its end."""
+    parts = [crate.name.split("-") for crate in job.workspace.crates]
+    shared = "-".join(posixpath.commonprefix(parts)) if len(parts) > 1 else ""
+    if shared and shared not in names():
+        return shared, "The names of all crates begin so"
+    return marker.name.removesuffix("-core"), "It is the name of that crate"
+
+
+def _source_feature(job: Job) -> Iterator[tuple[str, Said]]:
+    """Yield what the feature of CUDA's is called, where no crate has one of the usual name."""
+    if any(job.source_feature in crate.features for crate in job.workspace.crates):
+        return
+    found: dict[str, str] = {}
+    for crate in job.workspace.crates:
+        for feature, members in crate.manifest.get("features", {}).items():
+            asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
+            if job.vendor.bindings in asked and is_feature_name(feature):
+                found.setdefault(feature, f"{crate.directory}/Cargo.toml")
+    if len(found) == 1:
+        [(feature, path)] = found.items()
+        why = f"{path}: it asks for {job.vendor.bindings}, and no crate has {job.source_feature!r}"
+        yield "source_feature", Said(feature, why)
+
+
+def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Said]]:
+    """Yield the error that says that the feature is off, where one variant alone looks so."""
+    found = [
+        (match[1], f"{finding.path}: {finding.symbol}")
+        for finding in variants
+        if (match := re.search(r"gains (\w+)", finding.message)) and _WITHOUT.match(match[1])
+    ]
+    if len(found) == 1:
+        yield "error_without_feature", Said(*found[0])
+
+
+def _uses(job: Job) -> Iterator[Said]:
+    own = {crate.name for crate in job.workspace.crates}
+    for directory in (*brought().values(), *announced().values()):
+        codebase = load_codebase(directory)
+        if codebase.crate in own or not job.workspace.depends_on((codebase.crate,)):
+            continue
+        place = next(iter(_naming(job, (codebase.crate,))), "the manifests")
+        yield Said(codebase.name, f"{place}: a crate of {codebase.name}'s")
+
+
+def _naming(job: Job, crates: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of manifests that ask for one of some crates."""
+    wanted = re.compile(
+        rf'^\s*"?(?:{"|".join(map(re.escape, crates))})"?\s*=|"(?:'
+        rf'{"|".join(map(re.escape, crates))})"'
+    )
+    for path, source in sorted(job.workspace.sources.items()):
+        if path.rpartition("/")[2] == "Cargo.toml":
+            for number, line in enumerate(source.text(0, len(source.data)).split("\n"), 1):
+                if wanted.search(line):
+                    yield f"{path}:{number}"
+
+
+def _sources(job: Job) -> Iterator[Said]:
+    """Yield a pattern for each folder of CUDA sources, with the build script that is nearest."""
+    folders = Counter(
+        posixpath.dirname(path) for path in job.workspace.sources if path.endswith(_TRANSLATED)
+    )
+    tops = [f for f in folders if not any(f.startswith(f"{other}/") for other in folders)]
+    for folder in sorted(tops):
+        count = sum(n for f, n in folders.items() if f == folder or f.startswith(f"{folder}/"))
+        crate = job.workspace.crate_of(f"{folder}/a.cu")
+        built = _built(job, crate) if crate is not None else "no crate builds them"
+        yield Said(
+            f"{folder}/*{_TRANSLATED}" if folder else f"*{_TRANSLATED}",
+            f"{count} kernel source{'s' if count > 1 else ''}; {built}",
+        )
+
+
+def _built(job: Job, crate: Crate) -> str:
+    """Return how a crate builds its kernels."""
+    script = _script(job, crate)
+    if not script:
+        return "its crate has no build script: who loads them, compiles them"
+    return f"{script} {_compiles(job, script) or 'does not say how they are compiled'}"
+
+
+def _script(job: Job, crate: Crate) -> str:
+    paths = (p for p in job.workspace.sources if job.workspace.is_build_script(p))
+    return next((p for p in sorted(paths) if job.workspace.crate_of(p) is crate), "")
+
+
+def _compiles(job: Job, script: str) -> str:
+    """Return with what of CUDA's a build script compiles, as half a sentence, or nothing."""
+    source = job.workspace.sources[script]
+    text = source.text(0, len(source.data))
+    run = programs.named(job, text)
+    crates = sorted(
+        name
+        for name, kind in job.vendor.dependencies.items()
+        if not kind and re.search(rf"\b{name.replace('-', '_')}\b", text)
+    )
+    if crates:
+        return f"calls {' and '.join(crates)}"
+    if run:
+        return f"runs {' and '.join(run)}"
+    return "has cc run nvcc" if re.search(r"\.cuda\(\s*true\s*\)", text) else ""
+
+
+def _devices(variants: Sequence[Finding]) -> Iterator[str]:
+    for finding in variants:
+        where = f"{finding.path}: {finding.symbol}"
+        yield f"{where}: {finding.message}"
+
+
+def _alone(job: Job) -> Iterator[str]:
+    for crate in job.workspace.crates:
+        for name, why in bound.dependencies(job, crate).items():
+            yield f"{crate.name}: {name} and what needs it is not ported: {why.reason}"
+
+
+def _questions(found: Scan) -> Iterator[Question]:
+    """Yield the modules whose copies have no name yet."""
+    taken: Mapping[str, str] = found.job.codebase.words
+    asked: set[str] = set()
+    for finding in found.findings:
+        named = _MODULE.search(finding.message) if "[names.words]" in finding.message else None
+        if named and named[1] not in asked and named[1] not in taken:
+            asked.add(named[1])
+            evidence = f"{finding.path} declares it under the feature, and its file names CUDA"
+            yield Question(named[1], named[2], evidence)
+
+
+def _left(job: Job) -> Iterator[str]:
+    for path in sorted(job.workspace.sources):
+        if job.workspace.is_build_script(path) and (how := _compiles(job, path)):
+            yield (
+                f"{path} {how}: what it compiles for ROCm is a template of the profile (PK104), or"
+                " written by hand"
+            )

@@ -1,0 +1,69 @@
+"""Where a first profile stands: a new folder of the tree, which ``portkit.toml`` names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit.codebases.known import MAIN
+from portkit.errors import ProfileError
+from portkit.initial.text import text
+from portkit.lang.typed import decode
+from portkit.profile.entries import CodebaseFile
+from portkit.profile.settings import NAME, read
+from portkit.write.change import Change
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from portkit.initial.draft import Draft
+    from portkit.profile.profile import CodebaseProfile
+
+
+def check_new(root: Path, folder: str, codebase: CodebaseProfile | None = None) -> None:
+    """Refuse a tree that has a profile already, and a folder that cannot be a new one.
+
+    Args:
+        root: the root of the tree.
+        folder: the profile's folder.
+        codebase: what a scan of the tree found, if there was one.
+
+    Raises:
+        ProfileError: the tree has a profile, or the folder stands or leads out of the tree.
+        ConfigError: ``portkit.toml`` is malformed.
+    """
+    if codebase is not None and codebase.name:
+        raise ProfileError(
+            f"{root} is {codebase.name}, which there is a profile for: `portkit apply` ports it"
+        )
+    said = read(root) if root.is_dir() else None
+    if said is not None and said.profile:
+        raise ProfileError(
+            f"{NAME}:{said.profile_line} names the profile {said.profile!r} already: go on with"
+            " that, or take the line away"
+        )
+    parts = PurePosixPath(folder).parts
+    if not parts or PurePosixPath(folder).is_absolute() or {"..", "."} & {*parts}:
+        raise ProfileError(f"{folder!r} is no folder inside of {root}: name a new one")
+    if (root / folder).exists():
+        raise ProfileError(f"{root / folder} stands already: name a new folder by --profile")
+
+
+def changes(root: Path, folder: str, draft: Draft) -> list[Change]:
+    """Return the files that a draft makes: the profile, and the line that names it.
+
+    Raises:
+        ProfileError: the tree has names that no profile can hold.
+        OSError: ``portkit.toml`` cannot be read.
+    """
+    made = text(draft)
+    decode(made, f"{folder}/{MAIN}, which `portkit init` makes of {root},", CodebaseFile)
+    place = root / NAME
+    before = place.read_bytes() if place.is_file() else None
+    # At the beginning: behind a table it would be that table's.
+    line = f"profile = {json.dumps(folder)}\n".encode()
+    return [
+        Change(f"{folder}/{MAIN}", None, made.encode()),
+        Change(NAME, before, line + (before or b"")),
+    ]

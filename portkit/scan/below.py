@@ -1,0 +1,71 @@
+"""What a tree has from the ports of the codebases that it is built on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.codebases.known import MAIN, named
+from portkit.errors import ProfileError
+from portkit.fetch.workspace import FetchFile
+from portkit.profile.profile import Ported, load_codebase, load_vendor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.codebases.directory import Directory
+    from portkit.profile.profile import CodebaseProfile
+
+_FETCH: Final = "fetch.toml"
+
+
+def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
+    """Return a profile that knows which crates of the codebases below it have the vendor's feature.
+
+    A port gives it to each crate that has the source's (PK201), and leaves alone what its profile
+    keeps. Which crates a codebase has, says its ``fetch.toml``; without one, it is the one that
+    tells it. What has no counterpart there has none here.
+
+    Args:
+        codebase: the profile, whose ``uses`` names those codebases.
+        vendor: the vendor that is written.
+
+    Raises:
+        ProfileError: it names a codebase that there is no profile for, or itself.
+    """
+    found: dict[str, Ported] = {}
+    unported: dict[str, str] = {}
+    for name in codebase.uses:
+        try:
+            directory = named(name)
+        except ProfileError as error:
+            raise _fault(codebase, str(error)) from None
+        below = load_codebase(directory)
+        if below.name == codebase.name:
+            raise _fault(
+                codebase, f"{name!r} is this codebase itself: name those that it is built on"
+            )
+        features = load_vendor(vendor, below)
+        for crate in _crates(directory, below):
+            found[crate] = Ported(name, features.source_feature, features.feature)
+        unported |= below.unported
+    return replace(codebase, ported=found, unported={**unported, **codebase.unported})
+
+
+def _crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:
+    if not directory.has(_FETCH):
+        yield below.crate
+        return
+    for crate in directory.typed(_FETCH, FetchFile).crates:
+        if below.kept(f"{crate}/Cargo.toml") is None:
+            yield crate
+
+
+def _fault(codebase: CodebaseProfile, sentence: str) -> ProfileError:
+    directory = codebase.directory
+    return (
+        ProfileError(sentence)
+        if directory is None
+        else directory.fault(MAIN, ("uses",), f"uses: {sentence}")
+    )

@@ -1,0 +1,65 @@
+"""Codebases of others: fetched by commit, never kept here; where that fails, a test says so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_support import commit
+
+from portkit.cache import cache_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run(root: Path, *words: str, name: str = "foreign") -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder; git and cargo ask nobody for a password.
+
+    Args:
+        root: the folder.
+        words: the program and its arguments.
+        name: the folder of cargo's products in the cache.
+    """
+    return subprocess.run(
+        words,
+        cwd=root,
+        env=os.environ
+        | {
+            "CARGO_TARGET_DIR": str(cache_folder() / "target" / name),
+            "CARGO_TERM_COLOR": "never",
+            "GIT_TERMINAL_PROMPT": "0",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def needs(done: subprocess.CompletedProcess[str], name: str) -> None:
+    """Leave the tests out where something could not be fetched."""
+    if done.returncode:
+        pytest.skip(f"{name} is not tested: {' '.join(done.args)}: {done.stdout.strip()[-300:]}")
+
+
+def fetched(root: Path, name: str, repository: str, revision: str) -> Path:
+    """Return a codebase as upstream has it, in a git repository of its own.
+
+    Args:
+        root: a folder that is not there yet.
+        name: the codebase; ``PORTKIT_NAME`` may name a clone to take it from.
+        repository: where it is otherwise taken from.
+        revision: the commit.
+    """
+    root.mkdir()
+    needs(run(root, "git", "init", "--quiet"), name)
+    source = os.environ.get(f"PORTKIT_{name.upper()}", repository)
+    needs(run(root, "git", "fetch", "--quiet", "--depth", "1", source, revision), name)
+    needs(run(root, "git", "checkout", "--quiet", revision), name)
+    shutil.rmtree(root / ".git")
+    commit(root)
+    return root
