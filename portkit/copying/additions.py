@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from portkit.copying.bindings import copied, needed
 from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
+from portkit.profile.profile import dependency
 from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -218,6 +219,7 @@ class _Crate(Value, frozen=True, dict=True):
             repository=workspace.repository,
             profile=_kernel_profile(self.job),
             known=_below(self.job.translated, self.source),
+            support=dependency(codebase.support, "../") if codebase.support else "",
             shared=relpath(self.source, self.name) if self.shared else "",
         )
 
@@ -250,12 +252,14 @@ class _Beside(Value, frozen=True, dict=True):
 
     @property
     def _elsewhere(self) -> Set[str]:
-        """The prelude's headers that the crate of kernels has for these sources too."""
+        """The prelude's headers that the crate of kernels, or its build, has for these too."""
         from portkit.hipify.prelude import prelude_headers
 
         kernels = self.job.codebase.kernels
         if self.site.prelude == "beside" or kernels is None:
             return frozenset()
+        if self.job.codebase.support:
+            return prelude_headers().keys()
         crate = _Crate(self.job, kernels.source, kernels.name, kernels.form == "shared")
         return {path.removeprefix("src/") for path in crate.paths} & prelude_headers().keys()
 

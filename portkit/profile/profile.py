@@ -79,19 +79,29 @@ class Facade(Value, frozen=True):
             up: the way from the manifest's folder to the workspace root, such as ``../``.
             version: of the workspace, which a copy has too.
         """
-        import json
-
         if not self.source:
             return f'path = "{up}{self.name}", version = "{version}"'
-        source = dict(self.source)
-        if "path" in source and not PurePath(source["path"]).is_absolute():
-            source["path"] = up + source["path"]
-        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said = [dependency(self.source, up)]
         said.insert(0, f'package = "{self.package}"')
         if self.features:
             listed = ", ".join(f'"{name}"' for name in self.features)
             said.append(f"features = [{listed}]")
         return ", ".join(said)
+
+
+def dependency(source: Mapping[str, str], up: str) -> str:
+    """Return what a manifest says of a crate that is taken from elsewhere, without braces.
+
+    Args:
+        source: where from, in the words of Cargo's dependencies.
+        up: the way from the manifest's folder to the workspace root, such as ``../``.
+    """
+    import json
+
+    said = dict(source)
+    if "path" in said and not PurePath(said["path"]).is_absolute():
+        said["path"] = up + said["path"]
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in said.items())
 
 
 class Generator(Value, frozen=True):
@@ -206,6 +216,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         said_dependencies: the crates that the file names.
         uses: the codebases that it is built on, by name.
         ported: the crates of those that their ports give a feature.
+        support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
+            dependencies; empty where the crate of kernels holds a copy.
     """
 
     name: str
@@ -232,6 +244,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     said_dependencies: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     ported: Mapping[str, Ported] = field(default_factory=dict)
+    support: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""

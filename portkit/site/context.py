@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import field
 
+from portkit.hipify.paths import BUILD
 from portkit.lang import features
 from portkit.lang.cfg import FIELD_VALUES, Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
@@ -315,6 +316,8 @@ class Job(Value, frozen=True, dict=True):
             return self.vendor.facade.name
         if known == "generator":
             return self.vendor.generator.name
+        if known == "driver":
+            return BUILD if self.codebase.support else ""
         kernels = self.codebase.kernels
         return kernels.name if known == "kernels" and kernels is not None else ""
 

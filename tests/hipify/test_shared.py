@@ -167,12 +167,14 @@ def crate(shared: str) -> KernelsCrate:
 def test_the_crate_has_no_translation_and_says_so() -> None:
     made = crate("../my-kernels").files
     assert [path for path in made if path.endswith(".hip")] == ["src/launchers.hip"]
-    assert 'const CUDA: [&str; 2] = ["cuda", "../my-kernels"];' in made["sources.rs"]
-    assert '[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["sources.rs"]
+    assert 'workspace: "../my-kernels",' in made["build.rs"]
+    assert '&[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["build.rs"]
+    assert "mod sources;" in made["build.rs"]
     assert "mkdir cuda && cp -r ../my-kernels/src cuda" in made["README.md"]
     assert "launch_gemm" not in made["src/ffi.rs"]
     translated = crate("").files
     assert "sources.rs" not in translated
+    assert "sources" not in translated["build.rs"]
     assert "cuda.patch" not in translated["README.md"]
 
 

@@ -1,91 +1,120 @@
-//! Makes HIP sources of the CUDA sources in {{ shared }}, which stay as they are: what AMD needs
+//! Makes HIP sources of the CUDA sources of another crate, which stay as they are: what AMD needs
 //! otherwise is a macro in `src/hipx_names.h`, or stands in `src/cuda.patch`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the CUDA sources are: in a package of this crate, or in its workspace.
-const CUDA: [&str; 2] = ["cuda", "{{ shared }}"];
-
-/// What is included for each header of CUDA's.
-const HEADERS: [(&str, &str); {{ includes | length }}] = {{ includes | rust_array }};
+/// Where the sources are in a package of the crate that compiles them.
+const PACKAGED: &str = "cuda";
 
 const NAMES: &str = "hipx_names.h";
 const PATCH: &str = "src/cuda.patch";
 
-/// Writes what hipcc compiles into a folder of the build, and returns it.
-pub fn assemble(out_dir: &Path) -> Result<PathBuf, String> {
-    let cuda = find()?;
-    println!("cargo::rerun-if-changed=sources.rs");
-    println!("cargo::rerun-if-changed={}", cuda.display());
-    let sources = out_dir.join("sources");
-    if sources.exists() {
-        fs::remove_dir_all(&sources).map_err(|e| format!("{}: {e}", sources.display()))?;
-    }
-    let mut changes = changes(&read(Path::new(PATCH))?);
-    let of_cuda = |path: &String| path.ends_with(".cu") || path.ends_with(".cuh");
-    let mut found = files_below(&cuda.join("src"), Path::new(""))?;
-    found.retain(of_cuda);
-    for path in found {
-        let text = read(&cuda.join("src").join(&path))?;
-        let text = patched(&path, text, changes.remove(&path).unwrap_or_default())?;
-        let up = "../".repeat(path.matches('/').count());
-        let text = with_headers_of_hip(&text, &up);
-        match path.strip_suffix(".cu") {
-            Some(stem) => {
-                let place = cuda.join("src").join(&path);
-                let head = format!("#include \"{up}{NAMES}\"\n#line 1 {place:?}\n");
-                write(&sources.join(format!("{stem}.hip")), &(head + &text))?;
+/// The CUDA sources, and what goes with them.
+pub struct Cuda<'a> {
+    /// The folder of their crate in the workspace, seen from the crate that compiles them.
+    pub workspace: &'a str,
+    /// What is included for each header of CUDA's.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// Files that are beside the sources, and in neither crate: name and text.
+    pub device: &'a [(&'a str, &'a str)],
+}
+
+impl Cuda<'_> {
+    /// Writes what hipcc compiles into a folder of the build, and returns it.
+    pub fn assemble(&self, out_dir: &Path) -> Result<PathBuf, String> {
+        let cuda = self.find()?;
+        println!("cargo::rerun-if-changed={}", cuda.display());
+        let sources = out_dir.join("sources");
+        if sources.exists() {
+            fs::remove_dir_all(&sources).map_err(|e| format!("{}: {e}", sources.display()))?;
+        }
+        let mut changes = changes(&read(Path::new(PATCH))?);
+        let of_cuda = |path: &String| path.ends_with(".cu") || path.ends_with(".cuh");
+        let mut found = files_below(&cuda.join("src"), Path::new(""))?;
+        found.retain(of_cuda);
+        for path in found {
+            let text = read(&cuda.join("src").join(&path))?;
+            let text = patched(&path, text, changes.remove(&path).unwrap_or_default())?;
+            let up = "../".repeat(path.matches('/').count());
+            let text = self.with_headers_of_hip(&text, &up);
+            match path.strip_suffix(".cu") {
+                Some(stem) => {
+                    let place = cuda.join("src").join(&path);
+                    let head = format!("#include \"{up}{NAMES}\"\n#line 1 {place:?}\n");
+                    write(&sources.join(format!("{stem}.hip")), &(head + &text))?;
+                }
+                None => write(&sources.join(&path), &text)?,
             }
-            None => write(&sources.join(&path), &text)?,
         }
-    }
-    if let Some(path) = changes.keys().next() {
-        return Err(format!(
-            "{PATCH} changes src/{path}, which is not in {}",
-            cuda.display()
-        ));
-    }
-    let src = Path::new("src");
-    for path in files_below(src, Path::new(""))? {
-        if [".h", ".hip", ".cpp"]
-            .iter()
-            .any(|suffix| path.ends_with(suffix))
-        {
-            write(&sources.join(&path), &read(&src.join(&path))?)?;
+        if let Some(path) = changes.keys().next() {
+            return Err(format!(
+                "{PATCH} changes src/{path}, which is not in {}",
+                cuda.display()
+            ));
         }
+        for (name, text) in self.device {
+            write(&sources.join(name), text)?;
+        }
+        let src = Path::new("src");
+        for path in files_below(src, Path::new(""))? {
+            if [".h", ".hip", ".cpp"]
+                .iter()
+                .any(|suffix| path.ends_with(suffix))
+            {
+                write(&sources.join(&path), &read(&src.join(&path))?)?;
+            }
+        }
+        Ok(sources)
     }
-    Ok(sources)
-}
 
-/// The declarations of the launchers, as the CUDA side's `ffi.rs` has them.
-pub fn declarations() -> Result<String, String> {
-    let place = find()?.join("src/ffi.rs");
-    let text = read(&place)?;
-    let block = text
-        .split_once("extern \"C\" {\n")
-        .and_then(|(_, block)| block.split_once("\n}"));
-    let (block, _) =
-        block.ok_or_else(|| format!("{} has no extern \"C\" block", place.display()))?;
-    let lines = block
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("#[cfg(feature"));
-    Ok(lines.map(|line| format!("{line}\n")).collect())
-}
+    /// The declarations of the launchers, as the CUDA side's `ffi.rs` has them.
+    pub fn declarations(&self) -> Result<String, String> {
+        let place = self.find()?.join("src/ffi.rs");
+        let text = read(&place)?;
+        let block = text
+            .split_once("extern \"C\" {\n")
+            .and_then(|(_, block)| block.split_once("\n}"));
+        let (block, _) =
+            block.ok_or_else(|| format!("{} has no extern \"C\" block", place.display()))?;
+        let lines = block
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("#[cfg(feature"));
+        Ok(lines.map(|line| format!("{line}\n")).collect())
+    }
 
-/// The folder of the CUDA side's crate.
-fn find() -> Result<PathBuf, String> {
-    let mut places = CUDA.iter().map(PathBuf::from);
-    places
-        .find(|folder| folder.join("src").is_dir())
-        .ok_or_else(|| {
-            format!(
+    /// The folder of the CUDA side's crate.
+    fn find(&self) -> Result<PathBuf, String> {
+        let mut places = [PACKAGED, self.workspace].map(PathBuf::from).into_iter();
+        places
+            .find(|folder| folder.join("src").is_dir())
+            .ok_or_else(|| {
+                format!(
             "the CUDA sources are neither in {} nor in {}: build in the workspace, or copy its \
              {} here before the crate is packaged",
-            CUDA[0], CUDA[1], CUDA[1]
+            PACKAGED, self.workspace, self.workspace
         )
-        })
+            })
+    }
+
+    /// A source that includes HIP's headers for CUDA's.
+    fn with_headers_of_hip(&self, text: &str, up: &str) -> String {
+        let lines = text.split_inclusive('\n').map(|line| {
+            let Some((name, quoted)) = included(line) else {
+                return line.to_string();
+            };
+            if let (Some(stem), true) = (name.strip_suffix(".cu"), quoted) {
+                return line.replace(name, &format!("{stem}.hip"));
+            }
+            match self.headers.iter().find(|(cuda, _)| *cuda == name) {
+                Some((_, own)) if own.starts_with("hipx") => format!("#include \"{up}{own}\"\n"),
+                Some((_, hip)) => format!("#include <{hip}>\n"),
+                None => line.to_string(),
+            }
+        });
+        lines.collect()
+    }
 }
 
 /// One part of the patch: the lines that stand in the source, those that take their place, and the
@@ -161,24 +190,6 @@ fn patched(path: &str, text: String, changes: Vec<Change>) -> Result<String, Str
         lines.splice(first..first + old, change.new);
     }
     Ok(lines.concat())
-}
-
-/// A source that includes HIP's headers for CUDA's.
-fn with_headers_of_hip(text: &str, up: &str) -> String {
-    let lines = text.split_inclusive('\n').map(|line| {
-        let Some((name, quoted)) = included(line) else {
-            return line.to_string();
-        };
-        if let (Some(stem), true) = (name.strip_suffix(".cu"), quoted) {
-            return line.replace(name, &format!("{stem}.hip"));
-        }
-        match HEADERS.iter().find(|(cuda, _)| *cuda == name) {
-            Some((_, own)) if own.starts_with("hipx") => format!("#include \"{up}{own}\"\n"),
-            Some((_, hip)) => format!("#include <{hip}>\n"),
-            None => line.to_string(),
-        }
-    });
-    lines.collect()
 }
 
 /// The header that a line includes, and whether its name stands in quotes.
