@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from itertools import chain
 from posixpath import relpath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -125,9 +126,22 @@ def additions(job: Job) -> Iterator[Addition]:
             headers = f"{site.folder}/hipx*.h"
             yield Addition(hip_path(source), site.reason, *made, beside=headers)
     for path, template in sorted(job.codebase.templates.items()):
-        if "/" not in path or job.workspace.crate_of(path) is not None:
+        if _has_a_place(job, path):
             rendered = partial(_template, job, path, template)
             yield Addition(path, "a file that the port adds", rendered)
+
+
+def _has_a_place(job: Job, path: str) -> bool:
+    """Whether there is a crate for a file, and for a module the folder that it lies in."""
+    if "/" not in path:
+        return True
+    if "/src/" not in path:
+        return job.workspace.crate_of(path) is not None
+    folder = f"{path.rpartition('/')[0]}/"
+    return any(
+        each.startswith(folder)
+        for each in chain(job.workspace.sources, job.learnt.analogs.values())
+    )
 
 
 def values(job: Job) -> dict[str, Any]:

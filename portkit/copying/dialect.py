@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.profile.profile import VendorProfile
     from portkit.tree.workspace import Workspace
@@ -65,9 +65,9 @@ def _asked(workspace: Workspace, crate: str) -> Iterator[str]:
     for manifest in _manifests(workspace):
         entries = _entries(manifest, crate)
         for entry in entries.values():
-            yield from map(str, entry.get("features", ()))
+            yield from map(str, _list(entry.get("features")))
         for members in _table(manifest.get("features")).values():
-            for member in members:
+            for member in _list(members):
                 name, _, feature = str(member).partition("/")
                 if feature and name.rstrip("?") in entries:
                     yield feature
@@ -93,6 +93,11 @@ def _entries(manifest: Mapping[str, Any], crate: str) -> dict[str, Mapping[str, 
 def _table(said: object) -> Mapping[str, Any]:
     """Return what a manifest has where a table belongs; nothing for anything else."""
     return said if isinstance(said, dict) else {}
+
+
+def _list(said: object) -> Sequence[object]:
+    """Return what a manifest has where a list belongs; nothing for anything else."""
+    return said if isinstance(said, list) else ()
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import FIELD_VALUES, parse_cfg, widen
 from portkit.lang.imports import brought_in, unnamed
 from portkit.lang.renaming import code_only, normal
-from portkit.lang.source import node_text, parses, span_of
+from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
 from portkit.site import intent as wants
 from portkit.site.context import Gating
@@ -211,8 +211,12 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
     error = left_out.standing(site, pattern)
     if error is None:
         return replace(finding, instead=left_out.instead(site, pattern))
-    edits = *finding.edits, left_out.removed(site, error)
-    return replace(finding, edits=edits, claims=(*finding.claims, span_of(error)))
+    gone = left_out.removed(site, error)
+    return replace(
+        finding,
+        edits=(*finding.edits, gone),
+        claims=(*finding.claims, Span(gone.start, gone.end)),
+    )
 
 
 def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
