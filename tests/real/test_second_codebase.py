@@ -91,7 +91,16 @@ def test_every_place_is_known(tarn: Path) -> None:
     assert done.code == 0, done.err
     document = json.loads(done.out)
     assert document["unaccounted"] == []
-    assert {site["applicability"] for site in document["sites"]} == {"safe", "keep"}
+    sites = document["sites"]
+    assert {site["applicability"] for site in sites} == {"safe", "keep", "review"}
+    # What a build script acts by, and what is linked by its name, no tree tells.
+    assert {(s["path"], s["code"]) for s in sites if s["applicability"] == "review"} == {
+        ("gauge/build.rs", "PK402"),
+        ("gauge/build.rs", "PK503"),
+        ("gauge/src/cuda.rs", "PK101"),
+        ("lake/build.rs", "PK402"),
+        ("lake/build.rs", "PK503"),
+    }
 
 
 def test_a_second_apply_writes_nothing(ported: Path) -> None:
