@@ -25,6 +25,7 @@ HEADERS = {
     "hiprtc": "hip/hiprtc.h",
     "rocblas": "rocblas/rocblas.h",
     "hiprand": "hiprand/hiprand.h",
+    "rccl": "rccl/rccl.h",
 }
 # A function that a `sys` module declares; an argument may be a function itself.
 DECLARATION = re.compile(
@@ -53,6 +54,13 @@ SCALARS = {
 }
 # Include guards of headers that hiprand.h asks for.
 HIPRAND_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H", "HIPRAND_ROCM_H_"]
+# And of those that rccl.h asks for.
+RCCL_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H"]
+# What a version of a library brought: a header of an older one need not have it.
+SINCE = {
+    "ncclCommFinalize": "NCCL_VERSION_CODE >= 21400",
+    "ncclInProgress": "NCCL_VERSION_CODE >= 21400",
+}
 # Enumerations that another library or the crate itself has.
 OWN_VALUES = {"NOT_LOADED"}
 # hipFuncSetAttribute takes hipFuncAttribute, which numbers the two attributes in the same way.
@@ -108,6 +116,10 @@ def values(text: str) -> list[tuple[str, int]]:
     return [(name, int(number)) for name, number in pairs if name not in OWN_VALUES]
 
 
+def where_it_is(name: str, line: str) -> list[str]:
+    return [f"#if {SINCE[name]}", line, "#endif"] if name in SINCE else [line]
+
+
 def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "check.c"
     source.write_text("\n".join([*lines, ""]))
@@ -133,6 +145,9 @@ def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> No
         start += ["typedef struct distribution hiprandDiscreteDistribution_st;"]
         start += ["typedef unsigned int hiprandDirectionVectors32_t[32];"]
         start += ["typedef unsigned long long hiprandDirectionVectors64_t[64];"]
+    if module == "rccl":
+        start += ["#include <hip/hip_runtime_api.h>"]
+        start += [f"#define {guard}" for guard in RCCL_NEEDS]
     lines = [*start, f"#include <{header}>"]
     declared = functions(text)
     assert len(declared) == len(
@@ -143,15 +158,17 @@ def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> No
             f"__builtin_types_compatible_p(__typeof__({name}), {p})"
             for p in prototypes(name, types, result)
         ]
-        lines.append(f'_Static_assert({" || ".join(accepted)}, "{name}");')
+        lines += where_it_is(name, f'_Static_assert({" || ".join(accepted)}, "{name}");')
     for name, number in values(text):
-        lines.append(f'_Static_assert((unsigned){name} == {number}u, "{name}");')
+        lines += where_it_is(name, f'_Static_assert((unsigned){name} == {number}u, "{name}");')
     if module == "driver":
         place = "offsetof(hipDeviceProp_tR0600, gcnArchName)"
         lines.append(f'_Static_assert({place} == 1160, "gcnArchName");')
         lines.append('_Static_assert(sizeof(hipDeviceProp_tR0600) == 1472, "hipDeviceProp");')
         lines.append('_Static_assert((size_t)hipStreamPerThread == 2, "hipStreamPerThread");')
         lines.append('_Static_assert(hipHostMallocWriteCombined == 4, "WriteCombined");')
+    if module == "rccl":
+        lines.append('_Static_assert(sizeof(ncclUniqueId) == 128, "ncclUniqueId");')
     checked = compile_c(lines, tmp_path)
     assert checked.returncode == 0, checked.stderr[:4000]
 

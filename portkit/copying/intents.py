@@ -387,16 +387,24 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
 
 def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     job, node = site.job, intent.condition
-    source, vendor = job.source_feature, job.feature
     text, start, end = node_text(node), node.start_byte, node.end_byte
     claims: tuple[Span, ...] = (Span(start, end),)
     if node.type in ("attribute_item", "macro_invocation"):
-        edits: tuple[Edit, ...] = (Edit(start, end, widen(text, source, vendor)),)
-        stands = f'feature="{vendor}"' in normal(text)
+        wide = text
+        for source, vendor in job.counterparts.items():
+            wide = widen(wide, source, vendor)
+        edits: tuple[Edit, ...] = (Edit(start, end, wide),)
+        asked = normal(text)
+        stands = all(
+            f'feature="{vendor}"' in asked
+            for source, vendor in job.counterparts.items()
+            if f'feature="{source}"' in asked
+        )
         cfg = parse_cfg(text)
         if edits[0].text == text:
             return finding_of(site, code, wants.Ask(intent.construct, _NO_CONDITION))
-        both = cfg is not None and cfg.without(frozenset({source, vendor})) is False
+        either = frozenset(each for pair in job.counterparts.items() for each in pair)
+        both = cfg is not None and cfg.without(either) is False
         if cfg is not None and (job.of_source(cfg) or (both and not job.renames_code(site.code))):
             claims = (site.span,)  # what stands under the feature alone goes with it
     elif site.is_python:

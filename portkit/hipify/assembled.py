@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final
 from portkit.hipify.cuda_patch import changed, changes
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.paths import PATCH, hip_path, is_cuda
+from portkit.hipify.prelude import device_files
 from portkit.hipify.shared import INCLUDE, NAMES, included_for
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
+
+_PRELUDE: Final = "hipx.h"
 
 _OWN: Final = (".h", ".hip", ".cpp")
 
@@ -37,6 +40,9 @@ def assembled(own: Mapping[str, str], cuda: Mapping[str, str], place: str) -> di
     parts = dict(changes(own[PATCH]))
     names = {PurePosixPath(path).name for path in cuda}
     made = {path: text for path, text in own.items() if path.endswith(_OWN)}
+    if _PRELUDE not in made:
+        # The crate that compiles them brings these.
+        made = {**device_files(), **made}
     for path in sorted(path for path in cuda if is_cuda(path)):
         up = "../" * path.count("/")
         text = changed(path, cuda[path], parts.pop(path, ()))

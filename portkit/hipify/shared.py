@@ -9,6 +9,7 @@ an edit of the sources reaches both vendors, or the build says which part of the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -65,6 +66,12 @@ _HEAD: Final = """\
 #include "{prelude}"
 
 """
+
+_BOUNDS: Final = """
+// Kernels that are launched with fewer threads than the 1,024 that HIP plans for.
+"""
+
+_BOUNDED = re.compile(r"__global__\s+void\s+(__launch_bounds__\(\d+\))\s+(\w+)\(")
 
 
 class Shared(Value, frozen=True, dict=True):
@@ -149,6 +156,8 @@ class Shared(Value, frozen=True, dict=True):
         warp = sorted({f.symbol for f in self.findings if f.code == warp_sync.CODE})
         lines = [f"#define {name} {new}\n" for name, new in self._macros.items()]
         lines += [_on_lanes(name, table[name].hip) for name in warp]
+        lines += [_BOUNDS] * bool(self._bounded)
+        lines += [f"#define {name} {bounds} {name}\n" for name, bounds in self._bounded.items()]
         return head + "".join(lines)
 
     @cached_property
@@ -164,18 +173,50 @@ class Shared(Value, frozen=True, dict=True):
                 ):
                     found[finding.symbol] = finding.edits[0].text
                     used[finding.symbol] = used.get(finding.symbol, 0) + 1
-        for path, text in self._patched.items():
-            for name, places in KernelSource(path, text).names.items():
+        for names in self._names_in.values():
+            for name, places in names.items():
                 if name in used:
                     used[name] -= len(places)
         return {name: found[name] for name in sorted(found) if used[name] == 0}
 
     @cached_property
     def _patch(self) -> str:
-        return "".join(diff(p, self._decoded(p), self._changed(p)) for p in self.targets)
+        return diff({p: (self._decoded(p), self._without_bounds(p)) for p in self.targets})
 
-    def _changed(self, path: str) -> str:
+    @cached_property
+    def _bounded(self) -> Mapping[str, str]:
+        """The launch bounds of each kernel that the patches give some, by its name, sorted.
+
+        A macro with that name puts them before it, if it stands nowhere else. A macro is not
+        replaced again in what it says itself (C++17, 19.3.4).
+        """
+        used = Counter[str]()
+        for names in self._names_in.values():
+            used.update({name: len(places) for name, places in names.items()})
+        found = {
+            match[2]: match[1]
+            for path in self.targets
+            for match in _BOUNDED.finditer(self._changed[path])
+            if used[match[2]] == 1 and _unbounded(match[2], self._decoded(path))
+        }
+        return {name: found[name] for name in sorted(found)}
+
+    def _without_bounds(self, path: str) -> str:
         """Return a source with what no macro does."""
+        old = self._decoded(path)
+
+        def as_it_stands(match: re.Match[str]) -> str:
+            head = _unbounded(match[2], old)
+            return head[0] if head and match[2] in self._bounded else match[0]
+
+        return _BOUNDED.sub(as_it_stands, self._changed[path])
+
+    @cached_property
+    def _changed(self) -> Mapping[str, str]:
+        """Each source with what no macro for a name of CUDA's does."""
+        return {path: self._with_edits(path) for path in self.targets}
+
+    def _with_edits(self, path: str) -> str:
         text = self._patched[path]
         edits = [
             edit
@@ -208,6 +249,11 @@ class Shared(Value, frozen=True, dict=True):
         }
 
     @cached_property
+    def _names_in(self) -> Mapping[str, Mapping[str, list[int]]]:
+        """Where names stand in each of those."""
+        return {path: KernelSource(path, text).names for path, text in self._patched.items()}
+
+    @cached_property
     def _own(self) -> frozenset[str]:
         return own_names(self.sources)
 
@@ -231,6 +277,11 @@ def included_for(name: str, own: Container[str], *, quoted: bool) -> str:
     if is_cuda(name) and name not in api_table.corrections():
         return ""
     return header_include.counterpart(name, own, "", quoted=quoted)[1:-1]
+
+
+def _unbounded(name: str, text: str) -> re.Match[str] | None:
+    """Return the head of a kernel without launch bounds."""
+    return re.search(rf"__global__\s+void\s+{name}\(", text)
 
 
 def _on_lanes(name: str, new: str) -> str:

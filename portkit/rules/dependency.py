@@ -18,8 +18,10 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import standing
+from portkit.hipify.paths import BUILD
 from portkit.lang.source import node_text
 from portkit.lang.toml import end_of, end_of_table, entry, first_key, name_of, table_of, value_of
+from portkit.profile.profile import dependency
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
@@ -101,10 +103,14 @@ def _is_first(site: Site, name: str) -> bool:
 
 
 def _asked_for(site: Site, name: str) -> bool:
-    """Whether the feature of the source vendor asks for an optional dependency."""
+    """Whether a feature that has a counterpart asks for an optional dependency.
+
+    A crate that always compiles for CUDA has no other part.
+    """
     if "optional" not in site.code or site.crate is None:
-        return True
-    members = site.crate.manifest.get("features", {}).get(site.job.source_feature, [])
+        return site.job.written_crate(name) != BUILD
+    features = site.crate.manifest.get("features", {})
+    members = [m for feature in site.job.counterparts for m in features.get(feature, ())]
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
@@ -114,6 +120,8 @@ def _asked(site: Site, crate: str) -> str:
     up, version = "../" * site.source.path.count("/") or "./", job.workspace.version
     if crate == job.vendor.facade.name:
         return job.vendor.facade.dependency(up, version)
+    if crate == BUILD:
+        return dependency(job.codebase.support, up)
     return f'path = "{up}{crate}", version = "{version}"'
 
 

@@ -12,6 +12,7 @@ from kernel_support import SOURCE
 from portkit.hipify.assembled import assembled
 from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.errors import KernelInputError, KernelPatchError
+from portkit.hipify.patch import Patch
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.shared import Shared
@@ -77,6 +78,35 @@ def test_a_name_that_stays_somewhere_is_renamed_in_the_patch() -> None:
     assert "+__hip_bfloat16 a;\n" in made.text("cuda.patch")
 
 
+def test_launch_bounds_are_macros_for_kernels_that_are_named_once() -> None:
+    source = """\
+extern "C" __global__ void plain(int n) {
+}
+extern "C" __global__ void
+used(int n) {
+}
+void launch() { used<<<1, 1>>>(1); /* plain */ }
+"""
+    bounds = Patch(
+        code="PH305",
+        files=("a.cu",),
+        match='extern "C" __global__ void $name($parameters) {',
+        replace='extern "C" __global__ void __launch_bounds__(64)\n    $name($parameters) {',
+        reason="launched with 64 threads",
+        hits=2,
+    )
+    made = shared({"a.cu": source}, KernelProfile(name="toy", patches=(bounds,)))
+    assert defined(made.text("hipx_names.h")) == {"plain": "__launch_bounds__(64) plain"}
+    # What calls a kernel would call its launch bounds: those stand in the patch.
+    changes = [line for line in made.text("cuda.patch").splitlines()[2:] if line[:1] in "+-"]
+    assert changes == [
+        '-extern "C" __global__ void',
+        "-used(int n) {",
+        '+extern "C" __global__ void __launch_bounds__(64)',
+        "+    used(int n) {",
+    ]
+
+
 def test_the_files_are_known_without_a_translation() -> None:
     made = shared({"a.cu": "\x00 \xff __trap"})
     assert {"cuda.patch", "hipx.h", "hipx_cuda.h", "hipx_names.h"} <= set(made.paths)
@@ -137,12 +167,14 @@ def crate(shared: str) -> KernelsCrate:
 def test_the_crate_has_no_translation_and_says_so() -> None:
     made = crate("../my-kernels").files
     assert [path for path in made if path.endswith(".hip")] == ["src/launchers.hip"]
-    assert 'const CUDA: [&str; 2] = ["cuda", "../my-kernels"];' in made["sources.rs"]
-    assert '[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["sources.rs"]
+    assert 'workspace: "../my-kernels",' in made["build.rs"]
+    assert '&[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["build.rs"]
+    assert "mod sources;" in made["build.rs"]
     assert "mkdir cuda && cp -r ../my-kernels/src cuda" in made["README.md"]
     assert "launch_gemm" not in made["src/ffi.rs"]
     translated = crate("").files
     assert "sources.rs" not in translated
+    assert "sources" not in translated["build.rs"]
     assert "cuda.patch" not in translated["README.md"]
 
 

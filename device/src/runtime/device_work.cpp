@@ -20,6 +20,18 @@ bool do_in_stream(hipStream_t stream, std::function<void()> work) {
   }
 }
 
+std::shared_ptr<Stream> stream_at(hipStream_t stream) {
+  try {
+    return stream_of(stream);
+  } catch (const Failure &) {
+    return nullptr;
+  }
+}
+
+void step_stream(Stream &stream) { stream.step(); }
+
+void wait_for_stream(Stream &stream) { stream.wait(); }
+
 void for_each_piece(size_t count, const std::function<void(size_t)> &piece) {
   std::atomic<size_t> next{0};
   const auto work = [&] {

@@ -4,6 +4,7 @@
 #include <hip/hip_runtime_api.h>
 
 #include <functional>
+#include <memory>
 
 namespace hipcpu {
 
@@ -11,6 +12,13 @@ namespace hipcpu {
 
 // Does work in the order of a stream. False for a handle that is no stream.
 HIPCPU_INTERNAL bool do_in_stream(hipStream_t stream, std::function<void()> work);
+
+// A stream by its handle, for work that waits for other streams; null for a handle that is none.
+class Stream;
+HIPCPU_INTERNAL std::shared_ptr<Stream> stream_at(hipStream_t stream);
+// Does the next piece of its work, if nobody does one; waits for all of it.
+HIPCPU_INTERNAL void step_stream(Stream &stream);
+HIPCPU_INTERNAL void wait_for_stream(Stream &stream);
 
 // For the checker: what such work reads and writes of a device's memory, before it does.
 HIPCPU_INTERNAL void work_reads(const void *begin, size_t bytes, const char *what);
