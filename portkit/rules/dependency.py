@@ -49,12 +49,10 @@ def check(site: Site) -> Iterator[Intent]:
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
-    value = site.source.text(first_key(site.node).end_byte, value_of(site.node).end_byte)
+    value = _as_it_stands(site)
     if table == "workspace.dependencies" or "workspace" not in value:
         value = f" = {{ {_asked(site, crate)}"
         value += ", optional = true }" if "optional" in site.code else " }"
-    else:
-        value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
     yield Add(
         construct,
         f"{crate} takes its place",
@@ -63,6 +61,22 @@ def check(site: Site) -> Iterator[Intent]:
         at=end_of(site.node),
         name=crate,
     )
+
+
+def _as_it_stands(site: Site) -> str:
+    """Return what follows the name of a dependency, without the features of its crate."""
+    start, value = first_key(site.node).end_byte, value_of(site.node)
+    features = entry(value, "features") if value.type == "inline_table" else None
+    if features is None or features.parent is None:
+        return site.source.text(start, value.end_byte)
+    comma, pair, behind = features.parent.prev_sibling, features.parent, features.parent.next_sibling
+    assert comma is not None  # the bracket before the first pair, at the least
+    assert behind is not None
+    if comma.type == ",":
+        head, tail = comma.start_byte, pair.end_byte
+    else:
+        head, tail = comma.end_byte, behind.end_byte if behind.type == "," else pair.end_byte
+    return site.source.text(start, head) + site.source.text(tail, value.end_byte)
 
 
 def _own_table(site: Site) -> Iterator[Intent]:
