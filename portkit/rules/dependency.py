@@ -67,15 +67,14 @@ def _as_it_stands(site: Site) -> str:
     """Return what follows the name of a dependency, without the features of its crate."""
     start, value = first_key(site.node).end_byte, value_of(site.node)
     features = entry(value, "features") if value.type == "inline_table" else None
-    if features is None or features.parent is None:
+    if features is None:
         return site.source.text(start, value.end_byte)
-    comma, pair, behind = features.parent.prev_sibling, features.parent, features.parent.next_sibling
-    assert comma is not None  # the bracket before the first pair, at the least
-    assert behind is not None
-    if comma.type == ",":
-        head, tail = comma.start_byte, pair.end_byte
+    at = next(i for i, child in enumerate(value.children) if features in child.children)
+    before, pair, behind = value.children[at - 1 : at + 2]
+    if before.type == ",":
+        head, tail = before.start_byte, pair.end_byte
     else:
-        head, tail = comma.end_byte, behind.end_byte if behind.type == "," else pair.end_byte
+        head, tail = before.end_byte, (behind if behind.type == "," else pair).end_byte
     return site.source.text(start, head) + site.source.text(tail, value.end_byte)
 
 
