@@ -51,12 +51,10 @@ def check(site: Site) -> Iterator[Intent]:
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
-    value = site.source.text(first_key(site.node).end_byte, value_of(site.node).end_byte)
+    value = _as_it_stands(site)
     if table == "workspace.dependencies" or "workspace" not in value:
         value = f" = {{ {_asked(site, crate)}"
         value += ", optional = true }" if "optional" in site.code else " }"
-    else:
-        value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
     yield Add(
         construct,
         f"{crate} takes its place",
@@ -65,6 +63,21 @@ def check(site: Site) -> Iterator[Intent]:
         at=end_of(site.node),
         name=crate,
     )
+
+
+def _as_it_stands(site: Site) -> str:
+    """Return what follows the name of a dependency, without the features of its crate."""
+    start, value = first_key(site.node).end_byte, value_of(site.node)
+    features = entry(value, "features") if value.type == "inline_table" else None
+    if features is None:
+        return site.source.text(start, value.end_byte)
+    at = next(i for i, child in enumerate(value.children) if features in child.children)
+    before, pair, behind = value.children[at - 1 : at + 2]
+    if before.type == ",":
+        head, tail = before.start_byte, pair.end_byte
+    else:
+        head, tail = before.end_byte, (behind if behind.type == "," else pair).end_byte
+    return site.source.text(start, head) + site.source.text(tail, value.end_byte)
 
 
 def _own_table(site: Site) -> Iterator[Intent]:

@@ -51,13 +51,15 @@ class DeviceMacro(Value, frozen=True):
 
     Attributes:
         name: the macro.
-        position: the index, from 0, of the source vendor's argument.
+        position: the index, from 0, of the source vendor's argument in a call before the port.
         arity: how many arguments a call has before the port.
+        behind: whether the written vendor's argument stands or will stand right behind it.
     """
 
     name: str
     position: int
     arity: int
+    behind: bool
 
 
 class Learnt(Value, frozen=True):
