@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KERNELS: Final = ROOT / "portkit" / "codebases" / "candle" / "kernels" / "attention.hip"
-PRELUDE: Final = ROOT / "portkit" / "vendors" / "rocm" / "prelude"
+PRELUDE: Final = ROOT / "crates" / "build" / "src" / "device"
 DTYPES: Final = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 THREADS: Final = 256
 TILE: Final = 64

@@ -1,6 +1,6 @@
 """The HIP sources of a kernels crate that compiles CUDA's as they stand.
 
-The crate's build script makes them of what stands in the tree (``sources.rs`` among the templates).
+The crate's build script makes them of what stands in the tree (``sources.rs`` in ``crates/build``).
 Here the same is done for those who look at the sources without building: what a macro says stays
 the preprocessor's to do.
 """
