@@ -296,8 +296,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
             },
         )
         if not layout.declarations:
-            for file in ("ffi.rs", "launchers.rs"):
-                del files[_SOURCES + file]
+            del files[f"{_SOURCES}ffi.rs"]
         if self.support:
             return files
         files |= build_support(shared=bool(self.shared))

@@ -72,8 +72,12 @@ impl Cuda<'_> {
         Ok(sources)
     }
 
-    /// The declarations of the launchers, as the CUDA side's `ffi.rs` has them.
-    pub fn declarations(&self) -> Result<String, String> {
+    /// Writes `ffi.rs` into a folder of the build: the launchers that the CUDA side's declares, by the
+    /// macro `launchers!` of the HIP bindings.
+    ///
+    /// `variables` is that of [`Kernels`](crate::Kernels). Where this is included, `crate::built` has
+    /// what `built.rs` has.
+    pub fn declare(&self, bindings: &str, variables: &str, out_dir: &Path) -> Result<(), String> {
         let place = self.find()?.join("src/ffi.rs");
         let text = read(&place)?;
         let block = text
@@ -84,7 +88,11 @@ impl Cuda<'_> {
         let lines = block
             .lines()
             .filter(|line| !line.trim_start().starts_with("#[cfg(feature"));
-        Ok(lines.map(|line| format!("{line}\n")).collect())
+        let declared: String = lines.map(|line| format!("{line}\n")).collect();
+        let prefix = format!("{}_", variables.to_lowercase());
+        let head = format!("{prefix:?}, crate::built::ARCHS, crate::built::ADVICE;");
+        let made = format!("{bindings}::launchers! {{\n{head}\n{declared}}}\n");
+        write(&out_dir.join("ffi.rs"), &made)
     }
 
     /// The folder of the CUDA side's crate.
