@@ -37,8 +37,8 @@ from hipcc import capability, compiled  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KERNELS: Final = ROOT / "portkit" / "codebases" / "candle" / "kernels" / "attention.hip"
-PRELUDE: Final = ROOT / "portkit" / "vendors" / "rocm" / "prelude"
+PRELUDE: Final = ROOT / "crates" / "build" / "src" / "device"
+KERNELS: Final = PRELUDE / "attention.hip"
 DTYPES: Final = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 THREADS: Final = 256
 TILE: Final = 64

@@ -49,6 +49,9 @@ _SOURCES = "src/"
 _OF_LAUNCHERS: Final = ("hip_runtime.cpp", "launchers.hip")
 """What a crate of kernels with launchers has of that crate's."""
 
+_TOY = "TOY_ROCM"
+"""How the names of variables begin on the page of the crate that compiles kernels."""
+
 _MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;", re.MULTILINE)
 _STATIC_SOURCE = re.compile(r'"src/([\w/]+)\.cu"')
 _FOREIGN_BLOCK = re.compile(r'^extern "C" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
@@ -168,9 +171,9 @@ class KernelsCrate(Value, frozen=True, dict=True):
         Raises:
             KernelsCrateError: the CUDA crate is not laid out as expected.
         """
-        there = device_files() if self.support else {}
-        made = (_SOURCES + path for path in self._kernels.paths if path not in there)
-        return tuple(sorted({*self._frame, *self._added, *made}))
+        there = {_SOURCES + path for path in device_files()} if self.support else set()
+        made = {*self._added, *(_SOURCES + path for path in self._kernels.paths)}
+        return tuple(sorted({*self._frame, *(made - there)}))
 
     def text(self, path: str) -> str:
         """Return the text of one of the files.
@@ -285,7 +288,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,
-                "tools": support_page().partition("## The tools\n\n")[2],
+                "building": _building(self.variables),
                 "shared": self.shared,
                 "support": self.support
                 and {"name": BUILD, "module": _module(BUILD), "said": self.support},
@@ -293,8 +296,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
             },
         )
         if not layout.declarations:
-            for file in ("ffi.rs", "launchers.rs"):
-                del files[_SOURCES + file]
+            del files[f"{_SOURCES}ffi.rs"]
         if self.support:
             return files
         files |= build_support(shared=bool(self.shared))
@@ -368,6 +370,12 @@ def _own_or(own: Directory | None, name: str) -> str:
     """Return a file that goes with the launchers: a codebase may have one in its place."""
     place = f"{TEMPLATES}/{FOLDER}/{_SOURCES}{name}"
     return own.text(place) if own is not None and own.has(place) else device_files()[name]
+
+
+def _building(variables: str) -> str:
+    """Return what the page of the crate that compiles kernels says of building, for its copy."""
+    said = support_page().partition("## Building\n\n")[2].partition("\n\n")[2]
+    return said.replace(_TOY, variables).replace("## The tools\n\n", "")
 
 
 def _module(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
-from portkit.hipify import api_table
+from portkit.hipify import api_table, bounds
 from portkit.hipify.cuda_patch import diff
 from portkit.hipify.engine import apply_edits, own_names, patch_source, translate
 from portkit.hipify.errors import KernelInputError
@@ -35,7 +35,7 @@ from portkit.hipify.rules import (
     prelude_include,
     warp_sync,
 )
-from portkit.hipify.translated import needed_headers, profile_headers
+from portkit.hipify.translated import needed_headers, patches_of, profile_headers
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -68,10 +68,9 @@ _HEAD: Final = """\
 """
 
 _BOUNDS: Final = """
-// Kernels that are launched with fewer threads than the 1,024 that HIP plans for.
+// Kernels that are launched with fewer threads than the 1,024 that HIP plans for. The build puts
+// these launch bounds before their names.
 """
-
-_BOUNDED = re.compile(r"__global__\s+void\s+(__launch_bounds__\(\d+\))\s+(\w+)\(")
 
 
 class Shared(Value, frozen=True, dict=True):
@@ -103,8 +102,9 @@ class Shared(Value, frozen=True, dict=True):
         """The headers that the sources get to see, the profile's and the prelude's."""
         prelude = prelude_headers()
         cuda = [self.sources[path] for path in self.targets]
-        needed = {_PRELUDE: prelude[_PRELUDE], **needed_headers(cuda)}
-        return {**profile_headers(self.profile, self.targets), **needed}
+        needed = needed_headers([*cuda, *patches_of(self.profile, self.targets)])
+        own = profile_headers(self.profile, self.targets)
+        return {**own, _PRELUDE: prelude[_PRELUDE], **needed}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -156,8 +156,8 @@ class Shared(Value, frozen=True, dict=True):
         warp = sorted({f.symbol for f in self.findings if f.code == warp_sync.CODE})
         lines = [f"#define {name} {new}\n" for name, new in self._macros.items()]
         lines += [_on_lanes(name, table[name].hip) for name in warp]
-        lines += [_BOUNDS] * bool(self._bounded)
-        lines += [f"#define {name} {bounds} {name}\n" for name, bounds in self._bounded.items()]
+        if self._bounded:
+            lines += [_BOUNDS, *bounds.lines(self._bounded, {*self._kernels} - {*self._bounded})]
         return head + "".join(lines)
 
     @cached_property
@@ -185,31 +185,19 @@ class Shared(Value, frozen=True, dict=True):
 
     @cached_property
     def _bounded(self) -> Mapping[str, str]:
-        """The launch bounds of each kernel that the patches give some, by its name, sorted.
-
-        A macro with that name puts them before it, if it stands nowhere else. A macro is not
-        replaced again in what it says itself (C++17, 19.3.4).
-        """
-        used = Counter[str]()
-        for names in self._names_in.values():
-            used.update({name: len(places) for name, places in names.items()})
-        found = {
-            match[2]: match[1]
-            for path in self.targets
-            for match in _BOUNDED.finditer(self._changed[path])
-            if used[match[2]] == 1 and _unbounded(match[2], self._decoded(path))
-        }
+        """The threads of each kernel that the patches give launch bounds, by its name, sorted."""
+        once = {name for name, count in self._kernels.items() if count == 1}
+        found = dict(pair for text in self._changed.values() for pair in bounds.given(text, once))
         return {name: found[name] for name in sorted(found)}
 
+    @cached_property
+    def _kernels(self) -> Counter[str]:
+        """How often each kernel without launch bounds stands in the sources, by its name."""
+        return Counter(name for p in self.targets for name in bounds.unbounded(self._decoded(p)))
+
     def _without_bounds(self, path: str) -> str:
-        """Return a source with what no macro does."""
-        old = self._decoded(path)
-
-        def as_it_stands(match: re.Match[str]) -> str:
-            head = _unbounded(match[2], old)
-            return head[0] if head and match[2] in self._bounded else match[0]
-
-        return _BOUNDED.sub(as_it_stands, self._changed[path])
+        """Return a source with what the header of names does not say."""
+        return bounds.taken_away(self._changed[path], self._decoded(path), self._bounded)
 
     @cached_property
     def _changed(self) -> Mapping[str, str]:
@@ -277,11 +265,6 @@ def included_for(name: str, own: Container[str], *, quoted: bool) -> str:
     if is_cuda(name) and name not in api_table.corrections():
         return ""
     return header_include.counterpart(name, own, "", quoted=quoted)[1:-1]
-
-
-def _unbounded(name: str, text: str) -> re.Match[str] | None:
-    """Return the head of a kernel without launch bounds."""
-    return re.search(rf"__global__\s+void\s+{name}\(", text)
 
 
 def _on_lanes(name: str, new: str) -> str:

@@ -8,6 +8,7 @@ from kernel_support import SOURCE
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.shipped import shipped
 from portkit.tree.finding import Applicability
 
 
@@ -82,10 +83,12 @@ def test_what_the_linker_sees_has_a_prefix_of_its_own(source: dict[str, bytes]) 
     # The build puts it before every name that the sources define.
     assert 'variables: "MY_ROCM",' in files["build.rs"]
     assert 'format!("{}_", variables.to_lowercase())' in files["kernels/mod.rs"]
-    assert '#[link_name = concat!("my_rocm_", stringify!($name))]' in files["src/ffi.rs"]
+    assert 'launchers! {\n    "my_rocm_", crate::built::ARCHS,' in files["src/ffi.rs"]
+    macro = (shipped("crates/hip") / "src/launchers.rs").read_text()
+    assert "#[link_name = concat!($prefix, stringify!($name))]" in macro
     for name in ("present", "failure"):
         assert f" launchers_{name}() {{" in files["src/launchers.hip"]
-        assert f"fn my_rocm_launchers_{name}() ->" in files["src/launchers.rs"]
+        assert f'#[link_name = concat!($prefix, "launchers_{name}")]' in macro
     # The sources keep theirs, and so do the functions that Rust code calls.
     assert "int launch_gemm(" in files["src/moe/moe_gemm.hip"]
     assert "pub fn launch_gemm(" in files["src/ffi.rs"]

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The headers with what CUDA's device headers offer and HIP's lack, and what stands between the
-/// launchers and the HIP runtime: name and text.
+/// The headers with what CUDA's device headers offer and HIP's lack, what stands between the
+/// launchers and the HIP runtime, and kernels that a crate may name among its modules: name and text.
 pub const DEVICE: &[(&str, &str)] = &[
+    ("attention.hip", include_str!("device/attention.hip")),
     ("hip_runtime.cpp", include_str!("device/hip_runtime.cpp")),
     ("hipx.h", include_str!("device/hipx.h")),
     ("hipx_atomics.h", include_str!("device/hipx_atomics.h")),
@@ -13,7 +14,9 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_cuda.h", include_str!("device/hipx_cuda.h")),
     ("hipx_float.h", include_str!("device/hipx_float.h")),
     ("hipx_fp8.h", include_str!("device/hipx_fp8.h")),
+    ("hipx_ggml.h", include_str!("device/hipx_ggml.h")),
     ("hipx_rtc.h", include_str!("device/hipx_rtc.h")),
+    ("hipx_scan.h", include_str!("device/hipx_scan.h")),
     ("hipx_schedule.h", include_str!("device/hipx_schedule.h")),
     ("hipx_warp.h", include_str!("device/hipx_warp.h")),
     ("hipx_wmma.h", include_str!("device/hipx_wmma.h")),

@@ -31,6 +31,8 @@ impl Cuda<'_> {
             fs::remove_dir_all(&sources).map_err(|e| format!("{}: {e}", sources.display()))?;
         }
         let mut changes = changes(&read(Path::new(PATCH))?);
+        let names = read(&Path::new("src").join(NAMES))?;
+        let bounds = bounds(&names);
         let of_cuda = |path: &String| path.ends_with(".cu") || path.ends_with(".cuh");
         let mut found = files_below(&cuda.join("src"), Path::new(""))?;
         found.retain(of_cuda);
@@ -39,6 +41,7 @@ impl Cuda<'_> {
             let text = patched(&path, text, changes.remove(&path).unwrap_or_default())?;
             let up = "../".repeat(path.matches('/').count());
             let text = self.with_headers_of_hip(&text, &up);
+            let text = with_bounds(&text, &bounds);
             match path.strip_suffix(".cu") {
                 Some(stem) => {
                     let place = cuda.join("src").join(&path);
@@ -69,8 +72,12 @@ impl Cuda<'_> {
         Ok(sources)
     }
 
-    /// The declarations of the launchers, as the CUDA side's `ffi.rs` has them.
-    pub fn declarations(&self) -> Result<String, String> {
+    /// Writes `ffi.rs` into a folder of the build: the launchers that the CUDA side's declares, by the
+    /// macro `launchers!` of the HIP bindings.
+    ///
+    /// `variables` is that of [`Kernels`](crate::Kernels). Where this is included, `crate::built` has
+    /// what `built.rs` has.
+    pub fn declare(&self, bindings: &str, variables: &str, out_dir: &Path) -> Result<(), String> {
         let place = self.find()?.join("src/ffi.rs");
         let text = read(&place)?;
         let block = text
@@ -81,7 +88,11 @@ impl Cuda<'_> {
         let lines = block
             .lines()
             .filter(|line| !line.trim_start().starts_with("#[cfg(feature"));
-        Ok(lines.map(|line| format!("{line}\n")).collect())
+        let declared: String = lines.map(|line| format!("{line}\n")).collect();
+        let prefix = format!("{}_", variables.to_lowercase());
+        let head = format!("{prefix:?}, crate::built::ARCHS, crate::built::ADVICE;");
+        let made = format!("{bindings}::launchers! {{\n{head}\n{declared}}}\n");
+        write(&out_dir.join("ffi.rs"), &made)
     }
 
     /// The folder of the CUDA side's crate.
@@ -190,6 +201,52 @@ fn patched(path: &str, text: String, changes: Vec<Change>) -> Result<String, Str
         lines.splice(first..first + old, change.new);
     }
     Ok(lines.concat())
+}
+
+/// The launch bounds that the header of names has for kernels: how many threads, and a name, in which
+/// `*` stands for what there is up to the next `_`.
+fn bounds(names: &str) -> Vec<(&str, &str)> {
+    let said = names
+        .lines()
+        .filter_map(|line| line.strip_prefix("#pragma hipx bounds "));
+    said.filter_map(|rest| rest.split_once(' ')).collect()
+}
+
+/// A source whose kernels have their launch bounds.
+fn with_bounds(text: &str, bounds: &[(&str, &str)]) -> String {
+    const KERNEL: &str = "__global__";
+    let mut parts = text.split(KERNEL);
+    let mut made = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        made += KERNEL;
+        let found = kernel_named(part)
+            .and_then(|name| bounds.iter().find(|(_, pattern)| is_like(name, pattern)));
+        if let Some((threads, _)) = found {
+            made += &format!(" __launch_bounds__({threads})");
+        }
+        made += part;
+    }
+    made
+}
+
+/// The name of a kernel without launch bounds, from what stands behind `__global__`.
+fn kernel_named(text: &str) -> Option<&str> {
+    let rest = text.trim_start().strip_prefix("void")?;
+    let name = rest.trim_start();
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+    (name.len() < rest.len() && name[end..].starts_with('(')).then_some(&name[..end])
+}
+
+/// Whether a name is like a pattern, word by word; a `*` is at the end of a word.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let (names, patterns) = (name.split('_'), pattern.split('_'));
+    names.clone().count() == patterns.clone().count()
+        && names
+            .zip(patterns)
+            .all(|(word, said)| match said.strip_suffix('*') {
+                Some(beginning) => word.starts_with(beginning),
+                None => word == said,
+            })
 }
 
 /// The header that a line includes, and whether its name stands in quotes.

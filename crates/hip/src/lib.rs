@@ -51,6 +51,7 @@ pub mod arch;
 pub mod driver;
 pub mod hiprand;
 pub mod hiprtc;
+pub mod launchers;
 pub mod loader;
 pub mod older;
 pub mod rccl;

@@ -1,7 +1,8 @@
-// The exclusive prefix sum of the experts' token counts, with their total at its end.
+// A scan without a library: the exclusive prefix sum of counts, such as of each expert's tokens, with
+// their total at its end.
 #pragma once
 
-#include "../hipx.h"
+#include "hipx.h"
 
 // Launch with one block. offsets[i] becomes the sum of counts[0 .. i), for i up to and with n.
 static __global__ void __launch_bounds__(256)

@@ -2,7 +2,7 @@
 // takes for one (llama.cpp: vendors/hip.h and common.cuh name them the same).
 #pragma once
 
-#include "../hipx.h"
+#include "hipx.h"
 
 #define GGML_USE_HIP 1
 

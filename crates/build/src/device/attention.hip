@@ -18,8 +18,8 @@
 // after the other, and keys and values may lie in pages that a table lists (Kwon et al. 2023).
 #include "hipx.h"
 
-// What a launch is about; `Launch` in candle-core/src/rocm_backend/attention.rs is the same. Strides
-// are in elements, those of the last dimension are 1, but for the mask's; the output's are in rows.
+// What a launch is about; what launches the kernels has the same. Strides are in elements, those of
+// the last dimension are 1, but for the mask's; the output's are in rows.
 struct Launch {
   int64_t q_stride[3];  // batch, head, query
   int64_t k_stride[3];  // batch or page, head, key
