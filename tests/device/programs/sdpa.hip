@@ -1,5 +1,6 @@
 // The kernels of attention, as candle's port launches them, against plain sums in double precision:
 // random shapes, strides, masks, windows, lengths and pages. The arguments: how many cases, and a seed.
+// Each line says what the case has, and how much of what it may be off it is, at worst.
 #include "check.h"
 
 #include "attention.hip"
@@ -84,8 +85,14 @@ static void launch(const void *kernel, dim3 grid, void **arguments) {
   HIP(hipLaunchKernel(kernel, grid, dim3(THREADS), arguments, 0, nullptr));
 }
 
+struct Compared {
+  std::string what;   // it has
+  double worst;       // of what is off, in parts of what may be
+  std::string where;  // that is
+};
+
 template <typename As, typename T>
-static std::string compare(const Kernels &kernels) {
+static Compared compare(const Kernels &kernels) {
   Launch a{};
   const bool few = below(2), more = below(2), ended = more && below(2), paged = ended && below(2);
   a.shared_by = 1 + below(below(3) ? 4 : 9);
@@ -108,7 +115,7 @@ static std::string compare(const Kernels &kernels) {
   a.pages = (most_keys + a.page - 1) / a.page + below(2);
   a.queries = ended ? q_ends.back() : longest;
   a.keys = paged ? a.pages * a.page : ended ? k_ends.back() : most_keys;
-  if (a.queries == 0) return "";
+  if (a.queries == 0) return {"no queries", 0, ""};
   const int lying = a.batches * a.pages + below(3);  // pages
   std::vector<int32_t> pages(a.batches * a.pages);
   for (size_t i = 0; i < pages.size(); ++i) pages[i] = (i * 7 + 3) % lying;
@@ -253,14 +260,22 @@ static std::string compare(const Kernels &kernels) {
       }
     }
   }
-  if (worst <= 1) return "";
-  return where + "; queries " + std::to_string(longest) + " keys " + std::to_string(most_keys) +
-         " heads " + std::to_string(a.heads) + " widths " + std::to_string(a.width) + " " +
-         std::to_string(a.v_width) + " parts " + std::to_string(a.parts) + " rows " +
-         std::to_string(width) + " before " + std::to_string(a.before) + " behind " +
-         std::to_string(a.behind) + " ranges " + std::to_string(a.ranges) +
-         (few ? " decode" : " prefill") + (masked ? " masked" : "") + (sloped ? " sloped" : "") +
-         (ended ? " ended" : "") + (paged ? " paged" : "");
+  const bool causal = a.before == none && a.behind == 0;
+  std::string what = few || wide ? "decode" : "prefill";
+  what += ", width " + std::to_string(a.width) + ", width of v " + std::to_string(a.v_width) +
+          ", queries " + std::to_string(longest) + ", keys " + std::to_string(most_keys) +
+          ", heads " + std::to_string(a.heads) + ", heads of keys " + std::to_string(kv_heads) +
+          ", parts " + std::to_string(a.parts);
+  if (causal) what += ", causal";
+  if (!causal && (a.before != none || a.behind != none))
+    what += ", window " + std::to_string(a.before) + " " + std::to_string(a.behind);
+  if (a.cap != 0.0f) what += ", softcap";
+  if (sloped) what += ", alibi";
+  if (masked) what += ", mask";
+  if (ended) what += ", lengths";
+  if (paged) what += ", pages";
+  if (a.ranges > 0) what += ", ranges";
+  return {what, worst, where};
 }
 
 #define ADDRESS(NAME) reinterpret_cast<const void *>(NAME)
@@ -278,13 +293,17 @@ int main(int count, char **arguments) {
   const int cases = count > 1 ? atoi(arguments[1]) : 90;
   state = count > 2 ? atoi(arguments[2]) : 1;
   const Kernels f32 = OF(f32), f16 = OF(f16), bf16 = OF(bf16);
+  const char *types[] = {"f32", "f16", "bf16"};
   for (int i = 0; i < cases; ++i) {
     const uint64_t seed = state;
-    const std::string wrong = i % 3 == 0   ? compare<AsF32, float>(f32)
-                              : i % 3 == 1 ? compare<AsF16, uint16_t>(f16)
-                                           : compare<AsBF16, uint16_t>(bf16);
-    const std::string what = "case " + std::to_string(i) + " " + wrong;
-    check(what.c_str(), wrong.empty());
-    if (!wrong.empty()) printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    const Compared found = i % 3 == 0   ? compare<AsF32, float>(f32)
+                           : i % 3 == 1 ? compare<AsF16, uint16_t>(f16)
+                                        : compare<AsBF16, uint16_t>(bf16);
+    const bool holds = found.worst <= 1;
+    char worst[32];
+    snprintf(worst, sizeof(worst), ", off by %.3f", found.worst);
+    std::string line = "case " + std::to_string(i) + ": " + types[i % 3] + ", " + found.what + worst;
+    if (!holds) line += "; " + found.where + "; seed " + std::to_string(seed);
+    check(line.c_str(), holds);
   }
 }
