@@ -93,3 +93,26 @@ def test_a_rank_does_its_operations_in_the_order_of_the_calls() -> None:
     done = ranks("in order", streams="lazy", ranks_limit="5")
     assert done.returncode == 0, done.stderr
     assert eval(done.stdout) == [[2.0, 20.0], [100.0, 1000.0]] * 2
+
+
+DIFFERENT = {
+    "count": ("all_reduce of 2 float32 (sum)", "all_reduce of 1 float32 (sum)"),
+    "type": ("all_reduce of 2 float32 (sum)", "all_reduce of 2 int32 (sum)"),
+    "operation": ("all_reduce of 2 float32 (sum)", "all_reduce of 2 float32 (maximum)"),
+    "root": ("broadcast of 2 float32, root 0", "broadcast of 2 float32, root 1"),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_ranks_that_do_not_do_the_same_are_told_what_each_does(what: str) -> None:
+    before = left()
+    done = ranks(f"differ in {what}", streams="lazy")
+    assert done.returncode == 0, done.stderr
+    # Whoever sees it first says it; the other, that another rank has failed.
+    told = eval(done.stdout)
+    assert USAGE in told and set(told) <= {USAGE, REMOTE}
+    first = told.index(USAGE)
+    own, other = DIFFERENT[what][first], DIFFERENT[what][1 - first]
+    text = f"rank {first} of 2: its operation 1 is {own}, and that of rank {1 - first} {other}"
+    assert text in done.stderr
+    assert left() <= before

@@ -1,4 +1,4 @@
-"""Ranks of one process, by RCCL's C interface. Usage: ranks.py CASE [ID]; what it prints is compared."""
+"""Ranks by RCCL's C interface. Usage: ranks.py CASE [ID]; what it prints is compared."""
 
 from __future__ import annotations
 
@@ -123,6 +123,37 @@ def in_order(comms: list[ctypes.c_void_p]) -> None:
     print(found)
 
 
+def differ(comms: list[ctypes.c_void_p], what: str) -> None:
+    """Put in operations that differ in one thing; abort as soon as that is told."""
+    kinds = {
+        "count": [(2, FLOAT, SUM), (1, FLOAT, SUM)],
+        "type": [(2, FLOAT, SUM), (2, 2, SUM)],  # ncclInt32
+        "operation": [(2, FLOAT, SUM), (2, FLOAT, 2)],  # ncclMax
+        "root": [(2, FLOAT, 0), (2, FLOAT, 1)],
+    }
+    begun = time.monotonic()
+    call = rccl.ncclBcast if what == "root" else rccl.ncclAllReduce
+    streams = [new_stream(0), new_stream(1)]
+    for device, (count, datatype, last) in enumerate(kinds[what]):
+        assert hip.hipSetDevice(device) == 0
+        pointer = memory([1.0, 2.0])
+        memories = [pointer] if what == "root" else [pointer, pointer]
+        put = call(
+            *memories, ctypes.c_size_t(count), datatype, last, comms[device], streams[device]
+        )
+        assert put == 0
+    told = [ctypes.c_int(), ctypes.c_int()]
+    while not all(status.value for status in told):
+        assert hip.hipStreamQuery(streams[0]) == NOT_READY
+        for comm, status in zip(comms, told, strict=True):
+            assert rccl.ncclCommGetAsyncError(comm, ctypes.byref(status)) == 0
+    for comm, stream in zip(comms, streams, strict=True):
+        assert rccl.ncclCommAbort(comm) == 0
+        assert hip.hipStreamSynchronize(stream) == 0
+    assert time.monotonic() - begun < 2
+    print([status.value for status in told])
+
+
 def idle(known: str) -> None:
     """Be a rank that puts in its work and does nothing more until it is told to."""
     code, comm = join(Id(bytes.fromhex(known)), 1, 2, 1)
@@ -157,7 +188,8 @@ def beside_idle(known: Id) -> None:
 def main(case: str) -> None:
     """Run a case and print what came of it."""
     if case == "idle":
-        return idle(sys.argv[2])
+        idle(sys.argv[2])
+        return
     one = new_id()
     if case == "one device":
         print(threads([one, one], [2, 2], [0, 0]))
@@ -189,6 +221,8 @@ def main(case: str) -> None:
         print([*told, all_reduce(alone, 0, memory([1.0, 2.0]), SUM)])
     elif case == "asked":
         asked(both())
+    elif case.startswith("differ in "):
+        differ(both(), case.removeprefix("differ in "))
     elif case == "in order":
         in_order(both())
     elif case == "beside an idle one":
