@@ -141,9 +141,9 @@ def page(runs: Sequence[Run], date: str) -> str:
         "## How far off",
         "",
         "Integers, and what is only moved or compared, have to be the same to the last bit. Of the"
-        " rest this is the error of the worst value, as a part of `2 n u` times the sum of the sizes"
-        " (of a product: its size), where `n` is the number of ranks and `u` half a unit in the last"
-        " place; above 1 a case fails.",
+        " rest this is the error of the worst value, as a part of `2 n u` times the sum of the"
+        " sizes (of a product: its size), where `n` is the number of ranks and `u` half a unit in"
+        " the last place; above 1 a case fails.",
         "",
         *_table(cases),
     ]
