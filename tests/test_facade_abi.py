@@ -128,14 +128,19 @@ def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str
     return subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("module", sorted(HEADERS))
-def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> None:
+def declared_in(module: str) -> str:
+    """The text of a ``sys`` module, where the header that it declares is here."""
     header = HEADERS[module]
     if not any((folder / header).is_file() for folder in include_folders()):
         pytest.skip(f"no {header}: set ROCM_INCLUDE")
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    text = render_facade(frozenset())[f"src/{module}/sys.rs"]
+    return render_facade(frozenset())[f"src/{module}/sys.rs"]
+
+
+def differences(module: str, text: str, folder: Path) -> str:
+    """What a compiler says of a ``sys`` module that does not agree with the header."""
+    header = HEADERS[module]
     start = ["#include <stddef.h>", "#include <stdint.h>"]
     if module == "hiprand":
         # The header asks for rocRAND's and for C++ headers of HIP, of which it uses these types.
@@ -168,14 +173,32 @@ def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> No
         lines.append('_Static_assert((size_t)hipStreamPerThread == 2, "hipStreamPerThread");')
         lines.append('_Static_assert(hipHostMallocWriteCombined == 4, "WriteCombined");')
     if module == "rccl":
-        lines.append('_Static_assert(sizeof(ncclUniqueId) == 128, "ncclUniqueId");')
-    checked = compile_c(lines, tmp_path)
-    assert checked.returncode == 0, checked.stderr[:4000]
+        (size,) = re.findall(r"pub internal: \[c_char; (\d+)\],", text)
+        lines.append(f'_Static_assert(sizeof(ncclUniqueId) == {size}, "ncclUniqueId");')
+        lines.append('_Static_assert(_Alignof(ncclUniqueId) == 1, "ncclUniqueId");')
+    checked = compile_c(lines, folder)
+    return checked.stderr[:4000] if checked.returncode != 0 else ""
 
 
-def test_a_wrong_declaration_is_noticed(tmp_path: Path) -> None:
-    if not any((folder / HEADERS["driver"]).is_file() for folder in include_folders()):
-        pytest.skip("no headers: set ROCM_INCLUDE")
-    wrong = "__builtin_types_compatible_p(__typeof__(hipInit), hipError_t (int *))"
-    lines = [f"#include <{HEADERS['driver']}>", f'_Static_assert({wrong}, "hipInit");']
-    assert "hipInit" in compile_c(lines, tmp_path).stderr
+@pytest.mark.parametrize("module", sorted(HEADERS))
+def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> None:
+    assert differences(module, declared_in(module), tmp_path) == ""
+
+
+WRONG = [
+    ("driver", "fn hipInit(flags: c_uint)", "fn hipInit(flags: *mut c_int)", "hipInit"),
+    ("rccl", "comm: ncclComm_t, count: *mut c_int", "comm: ncclComm_t, count: c_int", "CommCount"),
+    ("rccl", "id: ncclUniqueId, rank: c_int", "rank: c_int, id: ncclUniqueId", "ncclCommInitRank"),
+    ("rccl", "ncclAvg = 4,", "ncclAvg = 5,", "ncclAvg"),
+    ("rccl", "ncclBfloat16 = 9,", "ncclBfloat16 = 8,", "ncclBfloat16"),
+    ("rccl", "[c_char; 128]", "[c_char; 64]", "ncclUniqueId"),
+]
+
+
+@pytest.mark.parametrize(("module", "right", "wrong", "named"), WRONG, ids=lambda said: said[:20])
+def test_a_wrong_declaration_is_noticed(
+    module: str, right: str, wrong: str, named: str, tmp_path: Path
+) -> None:
+    text = declared_in(module)
+    assert text.count(right) == 1
+    assert named in differences(module, text.replace(right, wrong), tmp_path)

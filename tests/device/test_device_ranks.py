@@ -72,3 +72,47 @@ def test_one_thread_that_forms_no_group_is_told_in_time() -> None:
         " 1 s; the operations of several ranks of one thread belong into a group"
     ) in done.stderr
     assert left() <= before
+
+
+def test_who_asks_how_far_a_stream_is_does_not_wait_for_other_ranks() -> None:
+    done = ranks("asked", streams="lazy", ranks_limit="5")
+    assert done.returncode == 0, done.stderr
+    told, values = done.stdout.splitlines()
+    assert (told, eval(values)) == ("[600] True", [[2.0, 5.0], [2.0, 5.0]])
+
+
+@pytest.mark.parametrize("streams", ["", "lazy"])
+def test_a_rank_gets_on_while_its_program_calls_nothing(streams: str) -> None:
+    """A collective needs no host once each rank has put it in: its kernels are on the devices."""
+    done = ranks("beside an idle one", streams=streams, ranks_limit="5")
+    assert done.returncode == 0, done.stderr
+    assert eval(done.stdout) == [2.0, 4.0]
+
+
+def test_a_rank_does_its_operations_in_the_order_of_the_calls() -> None:
+    done = ranks("in order", streams="lazy", ranks_limit="5")
+    assert done.returncode == 0, done.stderr
+    assert eval(done.stdout) == [[2.0, 20.0], [100.0, 1000.0]] * 2
+
+
+DIFFERENT = {
+    "count": ("all_reduce of 2 float32 (sum)", "all_reduce of 1 float32 (sum)"),
+    "type": ("all_reduce of 2 float32 (sum)", "all_reduce of 2 int32 (sum)"),
+    "operation": ("all_reduce of 2 float32 (sum)", "all_reduce of 2 float32 (maximum)"),
+    "root": ("broadcast of 2 float32, root 0", "broadcast of 2 float32, root 1"),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_ranks_that_do_not_do_the_same_are_told_what_each_does(what: str) -> None:
+    before = left()
+    done = ranks(f"differ in {what}", streams="lazy")
+    assert done.returncode == 0, done.stderr
+    # Whoever sees it first says it; the other, that another rank has failed.
+    told = eval(done.stdout)
+    assert USAGE in told and set(told) <= {USAGE, REMOTE}
+    first = told.index(USAGE)
+    own, other = DIFFERENT[what][first], DIFFERENT[what][1 - first]
+    text = f"rank {first} of 2: its operation 1 is {own}, and that of rank {1 - first} {other}"
+    assert text in done.stderr
+    assert left() <= before

@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -19,6 +21,7 @@ struct Board::Seat {
   std::atomic<int> pid;
   std::atomic<int> device;
   std::atomic<uint64_t> started;
+  std::atomic<uint32_t> asked;
   std::atomic<bool> there, left;
   std::atomic<uint64_t> posted, finished;
 };
@@ -31,6 +34,7 @@ struct Board::Shared {
 };
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));  // futex(2) waits for 32 bits
 
 namespace {
 
@@ -94,6 +98,12 @@ Board::~Board() {
   if (shared_ != nullptr) munmap(shared_, sizeof(Shared));
 }
 
+std::shared_ptr<Board> Board::taken(const std::string &folder, int rank, int ranks, int device) {
+  auto board = std::make_shared<Board>(folder);
+  board->join(rank, ranks, device);
+  return board;
+}
+
 void Board::join(int rank, int ranks, int device) {
   int others = 0;
   const bool agreed = shared_->ranks.compare_exchange_strong(others, ranks) || others == ranks;
@@ -140,6 +150,21 @@ std::string Board::gone(int rank) const {
   if (seat.left) return "has left";
   if (seat.pid == getpid() || started(seat.pid) == seat.started) return "";
   return "has died: its process, " + std::to_string(seat.pid) + ", is no more";
+}
+
+void Board::ask(int rank) {
+  std::atomic<uint32_t> &asked = shared_->seats[rank].asked;
+  if (asked.exchange(1) == 0) syscall(SYS_futex, &asked, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+bool Board::wait_to_be_asked(int rank, std::chrono::milliseconds limit) {
+  std::atomic<uint32_t> &asked = shared_->seats[rank].asked;
+  if (asked.exchange(0) != 0) return true;
+  timespec time{};
+  time.tv_sec = limit.count() / 1000;
+  time.tv_nsec = limit.count() % 1000 * 1000000;
+  syscall(SYS_futex, &asked, FUTEX_WAIT, 0, &time, nullptr, 0);
+  return asked.exchange(0) != 0;
 }
 
 void Board::fail(ncclResult_t status) {

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include <atomic>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,9 @@ class Board {
   // The folder of a new id.
   static std::string fresh_folder();
 
+  // The same, with a seat that is taken.
+  static std::shared_ptr<Board> taken(const std::string &folder, int rank, int ranks, int device);
+
   // Takes a seat. Throws ncclInvalidUsage where the ranks disagree on how many there are, or two
   // want one seat.
   void join(int rank, int ranks, int device);
@@ -52,6 +57,11 @@ class Board {
   bool is_on_own_device(int rank, int ranks) const;
   // Why a rank that has come is there no more; empty while it is.
   std::string gone(int rank) const;
+
+  // Asks a rank to let its streams get on, as another waits for it; waits until that is asked, for so
+  // long at most, and says whether it was.
+  void ask(int rank);
+  bool wait_to_be_asked(int rank, std::chrono::milliseconds limit);
 
   // The first thing that went wrong for any rank.
   void fail(ncclResult_t status);

@@ -4,6 +4,7 @@
 #include <hip/hip_runtime_api.h>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -14,8 +15,24 @@
 
 #include "../runtime/device_work.h"
 #include "board.h"
+#include "engine.h"
 
 namespace hipcpu::coll {
+
+using Clock = std::chrono::steady_clock;
+
+// Since when another rank is waited for, and when it was last seen to be there.
+struct Wait {
+  Clock::time_point since{}, looked{};
+};
+
+// How far an operation has come.
+struct Progress {
+  std::map<int, Wait> waits;  // for each rank
+  std::vector<std::vector<char>> data;  // of each rank
+  std::vector<bool> has_come;
+  bool done = false;
+};
 
 // One operation: what is put into the stream, twice. First the rank tells the others what it does and
 // hands over its data, then it waits for theirs. Between the two, those of one group are all told.
@@ -26,6 +43,7 @@ struct Task {
   std::vector<char> scalar;  // of an operation that ncclRedOpCreatePreMulSum has made
   hipStream_t stream;
   uint64_t place = 0;  // of all that the rank does, or sends to or receives from another
+  Progress progress{};
 };
 
 class Comm : public std::enable_shared_from_this<Comm> {
@@ -55,23 +73,34 @@ class Comm : public std::enable_shared_from_this<Comm> {
 
  private:
   void tell(Task &task);
-  void complete(const Task &task);
-  void gather(const Task &task);
-  // Waits until another rank has come so far, and lets streams of this process get on meanwhile. False
-  // where that will not be: then it has failed.
-  bool wait_for(int other, const Task *task, const std::function<bool()> &has_come);
+  // Gets on with an operation as far as the others have come, and says whether it has ended: it has not
+  // where it failed and nobody has aborted.
+  bool advance(Task &task);
+  void complete(Task &task);
+  // The same for each kind of operation; false while another rank is waited for, or has failed.
+  bool sent(Task &task);
+  bool received(Task &task);
+  bool gathered(Task &task);
+  // Whether another rank has come so far. One that has not is asked to; that it will not is a failure.
+  bool has_come(int other, Wait &wait, const Task *task, const std::function<bool()> &come);
   void fail(ncclResult_t status, const std::string &reason);
-  void note_stream(hipStream_t handle);
+  // Lets the next half of a task come after what the rank has put in before, in whatever stream.
+  void keep_order(hipStream_t handle);
+  // Puts half of a task into its stream. Throws.
+  static void put_half(Comm &comm, const Task &task, std::function<void()> work,
+                       std::function<bool()> ready);
 
   const std::string folder_;
-  Board board_;
+  const std::shared_ptr<Board> board_;
+  const std::shared_ptr<Engine> engine_;
   std::atomic<int> error_{0};
+  std::atomic<Clock::rep> failed_{0};  // when
   std::atomic<bool> aborted_{false};
-  std::mutex mutex_;  // of what follows
-  std::map<hipStream_t, std::shared_ptr<Stream>> streams_;
   uint64_t told_ = 0;
   std::deque<uint64_t> kept_;  // data that not all have read
   std::map<int, uint64_t> sent_, received_;
+  std::mutex mutex_;  // of what follows
+  std::shared_ptr<Stream> latest_;  // into which something was put last
   std::map<int, std::pair<ncclDataType_t, std::vector<char>>> scalars_;
   int next_op_ = ncclNumOps;
 };

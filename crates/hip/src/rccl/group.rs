@@ -2,7 +2,7 @@ use super::comm::{Comm, Op};
 use super::link;
 use super::result::{RcclError, RcclStatus};
 use super::{RcclType, ReduceOp};
-use crate::driver::{HipView, HipViewMut, SyncOnDrop};
+use crate::driver::{HipError, HipView, HipViewMut, SyncOnDrop};
 
 pub use link::{group_end, group_start};
 
@@ -30,9 +30,12 @@ impl Comm {
 
 impl Drop for Group<'_> {
     fn drop(&mut self) {
-        if !self.ended && group_end().is_err() {
-            let unknown = crate::driver::sys::hipError_t::hipErrorUnknown;
-            self.comm.context().record_err(unknown.result());
+        if self.ended {
+            return;
+        }
+        if let Err(error) = group_end() {
+            let told = HipError::own(error.to_string());
+            self.comm.context().record_err::<()>(Err(told));
         }
     }
 }

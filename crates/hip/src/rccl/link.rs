@@ -2,7 +2,7 @@
 
 use super::result::{self, RcclError, RcclStatus};
 use super::sys::{ncclComm_t, ncclResult_t};
-use crate::driver::{sys::hipError_t, HipError, HipEvent, HipStream};
+use crate::driver::{HipError, HipEvent, HipStream};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -131,8 +131,8 @@ impl Link {
                 state.ended = Some(status);
                 drop(state);
                 // Whoever waits for the stream gets on by the abort, and has to find the error.
-                let unknown = HipError(hipError_t::hipErrorUnknown);
-                self.stream.context().record_err::<()>(Err(unknown));
+                let told = HipError::own(RcclError(status).to_string());
+                self.stream.context().record_err::<()>(Err(told));
                 let _bound = self.stream.context().bound();
                 // SAFETY: it is alive, and nobody uses it from now on.
                 let _ = unsafe { result::comm_abort(self.comm) };

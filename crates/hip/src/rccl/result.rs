@@ -46,6 +46,14 @@ impl fmt::Display for RcclError {
                 let said = std::env::var("HIPRC_RCCL_TIMEOUT").unwrap_or_default();
                 write!(f, "HIPRC_RCCL_TIMEOUT is {said}: it is a number of seconds")
             }
+            ncclResult_t::ncclRemoteError => f.write_str(
+                "RCCL: ncclRemoteError: another rank has failed, or its process has ended: see what \
+                 that one says",
+            ),
+            ncclResult_t::ncclInvalidUsage => f.write_str(
+                "RCCL: ncclInvalidUsage: the ranks have to do the same in the same order, with as many \
+                 values of one type, and each on a device of its own; NCCL_DEBUG=WARN lets it say more",
+            ),
             status => write!(f, "RCCL: {status:?}; NCCL_DEBUG=WARN lets it say more"),
         }
     }
@@ -215,7 +223,9 @@ mod tests {
             Ok(RcclStatus::InProgress)
         );
         let error = ncclResult_t(6).result().unwrap_err();
-        assert!(error.to_string().starts_with("RCCL: ncclRemoteError;"));
+        assert!(error
+            .to_string()
+            .starts_with("RCCL: ncclRemoteError: another rank"));
     }
 
     #[test]
@@ -224,6 +234,8 @@ mod tests {
             let error = get_uniqueid().unwrap_err();
             assert_eq!(error, RcclError(ncclResult_t::NOT_LOADED));
             assert_eq!(error.to_string(), reason.to_string());
+            let packages = "AMD's package rccl; Debian's and Ubuntu's librccl-dev, Fedora's rccl";
+            assert!(error.to_string().contains(packages), "{error}");
         }
     }
 }
