@@ -43,7 +43,7 @@ KINDS = {
 """What is counted, and of which calls; a kernel counts as one of ``kernel``."""
 HEAD = """# What a step costs
 
-Taken on {day} by `benches/step.py` with candle {version} on the CPU device, wavefronts of {wave} lanes.
+Taken on {day} by `benches/step.py` with candle {version} on the CPU device, wavefronts of {wave}.
 A step is a token where a model decodes, a prompt, an image, or forward, backward and the optimizer.
 The second number is of each layer in it: what one layer more adds.
 
