@@ -71,6 +71,12 @@ def test_matrix_instructions(tmp_path: Path) -> None:
         assert_all_hold(run(program, arch=arch), 2)
 
 
+@pytest.mark.parametrize("arch", WAVES.values())
+def test_pairs_of_the_prelude(tmp_path: Path, arch: str) -> None:
+    program = build(PROGRAMS / "pairs.hip", tmp_path / "pairs", f"-I{PRELUDE}")
+    assert_all_hold(run(program, arch=arch), 9)
+
+
 @pytest.fixture(scope="module")
 def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The kernels of attention, and what compares them with double precision."""

@@ -219,11 +219,17 @@ USES = {
     "hipx_float.h": "b[0] = __hmax_nan(b[1], b[2]); h[0] = __hmin_nan(h[1], h[2]);",
     "hipx_fp8.h": "y[0] = (float)hipx::fp8_e4m3(h[0]) + (float)hipx::fp8_e5m2(1.0);"
     " h[0] = __half(hipx::fp8_to_halfraw(u[0], hipx::E4M3));",
+    "hipx_ggml.h": "y[0] = GGML_AMD_WAVE;",
+    "hipx_pairs.h": "auto hh = (__half2 *)h; auto bb = (__hip_bfloat162 *)b;"
+    " hh[0] = __hmin2(__hmax2(hh[1], hh[2]), __hmin2_nan(hh[3], __hmax2_nan(hh[4], hh[5])));"
+    " bb[0] = __hmin2(__hmax2(bb[1], bb[2]), __hmin2_nan(bb[3], __hmax2_nan(bb[4], bb[5])));"
+    " atomicAdd(hh, hh[6]); atomicAdd(bb, bb[6]);",
     "hipx_rtc.h": "static_assert(std::numeric_limits<int64_t>::max() == 0x7fffffffffffffff"
     " && std::numeric_limits<int32_t>::lowest() == -2147483647 - 1"
     " && std::numeric_limits<uint8_t>::max() == 255 && std::numeric_limits<uint16_t>::min() == 0"
     " && std::is_same<std::enable_if_t<true, int>, int>::value && !std::is_integral<float>::value"
     " && sizeof(uintptr_t) == 8); y[0] = INFINITY + NAN + M_2_SQRTPI * M_SQRT1_2; assert(y);",
+    "hipx_scan.h": "y[0] = u[0];",
     "hipx_schedule.h": "y[hipx::opaque(threadIdx.x)] = 1; hipx::schedule_barrier();",
     "hipx_wmma.h": "using namespace nvcuda::wmma;"
     " fragment<matrix_a, 16, 16, 16, __half, row_major> fa;"

@@ -15,6 +15,7 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_float.h", include_str!("device/hipx_float.h")),
     ("hipx_fp8.h", include_str!("device/hipx_fp8.h")),
     ("hipx_ggml.h", include_str!("device/hipx_ggml.h")),
+    ("hipx_pairs.h", include_str!("device/hipx_pairs.h")),
     ("hipx_rtc.h", include_str!("device/hipx_rtc.h")),
     ("hipx_scan.h", include_str!("device/hipx_scan.h")),
     ("hipx_schedule.h", include_str!("device/hipx_schedule.h")),

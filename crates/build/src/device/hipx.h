@@ -38,6 +38,7 @@
 #include "hipx_bytes.h"
 #include "hipx_float.h"
 #include "hipx_fp8.h"
+#include "hipx_pairs.h"
 #include "hipx_schedule.h"
 #include "hipx_warp.h"
 #endif
