@@ -261,7 +261,9 @@ def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, he
     )
     found = verify_kernels(tmp_path, [*ARCHS, *GENERIC_ARCHS])
     assert [each.error for each in found.failures] == []
-    assert all([use.name for use in cell.uses] == ["k"] for cell in found.cells)
+    # A header's own kernels are static, and so mangled as internal (Itanium C++ ABI, 5.1.4).
+    made = [[u.name for u in cell.uses if not u.name.startswith("_ZL")] for cell in found.cells]
+    assert all(names == ["k"] for names in made)
 
 
 MATRIX_CORES = {
