@@ -66,8 +66,8 @@ void rest(unsigned round) {
   }
 }
 
-// While it lives, a device is the thread's: whose default stream is meant is up to the communicator, not to
-// the device on which a group ends.
+// While it lives, a device is the thread's: which default stream is meant is up to the communicator,
+// not to the device on which a group ends.
 class OnDevice {
  public:
   explicit OnDevice(int device) {
