@@ -95,6 +95,12 @@ def test_a_rank_does_its_operations_in_the_order_of_the_calls() -> None:
     assert eval(done.stdout) == [[2.0, 20.0], [100.0, 1000.0]] * 2
 
 
+def test_a_group_of_several_streams_holds_all_of_them() -> None:
+    done = ranks("mixed", streams="lazy", ranks_limit="5")
+    assert done.returncode == 0, done.stderr
+    assert eval(done.stdout) == [[2.0, 20.0], [200.0, 2000.0]] * 2
+
+
 DIFFERENT = {
     "count": ("all_reduce of 2 float32 (sum)", "all_reduce of 1 float32 (sum)"),
     "type": ("all_reduce of 2 float32 (sum)", "all_reduce of 2 int32 (sum)"),

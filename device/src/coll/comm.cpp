@@ -66,8 +66,8 @@ void rest(unsigned round) {
   }
 }
 
-// While it lives, a device is the thread's: whose default stream is meant is up to the communicator, not to
-// the device on which a group ends.
+// While it lives, a device is the thread's: which default stream is meant is up to the communicator,
+// not to the device on which a group ends.
 class OnDevice {
  public:
   explicit OnDevice(int device) {
@@ -144,6 +144,15 @@ void Comm::put(const std::vector<std::pair<std::shared_ptr<Comm>, Task>> &tasks)
     comm->engine_->add(task.stream, stream);
     shared.emplace_back(comm, std::make_shared<Task>(task));
   }
+  // All streams of a group wait for one another before it and after it (NCCL's user guide, "Mixing
+  // Multiple Streams within the same ncclGroupStart/End() group").
+  const auto meet = [&] {
+    for (const auto &[comm, task] : shared) {
+      const OnDevice on_device(comm->device);
+      comm->keep_order(task->stream);
+    }
+  };
+  meet();
   for (const auto &[comm, task] : shared) {
     put_half(*comm, *task, [comm = comm, task = task] { comm->tell(*task); }, nullptr);
   }
@@ -155,6 +164,7 @@ void Comm::put(const std::vector<std::pair<std::shared_ptr<Comm>, Task>> &tasks)
         *comm, *task, [comm = comm, task = task] { comm->complete(*task); },
         [comm = comm, task = task] { return comm->advance(*task); });
   }
+  meet();
   for (const auto &[comm, task] : shared) require(comm->error() == ncclSuccess, comm->error());
 }
 

@@ -84,7 +84,8 @@ class Comm : public std::enable_shared_from_this<Comm> {
   // Whether another rank has come so far. One that has not is asked to; that it will not is a failure.
   bool has_come(int other, Wait &wait, const Task *task, const std::function<bool()> &come);
   void fail(ncclResult_t status, const std::string &reason);
-  // Lets the next half of a task come after what the rank has put in before, in whatever stream.
+  // Lets what is put into a stream from now on come after what the rank has put in before, in whatever
+  // stream.
   void keep_order(hipStream_t handle);
   // Puts half of a task into its stream. Throws.
   static void put_half(Comm &comm, const Task &task, std::function<void()> work,

@@ -123,6 +123,25 @@ def in_order(comms: list[ctypes.c_void_p]) -> None:
     print(found)
 
 
+def mixed(comms: list[ctypes.c_void_p]) -> None:
+    """Put one group into two streams of each rank; wait for the first alone, and read both."""
+    streams = [[new_stream(device), new_stream(device)] for device in range(2)]
+    pointers = []
+    for device in range(2):
+        assert hip.hipSetDevice(device) == 0
+        pointers.append([memory([1.0, 10.0]), memory([100.0, 1000.0])])
+    assert rccl.ncclGroupStart() == 0
+    for device, comm in enumerate(comms):
+        for pointer, stream in zip(pointers[device], streams[device], strict=True):
+            assert all_reduce(comm, device, pointer, SUM, stream) == 0
+    assert rccl.ncclGroupEnd() == 0
+    found = []
+    for device in range(2):
+        assert hip.hipStreamSynchronize(streams[device][0]) == 0
+        found += [values_of(pointer, 2, device) for pointer in pointers[device]]
+    print(found)
+
+
 def differ(comms: list[ctypes.c_void_p], what: str) -> None:
     """Put in operations that differ in one thing; abort as soon as that is told."""
     kinds = {
@@ -223,6 +242,8 @@ def main(case: str) -> None:
         asked(both())
     elif case.startswith("differ in "):
         differ(both(), case.removeprefix("differ in "))
+    elif case == "mixed":
+        mixed(both())
     elif case == "in order":
         in_order(both())
     elif case == "beside an idle one":
