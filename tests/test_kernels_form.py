@@ -123,6 +123,16 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> N
     assert launchers.functions == {"launch_gemm", "launch_Norm"}
 
 
+@pytest.mark.parametrize("said", [b"", SHARED, BUILD], ids=["translated", "copied", "dependency"])
+def test_nothing_in_the_crate_of_kernels_lacks_a_counterpart(candle: Path, said: bytes) -> None:
+    add_file(candle, "portkit.toml", said)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    done = invoke("verify", candle, "--only", "parity", "--trust")
+    assert "candle-rocm-kernels" not in done.out + done.err
+    assert done.code == 0, done.out
+
+
 def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path) -> None:
     add_file(candle, "portkit.toml", SHARED)
     commit(candle)
