@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHARED = b'kernels = "shared"\n'
+BUILD = b'kernels = "shared"\nbuild = { version = "0.1" }\n'
 
 
 @pytest.fixture
@@ -98,8 +99,9 @@ def test_an_unknown_form_is_an_error_with_its_line(candle: Path) -> None:
     assert "portkit.toml:1: kernels is 'shard'" in invoke("scan", candle).err
 
 
-def test_verify_looks_at_what_the_build_compiles(candle: Path) -> None:
-    add_file(candle, "portkit.toml", SHARED)
+@pytest.mark.parametrize("said", [SHARED, BUILD], ids=["copied", "dependency"])
+def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> None:
+    add_file(candle, "portkit.toml", said)
     commit(candle)
     assert invoke("apply", candle).code == 0
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
@@ -121,6 +123,16 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path) -> None:
     assert launchers.functions == {"launch_gemm", "launch_Norm"}
 
 
+@pytest.mark.parametrize("said", [b"", SHARED, BUILD], ids=["translated", "copied", "dependency"])
+def test_nothing_in_the_crate_of_kernels_lacks_a_counterpart(candle: Path, said: bytes) -> None:
+    add_file(candle, "portkit.toml", said)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    done = invoke("verify", candle, "--only", "parity", "--trust")
+    assert "candle-rocm-kernels" not in done.out + done.err
+    assert done.code == 0, done.out
+
+
 def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path) -> None:
     add_file(candle, "portkit.toml", SHARED)
     commit(candle)
@@ -132,9 +144,6 @@ def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path)
         hip_folder(crate, cuda),
     ):
         pass
-
-
-BUILD = b'kernels = "shared"\nbuild = { version = "0.1" }\n'
 
 
 def test_what_compiles_them_is_a_copy_or_comes_from_elsewhere(candle: Path) -> None:

@@ -12,7 +12,7 @@ const NAMES: &str = "hipx_names.h";
 const PATCH: &str = "src/cuda.patch";
 
 /// The CUDA sources, and what goes with them.
-pub struct Cuda<'a> {
+pub struct Sources<'a> {
     /// The folder of their crate in the workspace, seen from the crate that compiles them.
     pub workspace: &'a str,
     /// What is included for each header of CUDA's.
@@ -21,7 +21,7 @@ pub struct Cuda<'a> {
     pub device: &'a [(&'a str, &'a str)],
 }
 
-impl Cuda<'_> {
+impl Sources<'_> {
     /// Writes what hipcc compiles into a folder of the build, and returns it.
     pub fn assemble(&self, out_dir: &Path) -> Result<PathBuf, String> {
         let cuda = self.find()?;
