@@ -7,6 +7,7 @@ every package against the index, as it does for the system.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -147,6 +148,30 @@ def fetch(
     Raises:
         DebianError: they cannot be had.
     """
+    source, apt = _archive(home, suite, components, default)
+    return source, apt.fetch(packages)
+
+
+def fetch_each(home: Path, suite: str, packages: Sequence[str]) -> list[Path]:
+    """Fetch packages of a suite's main component without what they depend on; return their files.
+
+    Args:
+        home: a folder to work in; the packages are left there.
+        suite: such as ``sid``.
+        packages: names.
+
+    Raises:
+        DebianError: they cannot be had.
+    """
+    default = os.environ.get("PORTKIT_DEBIAN_ARCHIVE", "")
+    _, apt = _archive(home, suite, ["main"], default)
+    for package in packages:
+        apt.fetch_alone(package)
+    return sorted(apt.home.glob("packages/*.deb"))
+
+
+def _archive(home: Path, suite: str, components: Sequence[str], default: str) -> tuple[str, Apt]:
+    """Return the line of the first archive that has a suite, and a client for it."""
     key = keyring(home / "keyring")
     reason: object = "apt has no sources"
     archives = dict.fromkeys(filter(None, [*known_archives(), default]))
@@ -158,7 +183,7 @@ def fetch(
         except DebianError as error:
             reason = error
             continue
-        return source, apt.fetch(packages)
+        return source, apt
     raise DebianError(f"no archive of Debian's with {suite} can be reached: {reason}")
 
 

@@ -50,7 +50,7 @@ def test_a_copy_is_the_renamed_text() -> None:
             "struct S {\n    a: u8,\n    c: u8,\n}\n",
         ),
         (
-            'enum E {\n    A,\n    #[cfg(feature = "nccl")]\n    B,\n}\n',
+            'enum E {\n    A,\n    #[cfg(feature = "cutile")]\n    B,\n}\n',
             "enum E {\n    A,\n}\n",
         ),
         (
@@ -136,7 +136,7 @@ def test_an_override_replaces_the_item_with_all_that_belongs_to_it() -> None:
     text = "impl CudaDevice {\n    /// Doc.\n    fn name() {}\n\n    fn cuda() {}\n}\n"
     assert copy(text, profile, CASE) == (
         "impl RocmDevice {\n    if device.is_rocm() {\n"
-        '        gpu::bail!("NCCL has no ROCm side");\n    }\n\n    fn rocm() {}\n}\n'
+        '        gpu::bail!("cuTile has no ROCm side");\n    }\n\n    fn rocm() {}\n}\n'
     )
 
 

@@ -47,6 +47,11 @@ def test_inner_attributes_have_conditions_too() -> None:
     assert parse_cfg('#![cfg(feature = "cuda")]') == CUDA
 
 
+@pytest.mark.parametrize("condition", ["all(unix, windows,)", "unix,", "all()", "not(unix,)"])
+def test_what_is_a_condition_to_rustc(condition: str) -> None:
+    assert parse_cfg(f"#[cfg({condition})]") is not None
+
+
 @pytest.mark.parametrize(
     "attribute",
     [
@@ -59,9 +64,15 @@ def test_inner_attributes_have_conditions_too() -> None:
         '#[cfg(feature = "cuda"))]',
         "#[cfg(unix, windows)]",
         "#[cfg(+)]",
+        "#[cfg(all(unix windows))]",
+        "#[cfg(all(, unix))]",
+        "#[cfg(unix,, windows)]",
+        "#[cfg(not not(unix))]",
+        "#[cfg(any(unix all(windows)))]",
     ],
 )
 def test_what_is_no_condition(attribute: str) -> None:
+    """What rustc refuses, but for the first two, which are other attributes."""
     assert parse_cfg(attribute) is None
 
 

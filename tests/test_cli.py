@@ -581,10 +581,11 @@ def test_the_examples_of_the_help_are_right(example: str) -> None:
 
 
 def test_every_command_has_examples_and_says_what_it_does() -> None:
-    listed = invoke("--help").out
+    listed = " ".join(invoke("--help").out.split())
     for command in map(named, COMMANDS):
         assert command.examples, command.name
-        assert f"  {command.name} " in listed
+        sentence, _, _ = " ".join((command.run.__doc__ or "").split()).partition(". ")
+        assert f" {command.name} {sentence.removesuffix('.')}" in listed
 
 
 def test_a_defect_is_one_sentence(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import pytest
 from cli_support import add_file, invoke, make_candle
 from kernel_support import SOURCE
 
+from portkit import templates
 from portkit.codebases import known
 from portkit.codebases.directory import Directory, vendor_directory
 from portkit.codebases.known import GROUP, MAIN, announced, brought, inside, named, names
@@ -210,11 +211,11 @@ def test_a_template_runs_nothing(candle: Path, tmp_path: Path) -> None:
 
 def test_a_codebase_s_template_comes_before_portkit_s(tmp_path: Path) -> None:
     own = Directory(make_codebase(tmp_path / "own"))
-    shared = render("kernels/src/hip_runtime.cpp", own)
-    assert shared == render("kernels/src/hip_runtime.cpp")
+    shared = templates.text("kernels/src/ffi.rs.j2", own)
+    assert shared == templates.text("kernels/src/ffi.rs.j2")
     (tmp_path / "own/templates/kernels/src").mkdir(parents=True)
-    (tmp_path / "own/templates/kernels/src/hip_runtime.cpp").write_text("mine\n")
-    assert render("kernels/src/hip_runtime.cpp", own) == "mine\n"
+    (tmp_path / "own/templates/kernels/src/ffi.rs.j2").write_text("mine\n")
+    assert templates.text("kernels/src/ffi.rs.j2", own) == "mine\n"
     with pytest.raises(ProfileError, match=r"no template 'x\.rs' in .*own and among portkit's own"):
         render("x.rs", own)
 
@@ -303,7 +304,7 @@ def test_what_a_port_writes_is_named_after_the_codebase(candle: Path, tmp_path: 
     assert "license.workspace = true" in manifest
     assert "categories" not in manifest
     assert 'toy-hip = { path = "../toy-hip"' in manifest
-    assert '"TOY_ROCM_ARCHS"' in (candle / "toy-rocm-kernels/build.rs").read_text()
+    assert 'variables: "TOY_ROCM"' in (candle / "toy-rocm-kernels/build.rs").read_text()
     assert (candle / "toy-hip/Cargo.toml").exists()
     for folder in ("toy-hip", "toy-rocm-kernels"):
         for path in (candle / folder).rglob("*"):
@@ -320,7 +321,7 @@ def test_names_can_be_given(candle: Path, tmp_path: Path) -> None:
     done = invoke("apply", candle, "--no-format", "--allow-dirty", "--profile", own)
     assert done.code == 0, done.err
     assert 'hip-of-toy = { path = "../hip-of-toy"' in (candle / "toy-amd/Cargo.toml").read_text()
-    assert '"TOY_ARCHS"' in (candle / "toy-amd/build.rs").read_text()
+    assert 'variables: "TOY"' in (candle / "toy-amd/build.rs").read_text()
     assert (candle / "hip-of-toy/Cargo.toml").exists()
 
 

@@ -282,6 +282,30 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     assert 'Self::Rocm(_) => panic!("left out: not yet")' in text
 
 
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            '[[skip]]\npaths = ["candle-cor/*"]\nreason = "later"\n',
+            "the skip in line 1 fits no place",
+        ),
+        (
+            '[[decision]]\nwhen = "is_nothing"\nverdict = "keep"\nreason = "x"\n',
+            "line 1: no condition",
+        ),
+    ],
+)
+def test_what_decides_nothing_is_refused(candle: Path, entry: str, said: str) -> None:
+    """What was meant to be left out would be written."""
+    add_file(candle, NAME, entry.encode())
+    commit(candle)
+    for options in ((), ("--check",), ("--select", "PK301"), ("--series",)):
+        done = invoke("apply", candle, "--no-format", *options)
+        assert done.code == 23
+        assert f"portkit.toml: {said}" in done.err
+        assert git(candle, "status", "--short") == ""
+
+
 def test_a_skip_of_nothing_is_said(candle: Path) -> None:
     add_file(
         candle, NAME, b'gating = "dummy"\n\n[[skip]]\npaths = ["gone/*"]\nreason = "long ago"\n'

@@ -205,12 +205,18 @@ def test_families_are_those_of_the_bindings() -> None:
 
 
 def test_libraries_and_packages_are_those_of_the_bindings() -> None:
-    parts = re.findall(r'package: "([\w-]+)",\s*stem: "(\w+)",\s*versions: &\[(.*?)\]', LOADER)
-    theirs = {stem: (package, re.findall(r'"(\d+)"', said)) for package, stem, said in parts}
+    parts = re.findall(
+        r'packages: &\[(.*?)\],\s*stem: "(\w+)",\s*versions: &\[(.*?)\]', LOADER, re.DOTALL
+    )
+    theirs = {
+        stem: (re.findall(r'"([\w-]+)"', packages), re.findall(r'"(\d+)"', said))
+        for packages, stem, said in parts
+    }
     del theirs["no_such_library"]  # of the bindings' own tests
     assert theirs.keys() == NAMES.keys()
-    for name, (package, versions) in theirs.items():
-        assert PACKAGES[name].amd == package
+    for name, (packages, versions) in theirs.items():
+        own = PACKAGES[name]
+        assert [own.amd, own.debian, own.fedora] == packages
         # The bindings also look for the names of ROCm 5, which a port no longer runs on.
         assert list(NAMES[name]) == versions[: len(NAMES[name])]
 

@@ -193,10 +193,14 @@ def test_every_page_has_its_place() -> None:
 def test_the_settings_that_are_shown_are_right() -> None:
     shown = re.findall(r"```toml\n(.*?)```", (DOCS / "decisions.md").read_text(), re.DOTALL)
     read = [settings(Source(NAME, text.encode())) for text in shown]
-    assert [(bool(each.skips), bool(each.bindings), each.kernels) for each in read] == [
-        (True, False, ""),
-        (False, True, ""),
-        (False, False, "shared"),
+    said = [
+        (bool(each.skips), bool(each.bindings), each.kernels, bool(each.build)) for each in read
+    ]
+    assert said == [
+        (True, False, "", False),
+        (False, True, "", False),
+        (False, False, "shared", False),
+        (False, False, "shared", True),
     ]
 
 

@@ -25,6 +25,7 @@ HEADERS = {
     "hiprtc": "hip/hiprtc.h",
     "rocblas": "rocblas/rocblas.h",
     "hiprand": "hiprand/hiprand.h",
+    "rccl": "rccl/rccl.h",
 }
 # A function that a `sys` module declares; an argument may be a function itself.
 DECLARATION = re.compile(
@@ -53,6 +54,13 @@ SCALARS = {
 }
 # Include guards of headers that hiprand.h asks for.
 HIPRAND_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H", "HIPRAND_ROCM_H_"]
+# And of those that rccl.h asks for.
+RCCL_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H"]
+# What a version of a library brought: a header of an older one need not have it.
+SINCE = {
+    "ncclCommFinalize": "NCCL_VERSION_CODE >= 21400",
+    "ncclInProgress": "NCCL_VERSION_CODE >= 21400",
+}
 # Enumerations that another library or the crate itself has.
 OWN_VALUES = {"NOT_LOADED"}
 # hipFuncSetAttribute takes hipFuncAttribute, which numbers the two attributes in the same way.
@@ -108,6 +116,10 @@ def values(text: str) -> list[tuple[str, int]]:
     return [(name, int(number)) for name, number in pairs if name not in OWN_VALUES]
 
 
+def where_it_is(name: str, line: str) -> list[str]:
+    return [f"#if {SINCE[name]}", line, "#endif"] if name in SINCE else [line]
+
+
 def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "check.c"
     source.write_text("\n".join([*lines, ""]))
@@ -116,14 +128,19 @@ def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str
     return subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("module", sorted(HEADERS))
-def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> None:
+def declared_in(module: str) -> str:
+    """The text of a ``sys`` module, where the header that it declares is here."""
     header = HEADERS[module]
     if not any((folder / header).is_file() for folder in include_folders()):
         pytest.skip(f"no {header}: set ROCM_INCLUDE")
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    text = render_facade(frozenset())[f"src/{module}/sys.rs"]
+    return render_facade(frozenset())[f"src/{module}/sys.rs"]
+
+
+def differences(module: str, text: str, folder: Path) -> str:
+    """What a compiler says of a ``sys`` module that does not agree with the header."""
+    header = HEADERS[module]
     start = ["#include <stddef.h>", "#include <stdint.h>"]
     if module == "hiprand":
         # The header asks for rocRAND's and for C++ headers of HIP, of which it uses these types.
@@ -133,6 +150,9 @@ def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> No
         start += ["typedef struct distribution hiprandDiscreteDistribution_st;"]
         start += ["typedef unsigned int hiprandDirectionVectors32_t[32];"]
         start += ["typedef unsigned long long hiprandDirectionVectors64_t[64];"]
+    if module == "rccl":
+        start += ["#include <hip/hip_runtime_api.h>"]
+        start += [f"#define {guard}" for guard in RCCL_NEEDS]
     lines = [*start, f"#include <{header}>"]
     declared = functions(text)
     assert len(declared) == len(
@@ -143,22 +163,42 @@ def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> No
             f"__builtin_types_compatible_p(__typeof__({name}), {p})"
             for p in prototypes(name, types, result)
         ]
-        lines.append(f'_Static_assert({" || ".join(accepted)}, "{name}");')
+        lines += where_it_is(name, f'_Static_assert({" || ".join(accepted)}, "{name}");')
     for name, number in values(text):
-        lines.append(f'_Static_assert((unsigned){name} == {number}u, "{name}");')
+        lines += where_it_is(name, f'_Static_assert((unsigned){name} == {number}u, "{name}");')
     if module == "driver":
         place = "offsetof(hipDeviceProp_tR0600, gcnArchName)"
         lines.append(f'_Static_assert({place} == 1160, "gcnArchName");')
         lines.append('_Static_assert(sizeof(hipDeviceProp_tR0600) == 1472, "hipDeviceProp");')
         lines.append('_Static_assert((size_t)hipStreamPerThread == 2, "hipStreamPerThread");')
         lines.append('_Static_assert(hipHostMallocWriteCombined == 4, "WriteCombined");')
-    checked = compile_c(lines, tmp_path)
-    assert checked.returncode == 0, checked.stderr[:4000]
+    if module == "rccl":
+        (size,) = re.findall(r"pub internal: \[c_char; (\d+)\],", text)
+        lines.append(f'_Static_assert(sizeof(ncclUniqueId) == {size}, "ncclUniqueId");')
+        lines.append('_Static_assert(_Alignof(ncclUniqueId) == 1, "ncclUniqueId");')
+    checked = compile_c(lines, folder)
+    return checked.stderr[:4000] if checked.returncode != 0 else ""
 
 
-def test_a_wrong_declaration_is_noticed(tmp_path: Path) -> None:
-    if not any((folder / HEADERS["driver"]).is_file() for folder in include_folders()):
-        pytest.skip("no headers: set ROCM_INCLUDE")
-    wrong = "__builtin_types_compatible_p(__typeof__(hipInit), hipError_t (int *))"
-    lines = [f"#include <{HEADERS['driver']}>", f'_Static_assert({wrong}, "hipInit");']
-    assert "hipInit" in compile_c(lines, tmp_path).stderr
+@pytest.mark.parametrize("module", sorted(HEADERS))
+def test_declarations_are_those_of_the_header(module: str, tmp_path: Path) -> None:
+    assert differences(module, declared_in(module), tmp_path) == ""
+
+
+WRONG = [
+    ("driver", "fn hipInit(flags: c_uint)", "fn hipInit(flags: *mut c_int)", "hipInit"),
+    ("rccl", "comm: ncclComm_t, count: *mut c_int", "comm: ncclComm_t, count: c_int", "CommCount"),
+    ("rccl", "id: ncclUniqueId, rank: c_int", "rank: c_int, id: ncclUniqueId", "ncclCommInitRank"),
+    ("rccl", "ncclAvg = 4,", "ncclAvg = 5,", "ncclAvg"),
+    ("rccl", "ncclBfloat16 = 9,", "ncclBfloat16 = 8,", "ncclBfloat16"),
+    ("rccl", "[c_char; 128]", "[c_char; 64]", "ncclUniqueId"),
+]
+
+
+@pytest.mark.parametrize(("module", "right", "wrong", "named"), WRONG, ids=lambda said: said[:20])
+def test_a_wrong_declaration_is_noticed(
+    module: str, right: str, wrong: str, named: str, tmp_path: Path
+) -> None:
+    text = declared_in(module)
+    assert text.count(right) == 1
+    assert named in differences(module, text.replace(right, wrong), tmp_path)

@@ -131,7 +131,8 @@ def test_nothing_is_said_to_be_missing_with_what_to_do(probe: Path) -> None:
         == (
             "the HIP runtime could not be loaded: no libamdhip64.so, libamdhip64.so.7, "
             "libamdhip64.so.6, libamdhip64.so.5 on the loader's path or in /nowhere/lib or in "
-            "/opt/rocm/lib; install ROCm 6.0 or newer (AMD's package hip-runtime-amd), or set "
+            "/opt/rocm/lib; install ROCm 6.0 or newer (AMD's package hip-runtime-amd; Debian's and "
+            "Ubuntu's libamdhip64-dev, Fedora's rocm-hip), or set "
             "LD_LIBRARY_PATH or ROCM_PATH to where it is"
         )
     )

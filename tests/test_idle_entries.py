@@ -60,6 +60,11 @@ KINDS = {
         "*/mod.rs",
         "*/gone.rs",
     ),
+    "PK109": (
+        '[[patch]]\ncode = "PK109"\npath = "*"\nfind = "{}"\nwrite = "other"\nreason = "r"\n',
+        "cuda_share",
+        "cuda_gone",
+    ),
     "PK304": (
         '[[patch]]\ncode = "PK304"\npath = "*"\nsymbol = "{}"\ntemplate = "t"\nreason = "r"\n',
         "Moved::to",
@@ -124,7 +129,9 @@ def test_an_entry_that_does_nothing_is_reported(candle: Path, kind: str) -> None
     assert "nothing of the tree is what it names" in finding.message
 
 
-@pytest.mark.parametrize("kind", ["keep", "condition", "PK104", "PK105", "PK107", "PK304", "PK701"])
+@pytest.mark.parametrize(
+    "kind", ["keep", "condition", "PK104", "PK105", "PK107", "PK109", "PK304", "PK701"]
+)
 def test_a_version_in_which_it_has_nothing_to_do_is_checked(candle: Path, kind: str) -> None:
     text, met, gone = KINDS[kind]
     assert idle(candle, text.format(gone) + 'since = "99.0.0"\n') == []

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
+from apply_support import git
 from cli_support import add_file, commit, invoke
 from kernels_tree_support import make_with_kernels
 
-from portkit.errors import VerificationError
+from portkit.errors import ConfigError, VerificationError
 from portkit.hipify.cuda_patch import diff
 from portkit.hipify.symbols import symbols
+from portkit.shipped import shipped
 from portkit.verify.hip_folder import hip_folder, hip_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SHARED = b'kernels = "shared"\n'
+BUILD = b'kernels = "shared"\nbuild = { version = "0.1" }\n'
 
 
 @pytest.fixture
@@ -40,7 +44,7 @@ def test_it_is_a_setting_and_then_what_stands(candle: Path) -> None:
     written = files(candle)
     assert "src/cuda.patch" in written
     assert not [path for path in written if path.endswith(("fill.hip", "sort_all.hip"))]
-    assert b'"../candle-kernels"' in written["sources.rs"]
+    assert b'"../candle-kernels"' in written["build.rs"]
     commit(candle)
     for said in (SHARED, b""):
         add_file(candle, "portkit.toml", said)
@@ -95,8 +99,9 @@ def test_an_unknown_form_is_an_error_with_its_line(candle: Path) -> None:
     assert "portkit.toml:1: kernels is 'shard'" in invoke("scan", candle).err
 
 
-def test_verify_looks_at_what_the_build_compiles(candle: Path) -> None:
-    add_file(candle, "portkit.toml", SHARED)
+@pytest.mark.parametrize("said", [SHARED, BUILD], ids=["copied", "dependency"])
+def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> None:
+    add_file(candle, "portkit.toml", said)
     commit(candle)
     assert invoke("apply", candle).code == 0
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
@@ -118,14 +123,83 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path) -> None:
     assert launchers.functions == {"launch_gemm", "launch_Norm"}
 
 
+@pytest.mark.parametrize("said", [b"", SHARED, BUILD], ids=["translated", "copied", "dependency"])
+def test_nothing_in_the_crate_of_kernels_lacks_a_counterpart(candle: Path, said: bytes) -> None:
+    add_file(candle, "portkit.toml", said)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    done = invoke("verify", candle, "--only", "parity", "--trust")
+    assert "candle-rocm-kernels" not in done.out + done.err
+    assert done.code == 0, done.out
+
+
 def test_a_patch_that_meets_an_edit_fails_the_step_with_a_sentence(candle: Path) -> None:
     add_file(candle, "portkit.toml", SHARED)
     commit(candle)
     assert invoke("apply", candle).code == 0
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
-    (crate / "src/cuda.patch").write_text(diff("fill.cu", "int x;\n", "int y;\n"))
+    (crate / "src/cuda.patch").write_text(diff({"fill.cu": ("int x;\n", "int y;\n")}))
     with (
         pytest.raises(VerificationError, match=r"cuda\.patch, line 3: fill\.cu has 0 places"),
         hip_folder(crate, cuda),
     ):
         pass
+
+
+def test_what_compiles_them_is_a_copy_or_comes_from_elsewhere(candle: Path) -> None:
+    add_file(candle, "portkit.toml", SHARED)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    copied = files(candle)
+    git(candle, "stash", "--include-untracked", "--quiet")
+    add_file(candle, "portkit.toml", BUILD)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    made = files(candle)
+    support = shipped("crates/build")
+    brought = {path.relative_to(support / "src") for path in (support / "src").rglob("*.*")}
+    gone = {path.removeprefix("src/") for path in copied.keys() - made.keys()}
+    assert gone <= {path.name if path.parts[0] == "device" else str(path) for path in brought}
+    assert {"kernels/mod.rs", "sources.rs", "hipx.h", "launchers.hip"} <= gone
+    assert not made.keys() - copied.keys()
+    assert {path for path in made if made[path] != copied[path]} == {
+        *("Cargo.toml", "README.md", "build.rs")
+    }
+    manifest = tomllib.loads(made["Cargo.toml"].decode())
+    package = tomllib.loads((support / "Cargo.toml").read_text())["package"]
+    assert manifest["build-dependencies"] == {package["name"]: {"version": "0.1"}}
+    assert package["version"].startswith("0.1.")
+
+
+def test_the_crate_of_kernels_remembers_what_compiles_it(candle: Path) -> None:
+    add_file(candle, "portkit.toml", BUILD.replace(b'version = "0.1"', b'path = "../elsewhere"'))
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    made = files(candle)
+    assert b'hiprc-build = { path = "../../elsewhere" }' in made["Cargo.toml"]
+    commit(candle)
+    add_file(candle, "portkit.toml", b"")
+    again = invoke("apply", "--check", candle, "--allow-dirty")
+    assert (again.code, files(candle)) == (0, made), again.out
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "sentence"),
+    [
+        (b"", b'build = { version = "0.1" }\n', "translations bring their own"),
+        (SHARED, BUILD, "has a copy of it"),
+        (BUILD, BUILD.replace(b"0.1", b"0.2"), "names another place"),
+    ],
+)
+def test_another_word_on_what_compiles_them_is_a_sentence(
+    candle: Path, before: bytes, said: bytes, sentence: str
+) -> None:
+    if before:
+        add_file(candle, "portkit.toml", before)
+        commit(candle)
+        assert invoke("apply", candle).code == 0
+    add_file(candle, "portkit.toml", said)
+    done = invoke("scan", candle)
+    assert done.code == ConfigError.exit_code
+    assert f"portkit.toml:{1 + said.startswith(b'kernels')}: what compiles kernels" in done.err
+    assert sentence in done.err

@@ -111,7 +111,7 @@ BROKEN = [
         "feature and source_feature are both 'gpu': name another",
     ),
     # --- patches ---
-    (CODEBASE, HEAD + PATCH + 'code = "PK109"\n', 8, "code is 'PK109': write 'PK104', "),
+    (CODEBASE, HEAD + PATCH + 'code = "PK119"\n', 8, "code is 'PK119': write 'PK104', "),
     (CODEBASE, HEAD + PATCH, 4, "code is missing"),
     (
         CODEBASE,

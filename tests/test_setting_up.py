@@ -14,12 +14,15 @@ from verify_support import script
 CI = Path(__file__).parents[1] / "ci"
 
 
-def with_hipcc(folder: Path, toolchain: str, mode: str) -> subprocess.CompletedProcess[str]:
-    """Run ci/with-hipcc beside a stand-in for ci/toolchain, where no hipcc is installed."""
+def with_hipcc(
+    folder: Path, toolchain: str, mode: str, headers: str = "true"
+) -> subprocess.CompletedProcess[str]:
+    """Run ci/with-hipcc beside stand-ins for what it fetches by, where no hipcc is installed."""
     shutil.copy(CI / "with-hipcc", folder)
     script(folder / "toolchain", toolchain)
+    script(folder / "rocm-headers", headers)
     return subprocess.run(
-        [folder / "with-hipcc", "sh", "-c", "echo ran with $HIPCC"],
+        [folder / "with-hipcc", "sh", "-c", "echo ran with $HIPCC$ROCM_INCLUDE"],
         env={"PATH": "/usr/bin:/bin", "HIPCC": str(folder / "none"), "PORTKIT_HIPCC": mode},
         capture_output=True,
         text=True,
@@ -29,21 +32,23 @@ def with_hipcc(folder: Path, toolchain: str, mode: str) -> subprocess.CompletedP
 
 FOUND = "echo 'export HIPCC=/made/hipcc'"
 LOST = "echo 'ci/toolchain: no archive' >&2; exit 1"
+HEADERS = "echo 'export ROCM_INCLUDE=:/made/include'"
 
 
 @pytest.mark.parametrize(
-    ("toolchain", "mode", "code", "said"),
+    ("toolchain", "headers", "mode", "code", "said"),
     [
-        (FOUND, "", 0, "ran with /made/hipcc\n"),
-        (FOUND, "require", 0, "ran with /made/hipcc\n"),
-        (LOST, "require", 1, ""),
-        (FOUND, "maybe", 2, ""),
+        (FOUND, HEADERS, "", 0, "ran with /made/hipcc:/made/include\n"),
+        (FOUND, HEADERS, "require", 0, "ran with /made/hipcc:/made/include\n"),
+        (LOST, HEADERS, "require", 1, ""),
+        (FOUND, LOST, "require", 1, ""),
+        (FOUND, HEADERS, "maybe", 2, ""),
     ],
 )
 def test_hipcc_is_brought_or_missed(
-    tmp_path: Path, toolchain: str, mode: str, code: int, said: str
+    tmp_path: Path, toolchain: str, headers: str, mode: str, code: int, said: str
 ) -> None:
-    done = with_hipcc(tmp_path, toolchain, mode)
+    done = with_hipcc(tmp_path, toolchain, mode, headers)
     assert (done.returncode, done.stdout) == (code, said)
     assert (code == 0) != ("PORTKIT_HIPCC" in done.stderr)
 
@@ -54,6 +59,9 @@ def test_without_hipcc_the_command_runs_and_that_is_said_aloud(tmp_path: Path) -
     loud, ran = done.stdout.splitlines()
     assert "NO HIPCC" in loud
     assert ran == f"ran with {tmp_path}/none"
+    # Headers that are not to be had leave out the comparison with them alone.
+    done = with_hipcc(tmp_path, FOUND, "", LOST)
+    assert (done.returncode, done.stdout) == (0, "ran with /made/hipcc\n")
     # Who asks for none is told nothing, and nothing is tried.
     done = with_hipcc(tmp_path, "exit 9", "no")
     assert (done.returncode, done.stdout) == (0, f"ran with {tmp_path}/none\n")

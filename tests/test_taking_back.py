@@ -250,6 +250,9 @@ def test_what_lies_beside_a_tree_lies_beside_its_scratch(
         found = Path(os.path.normpath(scratch.folder / "candle-core" / way))
         assert found.samefile(candle / "candle-core" / way)
         assert scratch.folder.resolve().is_relative_to(tmp_path / "cache")
+    baseline = make_tree(candle).baseline
+    assert Path(os.path.normpath(baseline / "candle-core" / way)).is_dir()
+    assert (baseline / "candle-core/Cargo.toml").is_file()
     assert picture(candle) == before
 
 

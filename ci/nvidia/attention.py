@@ -37,12 +37,14 @@ from hipcc import capability, compiled  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KERNELS: Final = ROOT / "portkit" / "codebases" / "candle" / "kernels" / "attention.hip"
-PRELUDE: Final = ROOT / "portkit" / "vendors" / "rocm" / "prelude"
+PRELUDE: Final = ROOT / "crates" / "build" / "src" / "device"
+KERNELS: Final = PRELUDE / "attention.hip"
 DTYPES: Final = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 THREADS: Final = 256
 TILE: Final = 64
 FEW: Final = 8
+ALL: Final = 1 << 30
+"""So many keys before or behind a query's own are all."""
 ROUNDS: Final = 7
 CALLS: Final = 8
 """In a graph, so that what starts a kernel is not in its time."""
@@ -54,11 +56,13 @@ class Launch(ctypes.Structure):
     _fields_ = (
         *((f"{name}_stride", ctypes.c_int64 * 3) for name in "qkv"),
         ("mask_stride", ctypes.c_int64 * 4),
+        ("out_stride", ctypes.c_int32 * 3),
         *(
             (name, ctypes.c_int32)
             for name in (
-                *("heads", "shared_by", "queries", "keys", "width", "v_width"),
-                *("keys_each", "parts", "causal"),
+                *("rows", "batches", "heads", "shared_by", "queries", "keys", "width", "v_width"),
+                *("keys_each", "parts", "before", "behind", "page", "pages", "ranges"),
+                "unseeing",
             )
         ),
         ("scale", ctypes.c_float),
@@ -155,7 +159,7 @@ class Kernels:
         self._call("cuLaunchKernel", self._found[name], *sizes, stream, listed, None)
 
     def attend(self, case: Case, q: Any, k: Any, v: Any) -> Any:
-        """Launch what ``RocmSdpa::launch`` (templates/sdpa_rocm.rs) launches."""
+        """Launch what ``Attention::launch`` (templates/attention.rs) launches."""
         shared_by = case.heads // case.kv_heads
         rows = case.queries * shared_by
         rows_each = min(1 << (rows - 1).bit_length(), 8)
@@ -164,11 +168,14 @@ class Kernels:
         parts = max(min(-(-4 * self._units // blocks), tiles // 2), 1)
         keys_each = -(-tiles // parts) * TILE
         parts = -(-case.keys // keys_each)
+        held = case.batch * case.heads * case.queries
         about = Launch(
             *((ctypes.c_int64 * 3)(*each.stride()[:3]) for each in (q, k, v)),
             (ctypes.c_int64 * 4)(),
-            *(case.heads, shared_by, case.queries, case.keys, case.width, case.width),
-            *(keys_each, parts, case.causal, case.scale, 1.0),
+            (ctypes.c_int32 * 3)(case.heads * case.queries, case.queries, 1),
+            *(held, case.batch, case.heads, shared_by),
+            *(case.queries, case.keys, case.width, case.width, keys_each, parts),
+            *(ALL, 0 if case.causal else ALL, 0, 0, 0, 0, case.scale, 0.0),
         )
         out = torch.empty_like(q)
         pointers = [ctypes.c_void_p(each.data_ptr()) for each in (q, k, v)]
@@ -177,7 +184,6 @@ class Kernels:
             grid = (case.batch * case.kv_heads * -(-rows // TILE), 1)
             self._launch(f"sdpa_prefill_{case.dtype}", grid, *pointers, about)
             return out
-        held = case.batch * case.heads * case.queries
         through = torch.empty(held * parts * (case.width + 2), device="cuda")
         unfinished = ctypes.c_void_p(through.data_ptr())
         grid = (case.batch * case.kv_heads * parts, -(-rows // rows_each))

@@ -6,14 +6,18 @@ and what a command needs is imported when it runs, since each run pays for what 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from typer.core import TyperGroup
 
 from portkit import __version__
 
 if TYPE_CHECKING:
+    from click import HelpFormatter
+
     from portkit.cli.command import Command
 
 COMMANDS: Final = {
@@ -52,6 +56,19 @@ def named(name: str) -> Command:
     return next(each for each in made if each.name == name)
 
 
+class _Program(TyperGroup):
+    """The program, whose help has the whole sentence of each command and not its beginning."""
+
+    def format_commands(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Write the commands, each with what it does."""
+        rows = [
+            (name, self.commands[name].get_short_help_str(limit=sys.maxsize))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def program(asked: str = "") -> typer.Typer:
     """Return the program.
 
@@ -61,6 +78,7 @@ def program(asked: str = "") -> typer.Typer:
     """
     made = typer.Typer(
         name="portkit",
+        cls=_Program,
         help="Ports a Rust GPU codebase from CUDA to AMD ROCm.",
         no_args_is_help=True,
         rich_markup_mode=None,

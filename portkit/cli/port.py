@@ -382,6 +382,7 @@ def apply(
         directory, select, skip, gating, profile, regenerate=regenerate, kernels=True
     )
     _check_portable(found)
+    _check_declared(whole)
     if series or patches is not None:
         from portkit.cli.series import write_series
 
@@ -475,6 +476,22 @@ def _check_portable(found: Scan) -> None:
     check_portable(found)
     if said := unproven(found.job.codebase, found.job.workspace.version):
         progress(said)
+
+
+def _check_declared(whole: Scan) -> None:
+    """Refuse to write while a skip or a decision of ``portkit.toml`` does nothing.
+
+    What it was meant to leave out, or to decide, would be written as if nobody had said a word.
+
+    Raises:
+        ConfigError: one does nothing; the message names each.
+    """
+    from portkit.errors import ConfigError
+    from portkit.profile.settings import NAME
+
+    idle = [f"{f.message} ({f.code})" for f in whole.findings if f.path == NAME]
+    if idle:
+        raise ConfigError(f"{NAME}: {'; '.join(idle)}; nothing was written")
 
 
 def _keep_looked_at(directory: Path, before: Scan, after: Scan) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from itertools import chain
 from posixpath import relpath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from portkit.copying.bindings import copied, needed
 from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
+from portkit.profile.profile import dependency
 from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -124,9 +126,22 @@ def additions(job: Job) -> Iterator[Addition]:
             headers = f"{site.folder}/hipx*.h"
             yield Addition(hip_path(source), site.reason, *made, beside=headers)
     for path, template in sorted(job.codebase.templates.items()):
-        if "/" not in path or job.workspace.crate_of(path) is not None:
+        if _has_a_place(job, path):
             rendered = partial(_template, job, path, template)
             yield Addition(path, "a file that the port adds", rendered)
+
+
+def _has_a_place(job: Job, path: str) -> bool:
+    """Whether there is a crate for a file, and for a module the folder that it lies in."""
+    if "/" not in path:
+        return True
+    if "/src/" not in path:
+        return job.workspace.crate_of(path) is not None
+    folder = f"{path.rpartition('/')[0]}/"
+    return any(
+        each.startswith(folder)
+        for each in chain(job.workspace.sources, job.learnt.analogs.values())
+    )
 
 
 def values(job: Job) -> dict[str, Any]:
@@ -218,6 +233,7 @@ class _Crate(Value, frozen=True, dict=True):
             repository=workspace.repository,
             profile=_kernel_profile(self.job),
             known=_below(self.job.translated, self.source),
+            support=dependency(codebase.support, "../") if codebase.support else "",
             shared=relpath(self.source, self.name) if self.shared else "",
         )
 
@@ -250,12 +266,14 @@ class _Beside(Value, frozen=True, dict=True):
 
     @property
     def _elsewhere(self) -> Set[str]:
-        """The prelude's headers that the crate of kernels has for these sources too."""
+        """The prelude's headers that the crate of kernels, or its build, has for these too."""
         from portkit.hipify.prelude import prelude_headers
 
         kernels = self.job.codebase.kernels
         if self.site.prelude == "beside" or kernels is None:
             return frozenset()
+        if self.job.codebase.support:
+            return prelude_headers().keys()
         crate = _Crate(self.job, kernels.source, kernels.name, kernels.form == "shared")
         return {path.removeprefix("src/") for path in crate.paths} & prelude_headers().keys()
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.copying.patches import hits_in
+from portkit.copying.patches import hits_in, is_left_alone
 from portkit.copying.peers import Rests, answer_of
+from portkit.copying.texts import IN_PLACE, texts
 from portkit.lang import patterns
-from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
+from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of, parse_cfg
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, holds, node_text
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.copying.patches import Hit
+    from portkit.lang.cfg import Cfg
     from portkit.lang.source import Source
     from portkit.site.context import Job, Site
 
@@ -76,12 +78,22 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
     if pieces and (pieces[0].start, pieces[0].end) == node.byte_range and node.type in ITEMS:
         # A template for the whole item brings its own attributes and documentation.
         pieces[0] = replace(pieces[0], start=start)
+    pieces += _in_place(job, source, start, end)
     return _assembled(job, source, start, end, [*map(_Piece.of, hits), *pieces])
 
 
 def copy_with(job: Job, source: Source, start: int, end: int, hits: Iterable[Hit]) -> str:
     """Return the bytes ``[start, end)`` under the name table, with some patches alone."""
     return _assembled(job, source, start, end, map(_Piece.of, hits))
+
+
+def _in_place(job: Job, source: Source, start: int, end: int) -> Iterator[_Piece]:
+    """Yield the texts that the port writes in another way in the bytes ``[start, end)``."""
+    for text in texts(job, source):
+        if text.standing or not start <= text.span.start <= text.span.end <= end:
+            continue
+        if not is_left_alone(job, source, IN_PLACE, text.symbol, text.span):
+            yield _Piece(*text.span, job.rename(text.new))
 
 
 def _assembled(job: Job, source: Source, start: int, end: int, pieces: Iterable[_Piece]) -> str:
@@ -174,7 +186,8 @@ def _evaluated(
     """
     own = list(attributes_of(node, attached))
     off = frozenset(job.vendor.unported)
-    for attribute, cfg in conditions_of(own):
+    for attribute, standing in conditions_of(own):
+        cfg = _afterwards(job, source, attribute) or standing
         value = cfg.without(off)
         if cfg.requires(job.feature):
             value = None if node.type == "match_arm" and _names_vendor(job, node) else False
@@ -194,6 +207,14 @@ def _evaluated(
         end = node.end_byte
         return (_line(source, start, end),)
     return ()
+
+
+def _afterwards(job: Job, source: Source, attribute: Node) -> Cfg | None:
+    """Return the condition that the port writes for another, if it does."""
+    pieces = list(_in_place(job, source, *attribute.byte_range))
+    if not pieces:
+        return None
+    return parse_cfg(_assembled(job, source, *attribute.byte_range, pieces))
 
 
 def _line(source: Source, start: int, end: int) -> _Piece:

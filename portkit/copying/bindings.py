@@ -51,7 +51,7 @@ def copied(facade: Facade) -> Mapping[str, Callable[[], str]]:
 
 def _unused(facade: Facade) -> list[str]:
     """Return the modules for code that the tree has none of."""
-    return sorted({module for module in facade.older.values() if module != facade.shape})
+    return sorted({*facade.older.values(), *facade.unused} - {facade.shape})
 
 
 def _text(name: str, facade: Facade) -> str:
@@ -59,6 +59,7 @@ def _text(name: str, facade: Facade) -> str:
     if name == "src/lib.rs":
         for module in _unused(facade):
             text = text.replace(f"pub mod {module};\n", "")
+            text = re.sub(rf"(?m)^//! \| \[`{module}`\].*\n", "", text)
     own = facade.module if name.endswith(".rs") else facade.name
     return re.sub(rf"\b{facade.package}\b", own, text)
 

@@ -88,7 +88,8 @@ def _dependencies(job: Job, crate: Crate) -> Mapping[str, Bound]:
 def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
     """Yield the optional dependencies from elsewhere that only the source's features turn on.
 
-    What the vendor or the profile has a counterpart for is none, nor is a crate of the tree.
+    What the vendor or the profile has a counterpart for is none, nor is a crate of the tree, or one
+    that a crate of the tree takes whatever features are on.
     """
     features = crate.manifest.get("features", {})
     for name in sorted(crate.manifest.get("dependencies", {})):
@@ -96,13 +97,35 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
         known = job.vendor.dependencies.get(name)  # with those of the profile
         if not said.get("optional") or "path" in said or known:
             continue
-        if str(said.get("package", name)) in job.codebase.ported:
+        package = str(said.get("package", name))
+        if package in job.codebase.ported or package in _always_taken(job):
             continue
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
         asking = [f for f, members in features.items() if any(_asks(m, name) for m in members)]
         if asking and all(_leads(features, f, job.source_feature) for f in asking):
             yield name
+
+
+def _always_taken(job: Job) -> frozenset[str]:
+    """Return the packages that a crate which builds without the source vendor always takes."""
+    return job.once("always taken", make=lambda: frozenset(_taken(job)))
+
+
+def _taken(job: Job) -> Iterator[str]:
+    known = job.vendor.dependencies
+    for crate in job.workspace.crates:
+        said = {
+            name: job.workspace.dependency(crate, name)
+            for name in crate.manifest.get("dependencies", {})
+        }
+        always = {
+            name: str(each.get("package", name))
+            for name, each in said.items()
+            if not each.get("optional")
+        }
+        if not (job.names_source(crate.name) or known.keys() & {*always, *always.values()}):
+            yield from always.values()
 
 
 def _asks(member: str, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from portkit.profile.profile import VendorProfile
     from portkit.tree.workspace import Workspace
@@ -42,24 +42,62 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
         if only and words.get(vendor.bindings) == facade.module:
             words[vendor.bindings] = f"{facade.module}::{module}"
             facade = replace(facade, shape=module)
+    used = set(_asked(workspace, vendor.bindings))
+    unused = tuple(sorted(new for old, new in vendor.libraries.items() if old not in used))
+    facade = replace(facade, unused=unused)
     return replace(vendor, names=replace(vendor.names, words=words), facade=facade)
 
 
 def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
     """Yield the version that each manifest asks for of a crate, also under another name."""
-    manifests = (workspace.manifest.get("workspace"), *(c.manifest for c in workspace.crates))
-    for manifest in map(_table, manifests):
-        for table in (manifest, *map(_table, _table(manifest.get("target")).values())):
-            for name, said in _table(table.get("dependencies")).items():
-                entry = {"version": said} if isinstance(said, str) else _table(said)
-                asked = _REQUIREMENT.match(str(entry.get("version", "")))
-                if entry.get("package", name) == crate and asked is not None:
-                    yield asked[1]
+    for manifest in _manifests(workspace):
+        for entry in _entries(manifest, crate).values():
+            asked = _REQUIREMENT.match(str(entry.get("version", "")))
+            if asked is not None:
+                yield asked[1]
+
+
+def _asked(workspace: Workspace, crate: str) -> Iterator[str]:
+    """Yield the features of a crate that a manifest asks for.
+
+    Source: the Cargo book, chapter "Features", section "Dependency features".
+    """
+    for manifest in _manifests(workspace):
+        entries = _entries(manifest, crate)
+        for entry in entries.values():
+            yield from map(str, _list(entry.get("features")))
+        for members in _table(manifest.get("features")).values():
+            for member in _list(members):
+                name, _, feature = str(member).partition("/")
+                if feature and name.rstrip("?") in entries:
+                    yield feature
+
+
+def _manifests(workspace: Workspace) -> Iterator[Mapping[str, Any]]:
+    yield _table(workspace.manifest.get("workspace"))
+    for crate in workspace.crates:
+        yield crate.manifest
+
+
+def _entries(manifest: Mapping[str, Any], crate: str) -> dict[str, Mapping[str, Any]]:
+    """Return what a manifest says of a crate, by what it calls it."""
+    found = {}
+    for table in (manifest, *map(_table, _table(manifest.get("target")).values())):
+        for name, said in _table(table.get("dependencies")).items():
+            entry = {"version": said} if isinstance(said, str) else _table(said)
+            if entry.get("package", name) == crate:
+                found[name] = entry
+    return found
 
 
 def _table(said: object) -> Mapping[str, Any]:
     """Return what a manifest has where a table belongs; nothing for anything else."""
     return said if isinstance(said, dict) else {}
+
+
+def _list(said: object) -> Sequence[object]:
+    """Return what a manifest has where a list belongs; nothing for anything else."""
+    return said if isinstance(said, list) else ()
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -90,18 +90,32 @@ def _handover(site: Site, intent: CopyAs) -> Edit:
 
 
 def _without_source(site: Site, name: str) -> str:
-    """Return the function of the plain name for builds without the source vendor."""
+    """Return the plain name for builds without the source vendor: an import, or a function."""
     job = site.job
+    gate = f'#[cfg(all(feature = "{job.feature}", not(feature = "{job.source_feature}")))]\n'
+    if _in_module(site):
+        seen = [node_text(c) for c in site.node.children if c.type == "visibility_modifier"]
+        use = " ".join((*seen, f"use self::{name} as {site.name};"))
+        return f"{gate}{site.indent}{use}"
     body = site.node.child_by_field_name("body")
     assert body is not None  # such a function calls something
     inner = site.indent + "    "
     signature = site.source.text(site.node.start_byte, body.start_byte).strip()
     lints = [a for a in site.attributes if node_text(a).startswith("#[allow")]
     return (
-        f'#[cfg(all(feature = "{job.feature}", not(feature = "{job.source_feature}")))]\n'
+        gate
         + "".join(f"{site.indent}{node_text(a).strip()}\n" for a in lints)
         + f"{site.indent}{signature} {{\n{inner}{_call(site, name)}\n{site.indent}}}"
     )
+
+
+def _in_module(site: Site) -> bool:
+    """Whether the function is a module's own, which an import may name; none may name a method."""
+    outer = site.outer
+    if outer is None or outer.kind == "source_file":
+        return True
+    around = outer.parent
+    return outer.kind == "declaration_list" and around is not None and around.type == "mod_item"
 
 
 def _call(site: Site, name: str) -> str:
@@ -122,7 +136,7 @@ def _is_written_by_hand(site: Site, name: str) -> bool:
     """Whether a person wrote the function under the plain name, with a body of its own."""
     return any(
         any(cfg.requires(site.job.feature) for _, cfg in conditions_of(attributes))
-        and f"{name}(" not in node_text(node)
+        and not re.search(rf"\b{name}\b", node_text(node))
         for node, attributes in _of_its_name(site)
     )
 
@@ -138,9 +152,11 @@ def _stands_without_source(site: Site) -> bool:
 
 
 def _of_its_name(site: Site) -> list[standing.Sibling]:
-    """Return the other functions of a site's name beside it."""
+    """Return the other functions of a site's name beside it, and the imports under that name."""
     named = standing.named(site, site.name)
-    return [each for each in named if each[0].type == site.kind and each[0].id != site.node.id]
+    found = [each for each in named if each[0].type == site.kind and each[0].id != site.node.id]
+    imported = [n for n in site.siblings if n[0].type == "use_declaration"]
+    return [*found, *(each for each in imported if site.name in brought_in(each[0]))]
 
 
 def is_for_functions(site: Site) -> bool:

@@ -33,6 +33,7 @@ from portkit.lang.imports import brought_in, unnamed
 from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
+from portkit.lang.value import Value
 from portkit.site import intent as wants
 from portkit.site.context import Gating
 from portkit.site.questions import links_of
@@ -387,16 +388,24 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
 
 def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     job, node = site.job, intent.condition
-    source, vendor = job.source_feature, job.feature
     text, start, end = node_text(node), node.start_byte, node.end_byte
     claims: tuple[Span, ...] = (Span(start, end),)
     if node.type in ("attribute_item", "macro_invocation"):
-        edits: tuple[Edit, ...] = (Edit(start, end, widen(text, source, vendor)),)
-        stands = f'feature="{vendor}"' in normal(text)
+        wide = text
+        for source, vendor in job.counterparts.items():
+            wide = widen(wide, source, vendor)
+        edits: tuple[Edit, ...] = (Edit(start, end, wide),)
+        asked = normal(text)
+        stands = all(
+            f'feature="{vendor}"' in asked
+            for source, vendor in job.counterparts.items()
+            if f'feature="{source}"' in asked
+        )
         cfg = parse_cfg(text)
         if edits[0].text == text:
             return finding_of(site, code, wants.Ask(intent.construct, _NO_CONDITION))
-        both = cfg is not None and cfg.without(frozenset({source, vendor})) is False
+        either = frozenset(each for pair in job.counterparts.items() for each in pair)
+        both = cfg is not None and cfg.without(either) is False
         if cfg is not None and (job.of_source(cfg) or (both and not job.renames_code(site.code))):
             claims = (site.span,)  # what stands under the feature alone goes with it
     elif site.is_python:
@@ -405,24 +414,49 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
         edits = _or(node, f" or {copy}", in_brackets=not _is_operand_of_or(node))
     else:
         copy = intent.copy or job.rename(text)
-        stands = normal(copy) in _parts(site, intent.within)
+        stands = _stands_behind(site, intent.within, normal(copy))
         new = f"{text} || {copy}"
         edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
 
 
-def _parts(site: Site, holder: Node) -> str:
-    """Return the conditions and blocks that a copy is looked for in, as one text.
+class _Chain(Value, frozen=True):
+    """The conditions and blocks of a chain of ``if``, as one text that each link is a rest of.
 
-    Each ``if`` of a chain asks about the rest of it, which is made for all at once.
+    Attributes:
+        text: as tokens without space, see `normal`.
+        words: those of the text, so that few copies are looked for in all of it.
+        starts: where the rest from a link on begins, by the link.
     """
-    texts: dict[int, str] = site.once("parts", make=dict)
-    if holder.id not in texts:
-        rest = ""
-        for node, parts in reversed(list(links_of(holder))):
-            rest = "\0".join([*(normal(node_text(part)) for part in parts), rest])
-            texts[node.id] = rest
-    return texts[holder.id]
+
+    text: str
+    words: frozenset[str]
+    starts: Mapping[int, int]
+
+
+def _stands_behind(site: Site, holder: Node, copy: str) -> bool:
+    """Whether a text stands in a condition or a block of a link, or of one behind it."""
+    chains: dict[int, _Chain] = site.once("chains", make=dict)
+    if holder.id not in chains:
+        chain = _of_chain(holder)
+        chains |= dict.fromkeys(chain.starts, chain)
+    chain = chains[holder.id]
+    # The first word and the last may be joined to others, since the text has no space.
+    may_be = chain.words.issuperset(re.findall(r"(?<=\W)\w+(?=\W)", copy))
+    return may_be and chain.text.find(copy, chain.starts[holder.id]) >= 0
+
+
+def _of_chain(holder: Node) -> _Chain:
+    texts: list[str] = []
+    starts: dict[int, int] = {}
+    at = 0
+    for node, parts in links_of(holder):
+        text = "\0".join([*(normal(node_text(part)) for part in parts), ""])
+        starts[node.id] = at
+        at += len(text)
+        texts.append(text)
+    text = "".join(texts)
+    return _Chain(text, frozenset(re.findall(r"\w+", text)), starts)
 
 
 def _or(node: Node, added: str, *, in_brackets: bool) -> tuple[Edit, ...]:

@@ -1,13 +1,19 @@
-"""How a port has the kernels: translated, or CUDA's own sources with a patch beside them."""
+"""How a port has the kernels: translated, or CUDA's own sources with a patch beside them.
+
+What compiles the latter is a copy of the crate in ``crates/build``, or that crate from elsewhere.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import tomllib
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from portkit.errors import ConfigError
-from portkit.hipify.paths import PATCH
+from portkit.hipify.paths import BUILD, PATCH
+from portkit.profile.settings import BINDINGS as SOURCE
 from portkit.profile.settings import NAME
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ def formed(codebase: CodebaseProfile, said: Settings, workspace: Workspace) -> C
     if kernels is None:
         return codebase
     form = said.kernels or kernels.form
+    support = dict(said.build)
     if f"{kernels.name}/Cargo.toml" in workspace.sources:
         patched = workspace.root / kernels.name / "src" / PATCH
         standing = "shared" if patched.is_file() else "translated"
@@ -36,4 +43,32 @@ def formed(codebase: CodebaseProfile, said: Settings, workspace: Workspace) -> C
                 " kernels"
             )
         form = standing
-    return replace(codebase, kernels=replace(kernels, form=form))
+        support = _compiled_by(workspace, kernels.name, said)
+    if said.build and form != "shared":
+        raise ConfigError(
+            f"{NAME}:{said.build_line}: what compiles kernels is taken from elsewhere, and"
+            ' translations bring their own: write kernels = "shared", or take out what is said of'
+            " build"
+        )
+    return replace(codebase, kernels=replace(kernels, form=form), support=support)
+
+
+def _compiled_by(workspace: Workspace, name: str, said: Settings) -> dict[str, str]:
+    """Return where a crate of kernels takes what compiles it from; nothing where it has a copy.
+
+    Raises:
+        ConfigError: ``portkit.toml`` says something else.
+    """
+    place = f"{name}/Cargo.toml"
+    manifest = tomllib.loads(workspace.sources[place].data.decode())
+    standing = manifest.get("build-dependencies", {}).get(BUILD, {})
+    found = {key: standing[key] for key in SOURCE if key in standing}
+    if "path" in found:
+        found["path"] = posixpath.relpath(posixpath.join(name, found["path"]), ".")
+    if said.build and said.build != found:
+        raise ConfigError(
+            f"{NAME}:{said.build_line}: what compiles kernels is taken from elsewhere, and"
+            f" {place} {'names another place' if found else 'has a copy of it'}: remove that crate,"
+            " or take out what is said of build"
+        )
+    return found

@@ -100,19 +100,19 @@ def hits_in(job: Job, source: Source, start: int, end: int) -> tuple[Hit, ...]:
     return tuple(
         hit
         for looked in looked_into(job, source)
-        if looked.fits and not _is_left_alone(job, source, looked)
+        if looked.fits
+        and not is_left_alone(job, source, _CODES[type(looked.patch)], looked.symbol, looked.span)
         for hit in looked.hits
         if start <= hit.span.start and hit.span.end <= end
     )
 
 
-def _is_left_alone(job: Job, source: Source, looked: Looked) -> bool:
+def is_left_alone(job: Job, source: Source, code: str, symbol: str, place: Span) -> bool:
     """Whether a comment or ``portkit.toml`` keeps the place that a finding about a patch has."""
-    code = _CODES[type(looked.patch)]
-    if any(skip.applies(code, source.path, looked.symbol) for skip in job.skips):
+    if any(skip.applies(code, source.path, symbol) for skip in job.skips):
         return True
     kept = job.once("kept", source, make=lambda: tuple(keep_comments.comments(source)))
-    line, _ = source.position(looked.span.start) if kept else (0, 0)
+    line, _ = source.position(place.start) if kept else (0, 0)
     return any(comment.keeps(code, line) for comment in kept)
 
 

@@ -66,6 +66,9 @@ def why_not_copied(job: Job, copy: str) -> str:
 
 
 def _compilers(job: Job) -> list[str]:
-    """Return the crates without a counterpart, as code imports them."""
+    """Return the crates without a counterpart that a renamed call could call, as code imports them.
+
+    What compiles kernels has one, whose functions are others.
+    """
     known = job.vendor.dependencies.items()
-    return sorted(crate.replace("-", "_") for crate, counterpart in known if not counterpart)
+    return sorted(crate.replace("-", "_") for crate, kind in known if kind in ("", "driver"))

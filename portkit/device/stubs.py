@@ -19,6 +19,7 @@ _NOT_SUPPORTED: Final = {
     "amdhip64": 801,  # hipErrorNotSupported
     "rocblas": 2,  # rocblas_status_not_implemented
     "hiprand": 1000,  # HIPRAND_STATUS_NOT_IMPLEMENTED
+    "rccl": 5,  # ncclInvalidUsage
     "hiprtc": 11,  # HIPRTC_ERROR_INTERNAL_ERROR
 }
 
@@ -28,6 +29,8 @@ _POINTERS: Final = frozenset(
         "hipKernelNameRef",
         "hipKernelNameRefByPtr",
         "hiprtcGetErrorString",
+        "ncclGetErrorString",
+        "ncclGetLastError",
         "rocblas_status_to_string",
     }
 )

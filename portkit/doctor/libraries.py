@@ -11,6 +11,7 @@ from portkit.doctor.packages import how_to_install
 from portkit.doctor.rocm import (
     DEFAULT,
     NAMES,
+    OF_A_FEATURE,
     Found,
     compiler,
     installations,
@@ -42,7 +43,7 @@ def libraries(machine: Machine) -> Iterator[Complaint]:
     found = {name: library(machine, name) for name in sorted(NAMES)}
     hipcc = compiler(machine)
     if not any(found.values()) and hipcc is None:
-        wanted = (*found, "hipcc")
+        wanted = (*(name for name in found if name not in OF_A_FEATURE), "hipcc")
         yield problem(
             "no-rocm",
             "ROCm is not installed: neither its libraries nor hipcc are found on the loader's"
@@ -52,7 +53,7 @@ def libraries(machine: Machine) -> Iterator[Complaint]:
         )
         return
     for name, place in found.items():
-        if place is None:
+        if place is None and name not in OF_A_FEATURE:
             files = ", ".join((f"lib{name}.so", *(f"lib{name}.so.{v}" for v in NAMES[name])))
             yield problem(
                 "no-library",

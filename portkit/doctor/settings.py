@@ -75,7 +75,7 @@ def variables(machine: Machine) -> Iterator[Complaint]:
         if told == gpu.arch:
             continue
         # Build scripts read the driver's own word, unless a variable of the codebase names others
-        # (portkit/templates/kernels/build.rs.j2).
+        # (crates/build/src/kernels/compiler.rs).
         asked = [v for name, v in machine.environment.items() if name.endswith("_ROCM_ARCHS")]
         complaint = doubt if any(told in value.split(",") for value in asked) else problem
         yield complaint(

@@ -12,9 +12,13 @@ import difflib
 import tomllib
 from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from portkit.codebases.directory import VENDORS
 from portkit.lang.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FOLDER = VENDORS / "rocm" / "api"
 GROUPS = ("runtime", "driver", "device", "rtc", "cub", "rand", "blas")
@@ -86,12 +90,17 @@ def declared() -> dict[str, Mapping]:
     }
 
 
-def find(name: str) -> Mapping | None:
-    """Return what ``name`` becomes, None when the table does not know it."""
+def find(name: str, groups: Sequence[str] = GROUPS) -> Mapping | None:
+    """Return what ``name`` becomes, None when the table does not know it.
+
+    Args:
+        name: as it stands in a source.
+        groups: those that may hold it, since each takes time to read.
+    """
     corrected = corrections().get(name)
     if corrected is not None:
         return corrected
-    rows = (group(group_name).get(name) for group_name in GROUPS)
+    rows = (group(group_name).get(name) for group_name in groups)
     mapping = next((row for row in rows if row is not None), None)
     return mapping if mapping is not None and mapping.hip else declared().get(name, mapping)
 

@@ -1,6 +1,6 @@
 """The HIP sources of a kernels crate that compiles CUDA's as they stand.
 
-The crate's build script makes them of what stands in the tree (``sources.rs`` among the templates).
+The crate's build script makes them of what stands in the tree (``sources.rs`` in ``crates/build``).
 Here the same is done for those who look at the sources without building: what a macro says stays
 the preprocessor's to do.
 """
@@ -10,14 +10,18 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from portkit.hipify.bounds import said_in, with_bounds
 from portkit.hipify.cuda_patch import changed, changes
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.paths import PATCH, hip_path, is_cuda
+from portkit.hipify.prelude import device_files
 from portkit.hipify.shared import INCLUDE, NAMES, included_for
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
+
+_PRELUDE: Final = "hipx.h"
 
 _OWN: Final = (".h", ".hip", ".cpp")
 
@@ -35,12 +39,16 @@ def assembled(own: Mapping[str, str], cuda: Mapping[str, str], place: str) -> di
         KernelPatchError: a part of the patch does not meet what it was made for.
     """
     parts = dict(changes(own[PATCH]))
+    bounded = said_in(own[NAMES])
     names = {PurePosixPath(path).name for path in cuda}
     made = {path: text for path, text in own.items() if path.endswith(_OWN)}
+    if _PRELUDE not in made:
+        # The crate that compiles them brings these.
+        made = {**device_files(), **made}
     for path in sorted(path for path in cuda if is_cuda(path)):
         up = "../" * path.count("/")
         text = changed(path, cuda[path], parts.pop(path, ()))
-        text = _with_headers_of_hip(text, up, names)
+        text = with_bounds(_with_headers_of_hip(text, up, names), bounded)
         if path.endswith(".cu"):
             head = f'#include "{up}{NAMES}"\n#line 1 "{place}/{path}"\n'
             made[hip_path(path)] = head + text

@@ -20,8 +20,10 @@ from jinja2.sandbox import SandboxedEnvironment
 from msgspec import field
 from msgspec.structs import replace
 
+from portkit.codebases.directory import TEMPLATES
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
-from portkit.hipify.paths import hip_path
+from portkit.hipify.paths import BUILD, hip_path
+from portkit.hipify.prelude import build_support, device_files, support_page
 from portkit.hipify.profile import FILE as PROFILE
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.shared import Shared
@@ -43,6 +45,12 @@ FOLDER: Final = "kernels"
 """Among the templates."""
 
 _SOURCES = "src/"
+
+_OF_LAUNCHERS: Final = ("hip_runtime.cpp", "launchers.hip")
+"""What a crate of kernels with launchers has of that crate's."""
+
+_TOY = "TOY_ROCM"
+"""How the names of variables begin on the page of the crate that compiles kernels."""
 
 _MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;", re.MULTILINE)
 _STATIC_SOURCE = re.compile(r'"src/([\w/]+)\.cu"')
@@ -135,6 +143,8 @@ class KernelsCrate(Value, frozen=True, dict=True):
         profile: what is known of the CUDA sources.
         known: translations that were made elsewhere, by the path of the CUDA source in its crate.
         own: the codebase's directory, whose templates are looked for first.
+        support: what the manifest says of the crate that compiles kernels, without braces; empty
+            for a copy of its modules. It takes ``shared``.
         shared: the way from the crate to the CUDA crate, where the CUDA sources are compiled as
             they stand (see ``Shared``); empty for translations of them.
     """
@@ -151,6 +161,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
     profile: KernelProfile = NO_PROFILE
     known: Mapping[str, Translation] = field(default_factory=dict)
     own: Directory | None = None
+    support: str = ""
     shared: str = ""
 
     @property
@@ -160,8 +171,9 @@ class KernelsCrate(Value, frozen=True, dict=True):
         Raises:
             KernelsCrateError: the CUDA crate is not laid out as expected.
         """
-        made = (_SOURCES + path for path in self._kernels.paths)
-        return tuple(sorted({*self._frame, *self._added, *made}))
+        there = {_SOURCES + path for path in device_files()} if self.support else set()
+        made = {*self._added, *(_SOURCES + path for path in self._kernels.paths)}
+        return tuple(sorted({*self._frame, *(made - there)}))
 
     def text(self, path: str) -> str:
         """Return the text of one of the files.
@@ -276,15 +288,21 @@ class KernelsCrate(Value, frozen=True, dict=True):
                 "static_families": layout.launchers,
                 "launchers": (*layout.launchers, "launchers") if layout.declarations else (),
                 "ffi": layout.declarations,
+                "building": _building(self.variables),
                 "shared": self.shared,
+                "support": self.support
+                and {"name": BUILD, "module": _module(BUILD), "said": self.support},
                 "includes": self._includes,
             },
         )
-        if not self.shared:
-            del files["sources.rs"]
         if not layout.declarations:
-            for file in ("ffi.rs", "hip_runtime.cpp", "launchers.hip", "launchers.rs"):
-                del files[_SOURCES + file]
+            del files[f"{_SOURCES}ffi.rs"]
+        if self.support:
+            return files
+        files |= build_support(shared=bool(self.shared))
+        if layout.declarations:
+            for name in _OF_LAUNCHERS:
+                files[_SOURCES + name] = _own_or(self.own, name)
         return files
 
 
@@ -346,6 +364,22 @@ def _render(own: Directory | None, variables: Mapping[str, object]) -> dict[str,
         else:
             files[name] = text(template, own)
     return files
+
+
+def _own_or(own: Directory | None, name: str) -> str:
+    """Return a file that goes with the launchers: a codebase may have one in its place."""
+    place = f"{TEMPLATES}/{FOLDER}/{_SOURCES}{name}"
+    return own.text(place) if own is not None and own.has(place) else device_files()[name]
+
+
+def _building(variables: str) -> str:
+    """Return what the page of the crate that compiles kernels says of building, for its copy."""
+    said = support_page().partition("## Building\n\n")[2].partition("\n\n")[2]
+    return said.replace(_TOY, variables).replace("## The tools\n\n", "")
+
+
+def _module(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _declarations(ffi: str | None) -> str:

@@ -1,12 +1,15 @@
 """``cuda.patch``: what the build of a kernels crate changes in the CUDA sources, as a unified diff.
 
 What each part replaces stands once in its file, so that a part is found wherever it has moved to,
-and lines that somebody has edited are never taken for others. `git apply` reads it too.
+and lines that somebody has edited are never taken for others. Files that are changed alike share
+their parts, below a head with a line for each of them; `git apply` reads all else.
 """
 
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify.errors import KernelPatchError
@@ -23,6 +26,11 @@ _NO_END: Final = "\\ No newline at end of file\n"
 _MOST_CONTEXT: Final = 40
 """Lines on each side of a change, at most, for it to stand nowhere else."""
 
+_REPEATED: Final = (
+    "{} is changed, and {} lines around the change stand elsewhere too: a patch cannot tell the"
+    " places apart; let the kernels be translated"
+)
+
 
 class Change(Value, frozen=True):
     """One part of the patch.
@@ -38,45 +46,47 @@ class Change(Value, frozen=True):
     line: int
 
 
-def diff(path: str, old: str, new: str) -> str:
-    """Return what the patch says of one file; nothing where nothing is changed.
+def diff(files: Mapping[str, tuple[str, str]]) -> str:
+    """Return the patch of files; nothing of one in which nothing is changed.
 
     Args:
-        path: the file, below the folder of the sources.
-        old: its text.
-        new: what it is to be.
+        files: the text of each, and what it is to be, by its path below the folder of the sources.
 
     Raises:
-        KernelPatchError: no patch can tell of it.
+        KernelPatchError: no patch can tell of one of them.
     """
-    before, after = _lines(old), _lines(new)
-    if before == after:
-        return ""
-    said = [f"{_OLD}{path}\n{_NEW}{path}\n"]
-    shift = 0
-    for low, high, lines in _parts(before, after):
-        removed, added = high - low, sum(line[0] != "-" for line in lines)
-        said.append(f"@@ -{low + 1},{removed} +{low + 1 + shift},{added} @@\n")
-        if any(line.startswith((_OLD, _NEW)) for line in lines):
-            raise KernelPatchError(f"{path}: a line reads like the head of a patch: change it")
-        said += (line if line.endswith("\n") else f"{line}\n{_NO_END}" for line in lines)
-        shift += added - removed
-    return "".join(said)
+    alike: dict[tuple[object, ...], list[_File]] = {}
+    for path, (old, new) in files.items():
+        file = _File(path, tuple(_lines(old)), tuple(_lines(new)))
+        if file.edits:
+            alike.setdefault(file.edited, []).append(file)
+    said = []
+    for group in alike.values():
+        try:
+            said.append(_told(group))
+        except KernelPatchError:
+            said += [_told([file]) for file in group]
+    return "".join(sorted(said))
 
 
 def changes(patch: str) -> Mapping[str, Sequence[Change]]:
     """Return the parts of a patch, by the file that they change."""
     found: dict[str, list[Change]] = {}
-    path = of = ""
+    paths: list[str] = []
+    parts: list[Change] = []
+    of = ""
     for number, line in enumerate(_lines(patch), 1):
         kind, text = line[:1], line[1:]
-        if line.startswith(_NEW):
-            path = line.removeprefix(_NEW).rstrip()
+        if line.startswith(_OLD):
+            paths, parts = [], []
+        elif line.startswith(_NEW):
+            paths.append(line.removeprefix(_NEW).rstrip())
+            found[paths[-1]] = parts
         elif line.startswith("@@ "):
-            found.setdefault(path, []).append(Change((), (), number))
+            parts.append(Change((), (), number))
             of = ""
-        elif path in found and not line.startswith(_OLD):
-            last = found[path].pop()
+        elif parts:
+            last = parts.pop()
             if kind == "\\":
                 old = _without_end(last.old) if of != "+" else last.old
                 new = _without_end(last.new) if of != "-" else last.new
@@ -84,7 +94,7 @@ def changes(patch: str) -> Mapping[str, Sequence[Change]]:
                 old = (*last.old, text) if kind != "+" else last.old
                 new = (*last.new, text) if kind != "-" else last.new
             of = kind
-            found[path].append(Change(old, new, last.line))
+            parts.append(Change(old, new, last.line))
     return found
 
 
@@ -114,7 +124,8 @@ def _without_end(lines: tuple[str, ...]) -> tuple[str, ...]:
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
     """Yield where lines stand together among others."""
     for first in range(len(lines) - len(wanted) + 1):
-        if lines[first : first + 1] == wanted[:1] and lines[first : first + len(wanted)] == wanted:
+        start = lines[first : first + min(len(wanted), 1)]
+        if start == wanted[:1] and lines[first : first + len(wanted)] == wanted:
             yield first
 
 
@@ -124,12 +135,65 @@ def _lines(text: str) -> list[str]:
     return [*(f"{line}\n" for line in whole), *([last] if last else [])]
 
 
-def _parts(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the parts of a diff: the first and last line in the old text, and the diff's lines."""
-    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    edits = [(i, j, k, n) for tag, i, j, k, n in codes if tag != "equal"]
+class _File(Value, frozen=True, dict=True):
+    """A file before and after, as lines with their ends."""
+
+    path: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @cached_property
+    def edits(self) -> tuple[tuple[int, int, int, int], ...]:
+        """The lines from and to which it differs, before and after."""
+        codes = SequenceMatcher(None, self.before, self.after, autojunk=False).get_opcodes()
+        return tuple((i, j, k, n) for tag, i, j, k, n in codes if tag != "equal")
+
+    @property
+    def edited(self) -> tuple[object, ...]:
+        """What is taken away and put in its place, wherever that is."""
+        return tuple((self.before[i:j], self.after[k:n]) for i, j, k, n in self.edits)
+
+
+def _told(files: Sequence[_File]) -> str:
+    """Return the patch of files that are edited alike.
+
+    Raises:
+        KernelPatchError: there is none that serves them all.
+    """
+    first = files[0]
+    said = [f"{_OLD}{first.path}\n", *(f"{_NEW}{file.path}\n" for file in files)]
+    shift = 0
+    for low, high, lines in _parts(files):
+        removed, added = high - low, sum(line[0] != "-" for line in lines)
+        said.append(f"@@ -{low + 1},{removed} +{low + 1 + shift},{added} @@\n")
+        if any(line.startswith((_OLD, _NEW)) for line in lines):
+            raise KernelPatchError(
+                f"{first.path}: a line reads like the head of a patch: change it"
+            )
+        said += (line if line.endswith("\n") else f"{line}\n{_NO_END}" for line in lines)
+        shift += added - removed
+    patch = "".join(said)
+    parts = changes(patch)
+    for file in files:
+        # A part may have made lines that a later one looks for; other files may differ around them.
+        try:
+            made = changed(file.path, "".join(file.before), parts[file.path])
+        except KernelPatchError:
+            made = ""
+        if made != "".join(file.after):
+            raise KernelPatchError(_REPEATED.format(file.path, _MOST_CONTEXT))
+    return patch
+
+
+def _parts(files: Sequence[_File]) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the parts: their first and last line in the first file, and the lines of the diff."""
+    edits = files[0].edits
+    before, after = files[0].before, files[0].after
     spans: list[tuple[int, int]] = []
-    for low, high in (_alone(before, i, j) for i, j, _, _ in edits):
+    for each in zip(*(file.edits for file in files), strict=True):
+        places = [(file.before, i, j) for file, (i, j, _, _) in zip(files, each, strict=True)]
+        above, below = _context(places)
+        low, high = each[0][0] - above, each[0][1] + below
         if spans and low <= spans[-1][1]:
             spans[-1] = (min(low, spans[-1][0]), max(spans[-1][1], high))
         else:
@@ -147,17 +211,45 @@ def _parts(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, i
         yield low, high, lines
 
 
-def _alone(lines: Sequence[str], low: int, high: int) -> tuple[int, int]:
-    """Return lines around a change that stand nowhere else together; at least one on each side.
+def _context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, int]:
+    """Return the fewest lines above and below by which a change is told from others.
+
+    Args:
+        places: the lines of each file, and those that are changed, from and to.
+
+    Returns:
+        Two numbers. So many lines stand around the change in each of the files, and nowhere else
+        in one; at least one on each side where that can be.
 
     Raises:
-        KernelPatchError: there are none, since the file repeats itself.
+        KernelPatchError: there are none, since a file repeats itself.
     """
-    for context in range(1, _MOST_CONTEXT):
-        first, last = max(low - context, 0), min(high + context, len(lines))
-        if len([*_places(lines, lines[first:last])]) == 1:
-            return first, last
-    raise KernelPatchError(
-        f"line {low + 1} is changed, and {_MOST_CONTEXT} lines around it stand elsewhere too: a"
-        " patch cannot tell the places apart; let the kernels be translated"
-    )
+    lines, low, high = places[0]
+    most_above = min(_same(lines, low, each, i, -1) for each, i, _ in places)
+    most_below = min(_same(lines, high, each, j, 1) for each, _, j in places)
+    others = [
+        (_same(each, i, each, first, -1), _same(each, j, each, first + j - i, 1))
+        for each, i, j in places
+        for first in _places(each, each[i:j])
+        if first != i
+    ]
+    found = []
+    for above in range(min(1, most_above), most_above + 1):
+        told = [alike_below + 1 for alike_above, alike_below in others if alike_above >= above]
+        below = max([min(1, most_below), *told])
+        if below <= most_below:
+            found.append((above + below, abs(above - below), above, below))
+    if not found:
+        raise KernelPatchError(_REPEATED.format(f"line {low + 1}", _MOST_CONTEXT))
+    return min(found)[2:]
+
+
+def _same(one: Sequence[str], at: int, other: Sequence[str], there: int, step: int) -> int:
+    """Return how many lines are the same, from two places on downward or, by -1, upward."""
+    far = step * _MOST_CONTEXT
+    if step > 0:
+        pairs = zip(one[at : at + far], other[there : there + far], strict=False)
+    else:
+        above = one[max(at + far, 0) : at], other[max(there + far, 0) : there]
+        pairs = zip(*(reversed(lines) for lines in above), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

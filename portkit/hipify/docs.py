@@ -103,8 +103,9 @@ def _profile_page(profile: KernelProfile) -> str:
         files = ", ".join(f"`{file}`" for file in patch.files)
         beside = f"`{patch.beside}`" if patch.beside else ""
         lines.append(f"| {patch.code} | {files} | {patch.hits} | {beside} | {why} |")
-    lines += ["", "Headers that the profile adds:", ""]
-    lines += [f"- `{target}`: {_about(text)}" for target, text in profile.headers]
+    if profile.headers:
+        lines += ["", "Headers that the profile adds:", ""]
+        lines += [f"- `{target}`: {_about(text)}" for target, text in profile.headers]
     if profile.modules:
         lines += ["", "Modules that it adds, of kernels that the CUDA side has none of:", ""]
         lines += [f"- `{name}.hip`: {_about(text)}" for name, text in profile.modules]

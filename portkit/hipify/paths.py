@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 SUFFIXES = {".cu": ".hip", ".cuh": ".h"}
 """What a CUDA file's suffix becomes; clang takes ``.hip`` for HIP by itself."""
 
+BUILD = "hiprc-build"
+"""The crate that compiles kernels, as it is called where it is published."""
 
 PATCH = "cuda.patch"
 """Beside the sources of a crate that has CUDA's compiled as they stand: what is changed in them."""

@@ -11,6 +11,8 @@ from msgspec import Meta, Struct, field
 from portkit.hipify.errors import KernelProfileError
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.patch import Patch
+from portkit.hipify.paths import BUILD
+from portkit.hipify.prelude import device_files
 from portkit.lang.tokens import check
 from portkit.lang.value import Value
 
@@ -84,7 +86,10 @@ class KernelsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = {}
     modules: Annotated[
         dict[str, _Text],
-        Meta(description="Modules to add: name to HIP source beside this file."),
+        Meta(
+            description="Modules to add: name to HIP source beside this file, or among those of the"
+            " crate that compiles kernels, as hiprc-build/attention.hip."
+        ),
     ] = {}
     patch: tuple[PatchRow, ...] = ()
 
@@ -149,11 +154,22 @@ def load_profile(directory: Directory, name: str) -> KernelProfile:
         undefined=frozenset(said.undefined),
         patches=tuple(sorted(patches, key=lambda patch: patch.code)),
         headers=tuple((to, directory.text(file)) for to, file in sorted(said.headers.items())),
-        modules=tuple((name, directory.text(file)) for name, file in sorted(said.modules.items())),
+        modules=tuple((n, _module(directory, n, file)) for n, file in sorted(said.modules.items())),
         purposes={code: said.purpose[code] for code in sorted({p.code for p in patches})},
         expected=said.expected,
         defined=frozenset(said.defined),
     )
+
+
+def _module(directory: Directory, module: str, file: str) -> str:
+    """Return the HIP source of a module: the codebase's, or the crate's that compiles kernels."""
+    folder, _, name = file.rpartition("/")
+    if folder != BUILD:
+        return directory.text(file)
+    if name not in device_files():
+        message = f"{BUILD} has no {name}: name one of its sources, or a file beside this one"
+        raise KernelProfileError(str(directory.fault(FILE, ("modules", module), message)))
+    return device_files()[name]
 
 
 def _patches(row: PatchRow) -> list[Patch]:

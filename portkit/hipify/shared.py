@@ -9,13 +9,14 @@ an edit of the sources reaches both vendors, or the build says which part of the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
-from portkit.hipify import api_table
+from portkit.hipify import api_table, bounds
 from portkit.hipify.cuda_patch import diff
 from portkit.hipify.engine import apply_edits, own_names, patch_source, translate
 from portkit.hipify.errors import KernelInputError
@@ -34,7 +35,7 @@ from portkit.hipify.rules import (
     prelude_include,
     warp_sync,
 )
-from portkit.hipify.translated import needed_headers, profile_headers
+from portkit.hipify.translated import needed_headers, patches_of, profile_headers
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ _HEAD: Final = """\
 
 #include "{prelude}"
 
+"""
+
+_BOUNDS: Final = """
+// Kernels that are launched with fewer threads than the 1,024 that HIP plans for. The build puts
+// these launch bounds before their names.
 """
 
 
@@ -96,8 +102,9 @@ class Shared(Value, frozen=True, dict=True):
         """The headers that the sources get to see, the profile's and the prelude's."""
         prelude = prelude_headers()
         cuda = [self.sources[path] for path in self.targets]
-        needed = {_PRELUDE: prelude[_PRELUDE], **needed_headers(cuda)}
-        return {**profile_headers(self.profile, self.targets), **needed}
+        needed = needed_headers([*cuda, *patches_of(self.profile, self.targets)])
+        own = profile_headers(self.profile, self.targets)
+        return {**own, _PRELUDE: prelude[_PRELUDE], **needed}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -149,6 +156,8 @@ class Shared(Value, frozen=True, dict=True):
         warp = sorted({f.symbol for f in self.findings if f.code == warp_sync.CODE})
         lines = [f"#define {name} {new}\n" for name, new in self._macros.items()]
         lines += [_on_lanes(name, table[name].hip) for name in warp]
+        if self._bounded:
+            lines += [_BOUNDS, *bounds.lines(self._bounded, {*self._kernels} - {*self._bounded})]
         return head + "".join(lines)
 
     @cached_property
@@ -164,18 +173,38 @@ class Shared(Value, frozen=True, dict=True):
                 ):
                     found[finding.symbol] = finding.edits[0].text
                     used[finding.symbol] = used.get(finding.symbol, 0) + 1
-        for path, text in self._patched.items():
-            for name, places in KernelSource(path, text).names.items():
+        for names in self._names_in.values():
+            for name, places in names.items():
                 if name in used:
                     used[name] -= len(places)
         return {name: found[name] for name in sorted(found) if used[name] == 0}
 
     @cached_property
     def _patch(self) -> str:
-        return "".join(diff(p, self._decoded(p), self._changed(p)) for p in self.targets)
+        return diff({p: (self._decoded(p), self._without_bounds(p)) for p in self.targets})
 
-    def _changed(self, path: str) -> str:
-        """Return a source with what no macro does."""
+    @cached_property
+    def _bounded(self) -> Mapping[str, str]:
+        """The threads of each kernel that the patches give launch bounds, by its name, sorted."""
+        once = {name for name, count in self._kernels.items() if count == 1}
+        found = dict(pair for text in self._changed.values() for pair in bounds.given(text, once))
+        return {name: found[name] for name in sorted(found)}
+
+    @cached_property
+    def _kernels(self) -> Counter[str]:
+        """How often each kernel without launch bounds stands in the sources, by its name."""
+        return Counter(name for p in self.targets for name in bounds.unbounded(self._decoded(p)))
+
+    def _without_bounds(self, path: str) -> str:
+        """Return a source with what the header of names does not say."""
+        return bounds.taken_away(self._changed[path], self._decoded(path), self._bounded)
+
+    @cached_property
+    def _changed(self) -> Mapping[str, str]:
+        """Each source with what no macro for a name of CUDA's does."""
+        return {path: self._with_edits(path) for path in self.targets}
+
+    def _with_edits(self, path: str) -> str:
         text = self._patched[path]
         edits = [
             edit
@@ -206,6 +235,11 @@ class Shared(Value, frozen=True, dict=True):
             path: patch_source(path, self.sources[path], self.profile).decode("latin-1")
             for path in self.targets
         }
+
+    @cached_property
+    def _names_in(self) -> Mapping[str, Mapping[str, list[int]]]:
+        """Where names stand in each of those."""
+        return {path: KernelSource(path, text).names for path, text in self._patched.items()}
 
     @cached_property
     def _own(self) -> frozenset[str]:

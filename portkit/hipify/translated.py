@@ -17,7 +17,7 @@ from portkit.hipify.profile import NO_PROFILE
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from portkit.hipify.engine import Translation
     from portkit.hipify.profile import KernelProfile
@@ -51,7 +51,8 @@ class Translated(Value, frozen=True, dict=True):
     def headers(self) -> Mapping[str, str]:
         """The headers that the HIP sources include, the profile's and the prelude's."""
         cuda = [self.sources[path] for path in self.targets]
-        return {**profile_headers(self.profile, self.targets), **needed_headers(cuda)}
+        needed = needed_headers([*cuda, *patches_of(self.profile, self.targets)])
+        return {**profile_headers(self.profile, self.targets), **needed}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -98,7 +99,7 @@ def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
     """Return the prelude's headers that sources need, name to text.
 
     Args:
-        contents: CUDA sources, or their translations.
+        contents: CUDA sources and what patches write into them, or their translations.
     """
     prelude = prelude_headers()
     together = b"\0".join(contents)
@@ -108,7 +109,8 @@ def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
         if mapping.hip in prelude
         and (mapping.cuda.encode() in together or mapping.hip.encode() in together)
     )
-    pending = ["hipx.h", *asked]
+    named = (name for name in prelude if name.encode() in together)
+    pending = ["hipx.h", *asked, *named]
     needed: dict[str, str] = {}
     while pending:
         name = pending.pop()
@@ -116,6 +118,14 @@ def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
             needed[name] = prelude[name]
             pending += _INCLUDE.findall(needed[name])
     return dict(sorted(needed.items()))
+
+
+def patches_of(profile: KernelProfile, paths: Iterable[str]) -> Iterator[bytes]:
+    """Yield what the profile's patches write into one of the sources."""
+    paths = tuple(paths)
+    for patch in profile.patches:
+        if any(map(patch.concerns, paths)):
+            yield patch.replace.encode()
 
 
 def profile_headers(profile: KernelProfile, paths: Iterable[str]) -> Mapping[str, str]:

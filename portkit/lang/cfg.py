@@ -92,7 +92,7 @@ def parse_cfg(attribute: str) -> Cfg | None:
     if match is None:
         return None
     stack: list[tuple[str, list[Cfg]]] = [("", [])]
-    text, at = match.group(1), 0
+    text, at, after_operand = match.group(1), 0, False
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
@@ -100,7 +100,10 @@ def parse_cfg(attribute: str) -> Cfg | None:
                 return None
             break
         at = token.end()
-        operator, close, _comma, option = token.groups()
+        operator, close, comma, option = token.groups()
+        if bool(comma) is not after_operand and not close:
+            return None
+        after_operand = not (comma or operator)
         if operator:
             if len(stack) > _DEEPEST:
                 return None

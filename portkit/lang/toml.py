@@ -62,7 +62,8 @@ def _header(table: Node) -> str:
 
 def _keys(node: Node) -> Iterator[Node]:
     """Yield the parts of the key of a pair, or of the header of a table."""
-    pending = node.named_children[:1]
+    first = node.named_child(0)  # not all children, of which a table may have any number
+    pending = [first] if first is not None else []
     while pending:
         key = pending.pop()
         if key.type == "dotted_key":

@@ -85,7 +85,7 @@ def _plain(value: Any) -> Any:
 
 _BESIDE: Final[dict[str, dict[str, Any]]] = {
     "SkipEntry": {"anyOf": [{"required": ["codes"]}, {"required": ["paths"]}]},
-    "Bindings": {
+    "Elsewhere": {
         "oneOf": [
             {"required": ["path"], "maxProperties": 1},
             {

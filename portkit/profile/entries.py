@@ -328,7 +328,21 @@ class Prose(About, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
     path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
 
 
-Patch = Whole | Section | Guard | Repair | Adjust | Arms | Prose
+class InPlace(About, frozen=True, kw_only=True, tag_field="code", tag="PK109"):
+    """A text of the tree that the port writes in another way.
+
+    Attributes:
+        path: a pattern over paths; files that are kept are looked at too.
+        find: the exact text, wherever it stands in a file.
+        write: what stands there afterwards, ``$all`` for the text itself.
+        reason: why, for the reader of the report.
+    """
+
+    find: Text
+    write: Annotated[Text, Meta(description="What stands there afterwards; $all for the text.")]
+
+
+Patch = Whole | Section | Guard | Repair | Adjust | InPlace | Arms | Prose
 """A change to one place: what stands there, what is written, under which code, and why."""
 
 

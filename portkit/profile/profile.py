@@ -21,7 +21,7 @@ from portkit.errors import ProfileError
 from portkit.lang.renaming import NameTable
 from portkit.lang.typed import nearest
 from portkit.lang.value import Value
-from portkit.profile.entries import CodebaseFile, KernelsCrate, Prose
+from portkit.profile.entries import CodebaseFile, InPlace, KernelsCrate, Prose
 from portkit.profile.feature_names import features_of
 from portkit.profile.vendor_file import VendorFile
 
@@ -56,6 +56,7 @@ class Facade(Value, frozen=True):
         features: what the tree needs of it, where it is no copy.
         older: by version of the source's bindings, the module with the shape that they had before.
         shape: that of those modules which the tree's code is written against; empty for none.
+        unused: modules for libraries that the tree asks for nowhere.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Facade(Value, frozen=True):
     features: tuple[str, ...] = ()
     older: Mapping[str, str] = field(default_factory=dict)
     shape: str = ""
+    unused: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -77,19 +79,29 @@ class Facade(Value, frozen=True):
             up: the way from the manifest's folder to the workspace root, such as ``../``.
             version: of the workspace, which a copy has too.
         """
-        import json
-
         if not self.source:
             return f'path = "{up}{self.name}", version = "{version}"'
-        source = dict(self.source)
-        if "path" in source and not PurePath(source["path"]).is_absolute():
-            source["path"] = up + source["path"]
-        said = [f"{key} = {json.dumps(value)}" for key, value in source.items()]
+        said = [dependency(self.source, up)]
         said.insert(0, f'package = "{self.package}"')
         if self.features:
             listed = ", ".join(f'"{name}"' for name in self.features)
             said.append(f"features = [{listed}]")
         return ", ".join(said)
+
+
+def dependency(source: Mapping[str, str], up: str) -> str:
+    """Return what a manifest says of a crate that is taken from elsewhere, without braces.
+
+    Args:
+        source: where from, in the words of Cargo's dependencies.
+        up: the way from the manifest's folder to the workspace root, such as ``../``.
+    """
+    import json
+
+    said = dict(source)
+    if "path" in said and not PurePath(said["path"]).is_absolute():
+        said["path"] = up + said["path"]
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in said.items())
 
 
 class Generator(Value, frozen=True):
@@ -126,6 +138,7 @@ class VendorProfile(Value, frozen=True):
         older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
+        libraries: features for a library, and those for its counterpart.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
         facade: the bindings crate that the port writes.
@@ -147,6 +160,7 @@ class VendorProfile(Value, frozen=True):
     older: Mapping[str, Mapping[str, str]]
     parameters: Mapping[str, str]
     unported: Mapping[str, str]
+    libraries: Mapping[str, str]
     dependencies: Mapping[str, str]
     programs: Mapping[str, str]
     facade: Facade
@@ -202,6 +216,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         said_dependencies: the crates that the file names.
         uses: the codebases that it is built on, by name.
         ported: the crates of those that their ports give a feature.
+        support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
+            dependencies; empty where the crate of kernels holds a copy.
     """
 
     name: str
@@ -228,6 +244,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     said_dependencies: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     ported: Mapping[str, Ported] = field(default_factory=dict)
+    support: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -309,6 +326,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         older=names.older,
         parameters=names.parameters,
         unported={**said.unported, **(codebase.unported if codebase else {})},
+        libraries=said.libraries,
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
         facade=facade,
@@ -403,7 +421,7 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
     named: list[tuple[Key, str]] = [
         (("patch", number, "template"), patch.template)
         for number, patch in enumerate(said.patch)
-        if not isinstance(patch, Prose) and patch.template
+        if not isinstance(patch, (InPlace, Prose)) and patch.template
     ]
     named += ((("templates", path), template) for path, template in said.templates.items())
     known = directory.files(TEMPLATES)

@@ -60,8 +60,8 @@ class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise Fault("a skip names neither codes nor paths: name what is skipped")
 
 
-class Bindings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where the tree takes the HIP bindings from, as Cargo's dependencies say it."""
+class Elsewhere(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the tree takes a crate from, as Cargo's dependencies say it."""
 
     path: Annotated[Text, Meta(description="A folder, relative to the root.")] | None = None
     git: Text | None = None
@@ -72,7 +72,7 @@ class Bindings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.path, self.git, self.version)) != 1:
-            raise Fault("bindings come from one place: write one of path, git and version")
+            raise Fault("a crate comes from one place: write one of path, git and version")
         if sum(each is not None for each in (self.branch, self.tag, self.rev)) > bool(self.git):
             raise Fault("one of branch, tag and rev may stand beside git: leave out the others")
 
@@ -115,10 +115,17 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         | None
     ) = None
     bindings: Annotated[
-        Bindings | None,
+        Elsewhere | None,
         Meta(
             description="Where the tree takes the HIP bindings from. By default the port holds a"
             " copy of them."
+        ),
+    ] = None
+    build: Annotated[
+        Elsewhere | None,
+        Meta(
+            description="Where the tree takes the crate from that compiles kernels, hiprc-build."
+            " By default the crate of kernels holds a copy of it."
         ),
     ] = None
     skip: Annotated[
@@ -172,6 +179,8 @@ class Settings(Value, frozen=True):
         decision_lines: the lines of the decisions.
         bindings: where the tree takes the HIP bindings from; a copy in the tree where empty.
         bindings_line: the line that says so.
+        build: the same of the crate that compiles kernels.
+        build_line: the line that says so.
         kernels: ``translated`` or ``shared``.
         kernels_line: the line that says so.
     """
@@ -185,6 +194,8 @@ class Settings(Value, frozen=True):
     decision_lines: tuple[int, ...] = ()
     bindings: Mapping[str, str] = field(default_factory=dict)
     bindings_line: int = 0
+    build: Mapping[str, str] = field(default_factory=dict)
+    build_line: int = 0
     kernels: str = ""
     kernels_line: int = 0
 
@@ -226,6 +237,8 @@ def settings(source: Source | None) -> Settings:
         profile_line=lines.of(("profile",)) if said.profile else 0,
         bindings=to_builtins(said.bindings) if said.bindings else {},
         bindings_line=lines.of(("bindings",)) if said.bindings else 0,
+        build=to_builtins(said.build) if said.build else {},
+        build_line=lines.of(("build",)) if said.build else 0,
         kernels=said.kernels or "",
         kernels_line=lines.of(("kernels",)) if said.kernels else 0,
         decision_lines=tuple(

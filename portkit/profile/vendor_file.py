@@ -107,6 +107,13 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unported: Annotated[
         dict[str, Reason], Meta(description="Features without a counterpart, with the reason.")
     ]
+    libraries: Annotated[
+        dict[str, Text],
+        Meta(
+            description="Features for a library of the source's, and the feature for its"
+            " counterpart, which is also the module of the facade that binds it."
+        ),
+    ] = {}
     dependencies: Annotated[
         dict[str, str],
         Meta(

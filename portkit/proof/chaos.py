@@ -119,7 +119,7 @@ def take_seeds(
     end = time.monotonic() + seconds
     key = sources_key()
     seeds = tuple(seeds)
-    programs = _programs(folder) if BINDINGS in parts else {}
+    built = programs(folder) if BINDINGS in parts else {}
     for part in parts:
         for seed in seeds:
             for wave in tree.options.waves:
@@ -130,7 +130,7 @@ def take_seeds(
                 if (part, crates, seed, wave) in taken_before or time.monotonic() > end:
                     continue
                 one = replace(tree, options=replace(tree.options, chaos=seed))
-                count, lost, took = _take(part, one, wave, programs)
+                count, lost, took = _take(part, one, wave, built)
                 date = datetime.now(UTC).date().isoformat()
                 took = round(took, 1)
                 row = Seeded(part, wave, seed, count, lost, took, date, key, tree.title, crates)
@@ -173,8 +173,8 @@ def _take(
     return count, tuple(sorted(unlike)), time.monotonic() - begun
 
 
-def _programs(folder: Path) -> dict[str, str]:
-    """Build the bindings' tests, and return the program of each file.
+def programs(folder: Path) -> dict[str, str]:
+    """Build the bindings' tests, and return the program of each file that asks a device.
 
     Raises:
         VerificationError: they cannot be built.

@@ -18,8 +18,10 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import standing
+from portkit.hipify.paths import BUILD
 from portkit.lang.source import node_text
 from portkit.lang.toml import end_of, end_of_table, entry, first_key, name_of, table_of, value_of
+from portkit.profile.profile import dependency
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent, Keep
 
@@ -49,12 +51,10 @@ def check(site: Site) -> Iterator[Intent]:
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
-    value = site.source.text(first_key(site.node).end_byte, value_of(site.node).end_byte)
+    value = _as_it_stands(site)
     if table == "workspace.dependencies" or "workspace" not in value:
         value = f" = {{ {_asked(site, crate)}"
         value += ", optional = true }" if "optional" in site.code else " }"
-    else:
-        value = re.sub(r",?\s*features\s*=\s*\[[^\]]*\]", "", value)
     yield Add(
         construct,
         f"{crate} takes its place",
@@ -63,6 +63,21 @@ def check(site: Site) -> Iterator[Intent]:
         at=end_of(site.node),
         name=crate,
     )
+
+
+def _as_it_stands(site: Site) -> str:
+    """Return what follows the name of a dependency, without the features of its crate."""
+    start, value = first_key(site.node).end_byte, value_of(site.node)
+    features = entry(value, "features") if value.type == "inline_table" else None
+    if features is None:
+        return site.source.text(start, value.end_byte)
+    at = next(i for i, child in enumerate(value.children) if features in child.children)
+    before, pair, behind = value.children[at - 1 : at + 2]
+    if before.type == ",":
+        head, tail = before.start_byte, pair.end_byte
+    else:
+        head, tail = before.end_byte, (behind if behind.type == "," else pair).end_byte
+    return site.source.text(start, head) + site.source.text(tail, value.end_byte)
 
 
 def _own_table(site: Site) -> Iterator[Intent]:
@@ -101,10 +116,14 @@ def _is_first(site: Site, name: str) -> bool:
 
 
 def _asked_for(site: Site, name: str) -> bool:
-    """Whether the feature of the source vendor asks for an optional dependency."""
+    """Whether a feature that has a counterpart asks for an optional dependency.
+
+    A crate that always compiles for CUDA has no other part.
+    """
     if "optional" not in site.code or site.crate is None:
-        return True
-    members = site.crate.manifest.get("features", {}).get(site.job.source_feature, [])
+        return site.job.written_crate(name) != BUILD
+    features = site.crate.manifest.get("features", {})
+    members = [m for feature in site.job.counterparts for m in features.get(feature, ())]
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
@@ -114,6 +133,8 @@ def _asked(site: Site, crate: str) -> str:
     up, version = "../" * site.source.path.count("/") or "./", job.workspace.version
     if crate == job.vendor.facade.name:
         return job.vendor.facade.dependency(up, version)
+    if crate == BUILD:
+        return dependency(job.codebase.support, up)
     return f'path = "{up}{crate}", version = "{version}"'
 
 

@@ -72,7 +72,7 @@ def _ported_body(site: Site, body: str) -> str:
     )
     copied = items.sub(lambda m: f"{m[0]}\n\n{m['indent']}{job.rename(m['item'])}", body)
     for macro in job.learnt.macros.values():
-        nested = re.compile(rf"({macro.name}!\s*\()([^()]*)(\))")
+        nested = re.compile(rf"(\b{macro.name}!\s*\()([^()]*)(\))")
         copied = nested.sub(partial(_with_argument, job, macro), copied)
     return copied
 
@@ -83,7 +83,7 @@ def _with_argument(job: Job, macro: DeviceMacro, call: re.Match[str]) -> str:
 
 def _more(job: Job, macro: DeviceMacro, arguments: str) -> str:
     parts = arguments.split(",")
-    if len([p for p in parts if p.strip()]) != macro.arity:
+    if len([p for p in parts if p.strip()]) != macro.arity or not macro.behind:
         return arguments
     added = job.rename(parts[macro.position])
     return ",".join([*parts[: macro.position + 1], added, *parts[macro.position + 1 :]])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.source import COMMENTS, field_text, node_text
 from portkit.lang.span import Span
 from portkit.rules import SiteRule
-from portkit.site.intent import Enlist, Intent, Keep, Member, Stands
+from portkit.site.intent import Ask, Enlist, Intent, Keep, Member, Stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,8 @@ def check(site: Site) -> Iterator[Intent]:
     message = f"name the test of {job.vendor.title}: {name}"
     if len(arguments) > macro.arity:
         yield Stands(construct, message, symbol=symbol)
+    elif not macro.behind:
+        yield Ask(construct, f"{message}, where the macro's definition has it", symbol=symbol)
     else:
         yield Enlist(construct, message, symbol=symbol, members=(Member(after, name),))
 

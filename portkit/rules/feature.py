@@ -2,6 +2,7 @@
 
 ``cuda = ["cudarc", "dep:toy-kernels", "toy/cuda"]`` gains a sibling ``rocm`` that asks for
 the counterparts: the HIP bindings, the ROCm kernels, and the feature ``rocm`` of the crates below.
+So does the feature of a library that has one, as ``nccl = ["cuda", "cudarc/nccl"]`` gains ``rccl``.
 Crates that exist only to compile or bind CUDA are left out.
 
 What turns CUDA on in a crate from elsewhere is left out, and a person sees what that crate has: a
@@ -24,7 +25,8 @@ from typing import TYPE_CHECKING
 from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
 from portkit.lang.features import asked_by
-from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of, written
+from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of
+from portkit.lang.toml import written as key
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Ask, Intent, Keep
 
@@ -43,12 +45,14 @@ def check(site: Site) -> Iterator[Intent]:
     if table != "features":
         return
     name, construct = bare(key_of(site.node)), "feature in Cargo.toml"
+    written = job.counterparts
     if name in job.vendor.unported:
         yield Keep(construct, job.vendor.unported[name], symbol=name)
-    elif name == job.source_feature:
+    elif name in written:
         asked = strings(value_of(site.node))
-        listed = ", ".join(f'"{m}"' for s in asked if (m := _counterpart(site, s)))
-        message = f"the feature {job.feature} asks for the counterparts"
+        members = dict.fromkeys(m for s in asked if (m := _counterpart(site, name, s)))
+        listed = ", ".join(f'"{member}"' for member in members)
+        message = f"the feature {written[name]} asks for the counterparts"
         elsewhere = [member for member in asked if _is_elsewhere(site, member)]
         if elsewhere:
             message += (
@@ -70,11 +74,11 @@ def check(site: Site) -> Iterator[Intent]:
         yield Add(
             construct,
             message,
-            symbol=job.feature,
+            symbol=written[name],
             review=bool(elsewhere or unclear),
-            text=f"\n{written(job.feature)} = [{listed}]",
+            text=f"\n{key(written[name])} = [{listed}]",
             at=end_of(site.node),
-            name=job.feature,
+            name=written[name],
         )
     elif _names_source(site):
         yield from _beside(site, name, construct)
@@ -114,18 +118,25 @@ def _is_weak(site: Site, member: str) -> bool:
     return bool(weak) and feature != FLOAT8 and crate in site.job.vendor.dependencies
 
 
-def _counterpart(site: Site, member: str) -> str:
-    """Return what a member of the CUDA feature becomes, or an empty string to leave it out.
+def _counterpart(site: Site, name: str, member: str) -> str:
+    """Return what a member of a feature becomes, or an empty string to leave it out.
 
     A feature of a crate that the port does not write is left out: only the crates of the tree gain
     the feature.
+
+    Args:
+        site: the feature.
+        name: what it is called.
+        member: what it asks for.
     """
     job = site.job
     crate, _, feature = member.removeprefix("dep:").partition("/")
     crate = crate.rstrip("?")
     counterpart = job.written_crate(crate)
     if counterpart:
-        return "" if feature else f"dep:{counterpart}"
+        # `cudarc/nccl` turns the dependency on as well, where that is optional.
+        on = not feature or (name != job.source_feature and _only_here(site, crate))
+        return f"dep:{counterpart}" if on and "?" not in member else ""
     if crate in job.vendor.dependencies:
         return ""
     if ported := _ported(site, crate, feature):
@@ -135,9 +146,18 @@ def _counterpart(site: Site, member: str) -> str:
     if _bound(site, member)[0]:
         return ""
     asked = asked_by(member)
-    own = asked == job.source_feature
-    rest = member.removesuffix(asked) if own else member
-    return rest.replace(job.vendor.source, job.vendor.name) + (job.feature if own else "")
+    new = job.counterparts.get(asked, "")
+    rest = member.removesuffix(asked) if new else member
+    return rest.replace(job.vendor.source, job.vendor.name) + new
+
+
+def _only_here(site: Site, dependency: str) -> bool:
+    """Whether a dependency is optional, and CUDA's feature does not ask for it."""
+    manifest = site.crate.manifest if site.crate is not None else {}
+    entry = manifest.get("dependencies", {}).get(dependency)
+    members = manifest.get("features", {}).get(site.job.source_feature, ())
+    asked = {member.removeprefix("dep:").partition("/")[0] for member in members}
+    return isinstance(entry, dict) and bool(entry.get("optional")) and dependency not in asked
 
 
 def _is_elsewhere(site: Site, member: str) -> bool:

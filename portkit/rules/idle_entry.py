@@ -20,7 +20,7 @@ from portkit.codebases.known import MAIN, brought
 from portkit.copying.patches import IDLE
 from portkit.lang.span import Span
 from portkit.lang.typed import Lines
-from portkit.profile.entries import Entry, Prose, Section
+from portkit.profile.entries import Entry, InPlace, Prose, Section
 from portkit.profile.looked import NAME as LOOKED
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
@@ -157,7 +157,7 @@ def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
 
 
 def _named(patch: Patch) -> str:
-    if isinstance(patch, Prose):
+    if isinstance(patch, InPlace | Prose):
         return patch.find
     return patch.heading if isinstance(patch, Section) else patch.symbol
 

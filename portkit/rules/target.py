@@ -36,7 +36,7 @@ def check(site: Site) -> Iterator[Intent]:
     unported = [f for f in features if f in job.vendor.unported]
     if unported:
         yield Keep(construct, job.vendor.unported[unported[0]], symbol=name)
-    elif job.source_feature not in features:
+    elif not any(feature in job.counterparts for feature in features):
         yield Keep(construct, "it belongs to a peer", symbol=name)
     elif renamed == name:
         message = (

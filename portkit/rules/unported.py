@@ -1,4 +1,4 @@
-"""A place that belongs to a library without a counterpart: cuDNN, NCCL, cuTile, flash attention.
+"""A place that belongs to a library without a counterpart: cuDNN, cuTile.
 
 The profile lists such features, each with its reason. What stands under one, or is named after one,
 is left alone; a copy of the code around it is made with the feature off.

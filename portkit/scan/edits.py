@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def edited(source: Source, findings: Sequence[Finding]) -> bytes:
     """Return a file with what findings write there.
 
+    Two findings may take the same bytes away: two arms alike, of which either replaces a third.
+
     Args:
         source: the file.
         findings: what is found in it.
@@ -31,6 +33,8 @@ def edited(source: Source, findings: Sequence[Finding]) -> bytes:
     at = 0
     previous: tuple[Edit, Finding] | None = None
     for edit, finding in edits:
+        if previous is not None and edit == previous[0] and not edit.text:
+            continue
         if edit.start < at:
             assert previous is not None  # `at` is beyond 0 only after a first edit
             line, _ = source.position(edit.start)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import field
 
+from portkit.hipify.paths import BUILD
 from portkit.lang import features
 from portkit.lang.cfg import FIELD_VALUES, Cfg, attributes_of, conditions_of
 from portkit.lang.renaming import code_only, conditions
@@ -50,13 +51,15 @@ class DeviceMacro(Value, frozen=True):
 
     Attributes:
         name: the macro.
-        position: the index, from 0, of the source vendor's argument.
+        position: the index, from 0, of the source vendor's argument in a call before the port.
         arity: how many arguments a call has before the port.
+        behind: whether the written vendor's argument stands or will stand right behind it.
     """
 
     name: str
     position: int
     arity: int
+    behind: bool
 
 
 class Learnt(Value, frozen=True):
@@ -149,13 +152,18 @@ class Job(Value, frozen=True, dict=True):
         """The Cargo feature of the source vendor."""
         return self.vendor.source_feature
 
+    @cached_property
+    def counterparts(self) -> Mapping[str, str]:
+        """The features of the source vendor and of its libraries, with what is written for each."""
+        return {self.source_feature: self.feature, **self.vendor.libraries}
+
     def of_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists for the source vendor alone.
 
         With `of_both`, `without_source` and `about_source` this is where conditions are told that
         are the source's.
         """
-        return cfg.requires(self.source_feature)
+        return any(map(cfg.requires, self.counterparts))
 
     def of_both(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition needs the source vendor or the written one."""
@@ -165,16 +173,16 @@ class Job(Value, frozen=True, dict=True):
 
     def without_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists only where the source vendor is off."""
-        return cfg.forbids(self.source_feature)
+        return any(map(cfg.forbids, self.counterparts))
 
     def about_source(self, cfg: Cfg) -> bool:
         """Whether a condition names the source vendor's feature at all."""
-        return self.source_feature in cfg.features()
+        return not cfg.features().isdisjoint(self.counterparts)
 
     def asks_for_source(self, text: str) -> bool:
         """Whether a condition in Rust source names the source vendor's feature."""
-        asked = f'"{self.source_feature}"'
-        return asked in text and any(name.group() == asked for name in conditions(text))
+        asked = [name for each in self.counterparts if (name := f'"{each}"') in text]
+        return bool(asked) and any(name.group() in asked for name in conditions(text))
 
     def mentions(self, source: Source, words: Iterable[str]) -> list[int]:
         """Return where a file mentions a backend: by a word of its platform, or by its feature.
@@ -310,6 +318,8 @@ class Job(Value, frozen=True, dict=True):
             return self.vendor.facade.name
         if known == "generator":
             return self.vendor.generator.name
+        if known == "driver":
+            return BUILD if self.codebase.support else ""
         kernels = self.codebase.kernels
         return kernels.name if known == "kernels" and kernels is not None else ""
 

@@ -25,8 +25,10 @@ def described(job: Job, node: Node) -> DeviceMacro | None:
     if rule is None:
         return None
     named = parameters(rule)
-    position = next(i for i, parameter in enumerate(named) if of_source(job, parameter))
-    return DeviceMacro(field_text(node, "name"), position, len(named) - takes_vendor(job, named))
+    before = [parameter for parameter in named if not of_vendor(job, parameter)]
+    position = next(i for i, parameter in enumerate(before) if of_source(job, parameter))
+    behind = before == named or of_vendor(job, named[position + 1])
+    return DeviceMacro(field_text(node, "name"), position, len(before), behind)
 
 
 def plain_rules(node: Node) -> list[Node]:
@@ -42,8 +44,9 @@ def device_rule(job: Job, node: Node) -> Node | None:
 
 
 def of_source(job: Job, parameter: str) -> bool:
-    """Whether a parameter is named after the source vendor, so that it has a counterpart."""
-    return job.vendor.source in parameter.lower() and job.rename(parameter) != parameter
+    """Whether a parameter is named after the source vendor alone, so that it has a counterpart."""
+    named = job.vendor.source in parameter.lower() and job.rename(parameter) != parameter
+    return named and job.vendor.name not in parameter.lower()
 
 
 def parameters(rule: Node) -> list[str]:
@@ -53,4 +56,10 @@ def parameters(rule: Node) -> list[str]:
 
 def takes_vendor(job: Job, names: list[str]) -> bool:
     """Whether one of the parameters is the written vendor's."""
-    return any(job.vendor.name in name.lower() for name in names)
+    return any(of_vendor(job, name) for name in names)
+
+
+def of_vendor(job: Job, parameter: str) -> bool:
+    """Whether a parameter is named after the written vendor alone."""
+    name = parameter.lower()
+    return job.vendor.name in name and job.vendor.source not in name

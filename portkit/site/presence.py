@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from portkit.lang.items import items
-from portkit.profile.entries import Arms, Guard, Prose, Section
+from portkit.profile.entries import Arms, Guard, InPlace, Prose, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def has_target(job: Job, patch: Patch) -> bool:
 
 
 def _stands_in(source: Source, patch: Patch) -> bool:
-    if isinstance(patch, Prose):
+    if isinstance(patch, InPlace | Prose):
         return patch.find.encode() in source.data
     if isinstance(patch, Section):
         return (

@@ -98,7 +98,7 @@ def decision(site: Site, holder: Node, *, of_peer: bool = False) -> Condition | 
 
     def find() -> Condition | None:
         wanted = [c for c in conditions if (c.verdict in _OF_PEERS) is of_peer and c.is_in(path)]
-        texts = (node_text(holder), *(before_port(site, holder) if wanted else ()))
+        texts = (node_text(holder), *before_port(site, holder)) if wanted else ()
         return next((c for c in wanted if any(map(c.fits, texts))), None)
 
     return site.once("decision", holder.id, of_peer, make=find)

@@ -16,6 +16,7 @@ from portkit.verify.content import LOCK, digest
 
 if TYPE_CHECKING:
     from portkit.copying.additions import Mark
+    from portkit.verify.beside import Beside
 
 _LITTLE: Final = 1 << 20
 """Bytes; with less room than that, a failure to write is for want of room."""
@@ -83,7 +84,9 @@ def tree_of(root: Path, commit: str) -> str:
     return _git(root, "rev-parse", "--verify", f"{commit}:./")
 
 
-def checked_out(root: Path, tree: str, lock: bytes | None = None) -> Path:
+def checked_out(
+    root: Path, tree: str, lock: bytes | None = None, beside: Beside | None = None
+) -> Path:
     """Return a folder in the user's cache with the files of a tree, as git would check them out.
 
     The user's work tree and index are not touched. Submodules are left out.
@@ -92,13 +95,16 @@ def checked_out(root: Path, tree: str, lock: bytes | None = None) -> Path:
         root: the workspace root, in a git work tree.
         tree: the hash of the files.
         lock: the content of ``Cargo.lock``, in place of the tree's own; a folder of its own then.
+        beside: what the workspace depends on beside it, which lies beside the folder too.
 
     Raises:
         ToolError: git is missing or failed.
         DiskError: the cache cannot be written.
     """
 
-    def fill(folder: Path) -> None:
+    def fill(home: Path) -> None:
+        folder = home if beside is None else beside.within(home)
+        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="portkit-") as scratch:
             index = Path(scratch) / "index"
             top = Path(_git(root, "rev-parse", "--show-toplevel"))
@@ -113,9 +119,14 @@ def checked_out(root: Path, tree: str, lock: bytes | None = None) -> Path:
                 ) from None
         if lock is not None:
             (folder / LOCK).write_bytes(lock)
+        if beside is not None:
+            beside.link(folder)
 
     key = tree if lock is None else f"{tree[:20]}-{digest([lock])[:12]}"
-    return cached_folder("baseline", key, fill)
+    if beside is None or not beside.ways:
+        return cached_folder("baseline", key, fill)
+    key += f"-{digest([str(beside.root), *map('/'.join, beside.ways)])[:12]}"
+    return beside.within(cached_folder("baseline", key, fill))
 
 
 def _commit(root: Path, revision: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from portkit.errors import VerificationError
 from portkit.hipify.assembled import assembled
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.paths import PATCH, hip_path
+from portkit.hipify.prelude import device_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,6 +33,7 @@ def hip_sources(crate: Path, cuda: Path | None = None) -> tuple[str, ...]:
     if cuda is not None and is_shared(crate):
         below = cuda / "src"
         own |= {hip_path(path.relative_to(below).as_posix()) for path in below.rglob("*.cu")}
+        own |= _of_the_dependency(crate)
     return tuple(sorted(own))
 
 
@@ -60,6 +62,13 @@ def hip_folder(crate: Path, cuda: Path | None = None) -> Iterator[Path]:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         yield Path(folder)
+
+
+def _of_the_dependency(crate: Path) -> set[str]:
+    """Return the HIP sources of the crate that compiles kernels which the build script names."""
+    said = (crate / "build.rs").read_text(encoding="utf-8", errors="replace")
+    sources = (PurePosixPath(name) for name in device_files())
+    return {s.name for s in sources if s.suffix == ".hip" and f'"{s.stem}"' in said}
 
 
 def _texts(folder: Path) -> Mapping[str, str]:

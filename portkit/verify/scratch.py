@@ -4,15 +4,12 @@ So nothing is taken back from the user's tree: a run that is killed meanwhile ha
 The files that portkit looks at, and those that it adds, are written; all else is a link into the
 user's tree. A file is written only where it differs, so that cargo builds anew what has changed.
 Never is it a link one time and written another: cargo goes by times, and the file that comes back
-would be older than what was built of the other. What the tree depends on beside it, as by ``path =
-"../gpu"``, is a link as well, as far from it as it is from the user's tree.
+would be older than what was built of the other.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +17,7 @@ from portkit.cache import cache_folder, path_key
 from portkit.errors import DiskError
 from portkit.lang.packed import in_turn
 from portkit.tree.workspace import SKIPPED_DIRECTORIES
+from portkit.verify.beside import Beside, link, remove
 from portkit.verify.content import LOCK
 from portkit.write.disk import Disk
 from portkit.write.journal import Journal
@@ -43,16 +41,13 @@ class Scratch:
 
     def __init__(self, workspace: Workspace, kind: str) -> None:
         self.workspace = workspace
-        self.origin = workspace.root.resolve()
-        above = len(self.origin.parts) - 1
-        levels = max((min(path.count("../"), above) for path in workspace.outside), default=0)
-        # The shortest way: one that comes back into a folder above would make a link of that.
-        ways = (os.path.relpath(self.origin / path, self.origin) for path in workspace.outside)
-        self._outside = sorted(Path(way).parts for way in ways)
+        self.beside = Beside.of(workspace)
+        self.origin = self.beside.root
+        levels = self.beside.levels
         own = path_key(self.origin) + (f"-{levels}" if levels else "")
         home = cache_folder() / kind / own
         self._lock = Journal(self.origin, home, Disk())
-        self.folder = home.joinpath(*self.origin.parts[len(self.origin.parts) - levels :])
+        self.folder = self.beside.within(home)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -81,8 +76,7 @@ class Scratch:
         for path in written:
             folders.update(str(folder) for folder in Path(path).parents if folder != Path())
         try:
-            for way in self._outside:
-                self._surround(way)
+            self.beside.link(self.folder)
             for folder in sorted(folders):
                 self._fill(folder, folders, written)
             for path, data in written.items():
@@ -95,14 +89,6 @@ class Scratch:
                 f"{error.filename or self.folder} could not be written ({error.strerror}): make"
                 " room, or set XDG_CACHE_HOME to a folder that can be written"
             ) from error
-
-    def _surround(self, way: Sequence[str]) -> None:
-        """Put a link where a way leads out of the tree, which stands for what is there."""
-        levels = way.count(os.pardir)
-        for name in way[levels : levels + 1]:  # a folder above the tree is none that it leads to
-            place = self.folder.parents[levels - 1] / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            _link(place, self.origin.parents[levels - 1] / name)
 
     def _fill(self, folder: str, folders: set[str], written: Mapping[str, bytes]) -> None:
         """Make one folder what it is to be, without those in it that are made too."""
@@ -119,28 +105,13 @@ class Scratch:
             if path in folders or name in _PASSED_OVER:
                 continue
             if path not in written and name in names:
-                _link(place, origin / name)
+                link(place, origin / name)
             elif path not in written:
-                _remove(place)
+                remove(place)
 
 
 def _write(place: Path, data: bytes) -> None:
     if place.is_symlink() or place.is_dir():
-        _remove(place)
+        remove(place)
     if not (place.is_file() and place.read_bytes() == data):
         place.write_bytes(data)
-
-
-def _link(place: Path, target: Path) -> None:
-    if place.is_symlink() and place.readlink() == target:
-        return
-    if place.is_symlink() or place.exists():
-        _remove(place)
-    place.symlink_to(target)
-
-
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink()

@@ -13,6 +13,7 @@ from portkit.copying.additions import mark
 from portkit.errors import VerificationError
 from portkit.tree.tools import find_program
 from portkit.verify import baseline, process
+from portkit.verify.beside import Beside
 from portkit.verify.content import LOCK
 from portkit.verify.diagnostics import readable
 from portkit.verify.memory import Memory
@@ -161,7 +162,8 @@ class Tree:
         """
         lock = self.root / LOCK
         content = lock.read_bytes() if lock.is_file() else None
-        return baseline.checked_out(self.root, self.baseline_tree, content)
+        beside = Beside.of(self.scan.job.workspace)
+        return baseline.checked_out(self.root, self.baseline_tree, content, beside)
 
     @cached_property
     def baseline_tree(self) -> str:

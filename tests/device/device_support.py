@@ -11,9 +11,11 @@ import pytest
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import Toolkit, build_toolkit
+from portkit.hipify.prelude import HOME
+from portkit.shipped import shipped
 
 PROGRAMS = Path(__file__).parent / "programs"
-PRELUDE = Path(__file__).parents[2] / "portkit" / "vendors" / "rocm" / "prelude"
+PRELUDE = shipped(f"{HOME}/src/device")
 WAVES = {32: "gfx1100", 64: "gfx90a"}
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from device_support import PRELUDE, PROGRAMS, WAVES, assert_all_hold, build, hipcc, run
 
-from portkit.codebases.known import named
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,7 +15,6 @@ pytestmark = pytest.mark.real
 
 MATRIX_ARCHS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
 LEAST = {"execution": 27, "host": 60, "numbers": 32}
-KERNELS = named("candle").root / "kernels"
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +71,17 @@ def test_matrix_instructions(tmp_path: Path) -> None:
         assert_all_hold(run(program, arch=arch), 2)
 
 
+@pytest.mark.parametrize("arch", WAVES.values())
+def test_pairs_of_the_prelude(tmp_path: Path, arch: str) -> None:
+    program = build(PROGRAMS / "pairs.hip", tmp_path / "pairs", f"-I{PRELUDE}")
+    assert_all_hold(run(program, arch=arch), 9)
+
+
 @pytest.fixture(scope="module")
 def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The kernels of attention, and what compares them with double precision."""
     output = tmp_path_factory.mktemp("attention") / "sdpa"
-    return build(PROGRAMS / "sdpa.hip", output, f"-I{PRELUDE}", f"-I{KERNELS}")
+    return build(PROGRAMS / "sdpa.hip", output, f"-I{PRELUDE}")
 
 
 @pytest.mark.parametrize("arch", WAVES.values())
@@ -87,7 +90,7 @@ def test_attention(attention: Path, arch: str) -> None:
 
 
 def test_attention_under_the_checker(tmp_path: Path) -> None:
-    paths = (f"-I{PRELUDE}", f"-I{KERNELS}")
-    program = build(PROGRAMS / "sdpa.hip", tmp_path / "sdpa", *paths, checked=True)
+    output = tmp_path / "sdpa"
+    program = build(PROGRAMS / "sdpa.hip", output, f"-I{PRELUDE}", checked=True)
     for arch in WAVES.values():
         assert_all_hold(run(program, "12", "3", arch=arch, check="1"), 12)

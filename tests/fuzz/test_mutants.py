@@ -35,7 +35,8 @@ def test_what_once_failed(stored: Path, gating: str) -> None:
         if stored.suffix == ".cu":
             found, _ = faults_of_kernel(stored.name, each)
         else:
-            found, _ = faults(Port.of_candle(gating), f"candle-core/src/{stored.name}", each)
+            path = "Cargo.toml" if stored.suffix == ".toml" else f"candle-core/src/{stored.name}"
+            found, _ = faults(Port.of_candle(gating), path, each)
         assert found == []
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from portkit.hipify.prelude import FOLDER as PRELUDE
+from portkit.hipify.prelude import HOME
+from portkit.shipped import shipped
 
+PRELUDE = shipped(f"{HOME}/src/device")
 HOST = Path(__file__).parent / "host"
 FLAGS = ("-std=c++20", "-O0", "-Wall", "-Werror", "-Wno-attributes", "-Wno-unknown-pragmas")
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from portkit.hipify import api_table
+from portkit.hipify.device_names import looks_like_cuda
+from portkit.hipify.rules.api_name import api_group
+from portkit.hipify.rules.unknown_name import _SUSPECT, OF_DEVICE
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,17 @@ def test_names_become_hips(cuda: str, hip: str, since: str) -> None:
     assert mapping is not None
     assert (mapping.hip, mapping.since) == (hip, since)
     assert mapping.source
+
+
+def test_names_without_an_apis_prefix_are_in_few_groups() -> None:
+    """No other group is read for them: each takes tens of milliseconds."""
+    met = {
+        group
+        for group in api_table.GROUPS
+        for name in api_table.group(group)
+        if api_group(name) is None and (looks_like_cuda(name) or _SUSPECT.fullmatch(name))
+    }
+    assert met == {*OF_DEVICE}
 
 
 def test_headers_are_found_with_their_brackets() -> None:

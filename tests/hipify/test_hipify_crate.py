@@ -8,6 +8,7 @@ from kernel_support import SOURCE
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
+from portkit.shipped import shipped
 from portkit.tree.finding import Applicability
 
 
@@ -59,7 +60,7 @@ def test_a_module_of_the_profile_is_one_of_the_crates(source: dict[str, bytes]) 
     library, build = made.text("src/lib.rs"), made.text("build.rs")
     assert 'mdl!(OWN_KERNELS, OwnKernels, "own_kernels.hip");' in library
     assert "pub const ALL_IDS: [Id; 3] = [Id::Fill, Id::SortAll, Id::OwnKernels];" in library
-    assert 'const MODULES: [&str; 3] = ["fill", "sort_all", "own_kernels"];' in build
+    assert 'const MODULES: &[&str] = &["fill", "sort_all", "own_kernels"];' in build
 
 
 def test_a_module_of_the_profile_takes_no_name_of_the_cuda_crate(source: dict[str, bytes]) -> None:
@@ -80,11 +81,14 @@ def test_nothing_speaks_of_cuda_but_what_names_its_kernels(source: dict[str, byt
 def test_what_the_linker_sees_has_a_prefix_of_its_own(source: dict[str, bytes]) -> None:
     files = emitted(source)
     # The build puts it before every name that the sources define.
-    assert 'const PREFIX: &str = "my_rocm_";' in files["build.rs"]
-    assert '#[link_name = concat!("my_rocm_", stringify!($name))]' in files["src/ffi.rs"]
+    assert 'variables: "MY_ROCM",' in files["build.rs"]
+    assert 'format!("{}_", variables.to_lowercase())' in files["kernels/mod.rs"]
+    assert 'launchers! {\n    "my_rocm_", crate::built::ARCHS,' in files["src/ffi.rs"]
+    macro = (shipped("crates/hip") / "src/launchers.rs").read_text()
+    assert "#[link_name = concat!($prefix, stringify!($name))]" in macro
     for name in ("present", "failure"):
         assert f" launchers_{name}() {{" in files["src/launchers.hip"]
-        assert f"fn my_rocm_launchers_{name}() ->" in files["src/launchers.rs"]
+        assert f'#[link_name = concat!($prefix, "launchers_{name}")]' in macro
     # The sources keep theirs, and so do the functions that Rust code calls.
     assert "int launch_gemm(" in files["src/moe/moe_gemm.hip"]
     assert "pub fn launch_gemm(" in files["src/ffi.rs"]
@@ -96,7 +100,8 @@ def test_a_crate_without_launchers_has_no_ffi(source: dict[str, bytes]) -> None:
     files = emitted(source)
     assert "src/ffi.rs" not in files
     assert "mod ffi" not in files["src/lib.rs"]
-    assert "LAUNCHERS: [&str; 0] = []" in files["build.rs"]
+    assert "LAUNCHERS: &[&str] = &[]" in files["build.rs"]
+    assert not {"src/launchers.hip", "src/hip_runtime.cpp"} & {*files}
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def test_a_codebase_without_kernels_of_its_own_has_no_profile(tmp_path: Path) ->
         ("[headers]\n'a.h' = 'kernels/a.h'\n", "a.h cannot be read"),
         ("[headers]\n'a.h' = '../a.h'\n", "leads out of"),
         ("[modules]\na = 'kernels/a.hip'\n", "a.hip cannot be read"),
+        ("[modules]\na = 'hiprc-build/b.hip'\n", "hiprc-build has no b.hip: name one of its"),
         ("[modules]\n'a/b' = 'kernels/a.hip'\n", "'a/b' is no name of a module"),
         ("[headers", "not valid TOML"),
     ],

@@ -18,6 +18,8 @@ from portkit.hipify.assembled import assembled
 from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.cuda_patch import diff
 from portkit.hipify.hipcc import find_hipcc
+from portkit.hipify.prelude import device_files
+from portkit.shipped import shipped
 
 pytestmark = [
     pytest.mark.real,
@@ -133,7 +135,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("target")
 
 
-def make_crate(root: Path, target: Path, shared: str = "") -> Crate:
+def make_crate(root: Path, target: Path, shared: str = "", support: str = "") -> Crate:
     """Make the crate, with the CUDA crate beside it where it compiles the sources of that."""
     write_workspace(root, frozenset())
     manifest = root / "Cargo.toml"
@@ -145,6 +147,7 @@ def make_crate(root: Path, target: Path, shared: str = "") -> Crate:
         name="candle-rocm-kernels",
         facade="candle-hip",
         variables="CANDLE_ROCM",
+        support=support,
         shared=shared,
     ).files
     folder = root / "candle-rocm-kernels"
@@ -167,9 +170,16 @@ def shared(tmp_path: Path, target: Path) -> Crate:
     return make_crate(tmp_path, target, "../candle-kernels")
 
 
-@pytest.fixture(params=["crate", "shared"])
+@pytest.fixture
+def apart(tmp_path: Path, target: Path) -> Crate:
+    """One whose build is made by a dependency."""
+    support = f'path = "{shipped("crates/build")}"'
+    return make_crate(tmp_path, target, "../candle-kernels", support)
+
+
+@pytest.fixture(params=["crate", "shared", "apart"])
 def either(request: pytest.FixtureRequest) -> Crate:
-    """The crate with translations, and the one with the CUDA sources as they stand."""
+    """The crate with translations, and those with the CUDA sources as they stand."""
     made: Crate = request.getfixturevalue(request.param)
     return made
 
@@ -298,6 +308,7 @@ fn asked() {
     let compiler = Compiler {
         program: env::var("HIPCC").unwrap().into(),
         version: String::new(),
+        variables: "CANDLE_ROCM",
     };
     println!("{}", compiler.archs().unwrap().join(" "));
 }
@@ -319,14 +330,18 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
         (folder / "properties").write_text(f"simd_count 4\ngfx_target_version {version}\nfw 1\n")
     here = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx906"}
     (tmp_path / "none").mkdir()
-    text = (crate.folder / "build.rs").read_text()
+    folder = tmp_path / "build"
+    shutil.copytree(crate.folder / "kernels", folder / "kernels")
+    shutil.copy(crate.folder / "build.rs", folder)
+    compiler = folder / "kernels/compiler.rs"
+    text = compiler.read_text()
     place = 'Path::new("/sys/class/kfd/kfd/topology/nodes")'
     assert place in text
-    source = tmp_path / "build.rs"
-    source.write_text(text.replace(place, 'Path::new(&env::var("NODES").unwrap())') + ASK_FOR_ARCHS)
+    nodes_here = text.replace(place, 'Path::new(&env::var("NODES").unwrap())')
+    compiler.write_text(nodes_here + ASK_FOR_ARCHS)
     program = tmp_path / "asked"
     rustc = ["rustc", "--test", "--edition=2021", "-Awarnings"]
-    subprocess.run([*rustc, "-o", program, source], check=True)
+    subprocess.run([*rustc, "-o", program, folder / "build.rs"], check=True)
 
     def asked(nodes: str, archs: str = "", unknown: str = "nothing") -> set[str]:
         hipcc = tmp_path / "hipcc"
@@ -495,18 +510,49 @@ def texts(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
 
 
-def test_the_build_makes_what_portkit_looks_at(shared: Crate, tmp_path: Path) -> None:
-    shared.build(**EMPTY)
+@pytest.mark.parametrize("form", ["shared", "apart"])
+def test_the_build_makes_what_portkit_looks_at(
+    form: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    crate: Crate = request.getfixturevalue(form)
+    crate.build(**EMPTY)
     cuda = texts(tmp_path / "candle-kernels/src")
-    made = assembled(texts(shared.folder / "src"), cuda, "../candle-kernels/src")
-    assert texts(shared.made("sources")) == made
+    made = assembled(texts(crate.folder / "src"), cuda, "../candle-kernels/src")
+    assert texts(crate.made("sources")) == made
+
+
+def test_the_crate_that_compiles_kernels_is_built_from_its_package(tmp_path: Path) -> None:
+    home = tmp_path / "build"
+    shutil.copytree(shipped("crates/build"), home, ignore=shutil.ignore_patterns("target"))
+    target = {"CARGO_TARGET_DIR": str(tmp_path / "target")}
+    # Cargo unpacks what it has packed, and builds that.
+    packed = subprocess.run(
+        ["cargo", "package", "--allow-dirty", "--offline"],
+        cwd=home,
+        env={**os.environ, **target},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert packed.returncode == 0, packed.stderr
+    assert "Verifying hiprc-build" in packed.stderr
+    unpacked = next((tmp_path / "target/package").glob("hiprc-build-*/"))
+    device = {path.name for path in (unpacked / "src/device").iterdir()}
+    assert device == set(device_files())
+    assert f'include_str!("device/{min(device)}")' in (unpacked / "src/device.rs").read_text()
+
+
+def test_launchers_run_that_a_dependency_compiles(apart: Crate) -> None:
+    device = cpu_device()
+    apart.build(HIPCC=device["HIPCC"], CANDLE_ROCM_ARCHS="gfx1100")
+    assert apart.run("met", **device).splitlines() == ["Ok(()) Ok(())", "0 0", "Ok(()) true"]
 
 
 def test_a_part_of_the_patch_that_meets_an_edit_ends_the_build_with_a_sentence(
     shared: Crate, tmp_path: Path
 ) -> None:
     old, new = SOURCE["src/fill.cu"], SOURCE["src/fill.cu"].replace("threadIdx.x", "0")
-    (shared.folder / "src/cuda.patch").write_text(diff("fill.cu", old, new))
+    (shared.folder / "src/cuda.patch").write_text(diff({"fill.cu": (old, new)}))
     shared.build(**EMPTY)
     assert "x[0] = twice(v)" in (shared.made("sources") / "fill.hip").read_text()
     (tmp_path / "candle-kernels/src/fill.cu").write_text(f"// first\n{old}")
@@ -525,7 +571,8 @@ def test_a_package_of_the_crate_builds_from_the_sources_it_brings(
     (shared.folder / "cuda").mkdir()
     (tmp_path / "candle-kernels/src").rename(shared.folder / "cuda/src")
     listed = shared.cargo("package", "--list", "--allow-dirty", "--offline")
-    assert {"cuda/src/fill.cu", "src/cuda.patch", "sources.rs"} <= set(listed.stdout.split())
+    brought = {"cuda/src/fill.cu", "src/cuda.patch", "sources.rs", "kernels/mod.rs"}
+    assert brought <= set(listed.stdout.split())
     shared.build(**EMPTY)
 
 

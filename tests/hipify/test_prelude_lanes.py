@@ -18,7 +18,8 @@ import pytest
 from host_support import HOST, build, run
 
 from portkit.hipify.hipcc import find_hipcc
-from portkit.hipify.prelude import FOLDER as PRELUDE
+from portkit.hipify.prelude import HOME
+from portkit.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,9 @@ EXPECTED: dict[str, Callable[[int, list[int]], int]] = {
     "reduce_or": lambda _, warp: reduce(or_, warp),
     "reduce_xor": lambda _, warp: reduce(xor, (1 << (lane % 32) for lane in warp)),
 }
+
+
+PRELUDE = shipped(f"{HOME}/src/device")
 
 
 @pytest.mark.parametrize("wave", [32, 64])

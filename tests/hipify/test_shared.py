@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from kernel_support import SOURCE
 from portkit.hipify.assembled import assembled
 from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.errors import KernelInputError, KernelPatchError
+from portkit.hipify.patch import Patch
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.shared import Shared
@@ -77,6 +79,80 @@ def test_a_name_that_stays_somewhere_is_renamed_in_the_patch() -> None:
     assert "+__hip_bfloat16 a;\n" in made.text("cuda.patch")
 
 
+KINDS = {"f16": "int n", "f32": "int n", "f64": "int"}
+
+KERNELS = """\
+extern "C" __global__ void plain(int n) {
+}
+extern "C" __global__ void
+used(int n) {
+}
+extern "C" __global__ void row_q2_a(int n) {
+}
+extern "C" __global__ void row_q4_b(int n) {
+}
+extern "C" __global__ void row_p4_b(int) {
+}
+extern "C" __global__ void row_q4_b_c(int) {
+}
+template <typename T> __global__ void both(T n) {
+}
+template <int N> __global__ void both(int n) {
+}
+void launch() { used<<<1, 1>>>(1); /* plain */ }
+"""
+
+
+def test_launch_bounds_are_said_by_the_names_of_kernels() -> None:
+    bounds = Patch(
+        code="PH305",
+        files=("a.cu",),
+        match="__global__ void $name(int n) {",
+        replace="__global__ void __launch_bounds__(64)\n    $name(int n) {",
+        reason="launched with 64 threads",
+        hits=5,
+    )
+    made = shared({"a.cu": KERNELS}, KernelProfile(name="toy", patches=(bounds,)))
+    said = [s for s in made.text("hipx_names.h").splitlines() if s.startswith("#pragma hipx")]
+    assert said == [
+        "#pragma hipx bounds 64 plain",
+        "#pragma hipx bounds 64 row_q*_*",
+        "#pragma hipx bounds 64 used",
+    ]
+    # A name that two kernels have tells of neither: those stand in the patch.
+    changes = [line for line in made.text("cuda.patch").splitlines()[2:] if line[:1] in "+-"]
+    assert changes == [
+        "-template <int N> __global__ void both(int n) {",
+        "+template <int N> __global__ void __launch_bounds__(64)",
+        "+    both(int n) {",
+    ]
+    got = assembled({path: made.text(path) for path in made.paths}, {"a.cu": KERNELS}, "x")
+    heads = re.findall(r"__global__[^(]*(?:\(64\)[^(]*)?\(", got["a.hip"])
+    bounded = [" ".join(head.split()) for head in heads if "__launch_bounds__" in head]
+    assert bounded == [
+        "__global__ __launch_bounds__(64) void plain(",
+        "__global__ __launch_bounds__(64) void used(",
+        "__global__ __launch_bounds__(64) void row_q2_a(",
+        "__global__ __launch_bounds__(64) void row_q4_b(",
+        "__global__ void __launch_bounds__(64) both(",
+    ]
+
+
+def test_a_pattern_that_takes_in_another_kernel_is_not_said() -> None:
+    bounds = Patch(
+        code="PH305",
+        files=("a.cu",),
+        match="__global__ void $name(int n) {",
+        replace="__global__ void __launch_bounds__(64) $name(int n) {",
+        reason="launched with 64 threads",
+        hits=2,
+    )
+    texts = [f"__global__ void sum_{kind}({n}) {{\n}}\n" for kind, n in KINDS.items()]
+    made = shared({"a.cu": "".join(texts)}, KernelProfile(name="toy", patches=(bounds,)))
+    said = [s for s in made.text("hipx_names.h").splitlines() if s.startswith("#pragma hipx")]
+    assert said == ["#pragma hipx bounds 64 sum_f16", "#pragma hipx bounds 64 sum_f32"]
+
+
 def test_the_files_are_known_without_a_translation() -> None:
     made = shared({"a.cu": "\x00 \xff __trap"})
     assert {"cuda.patch", "hipx.h", "hipx_cuda.h", "hipx_names.h"} <= set(made.paths)
@@ -137,12 +213,14 @@ def crate(shared: str) -> KernelsCrate:
 def test_the_crate_has_no_translation_and_says_so() -> None:
     made = crate("../my-kernels").files
     assert [path for path in made if path.endswith(".hip")] == ["src/launchers.hip"]
-    assert 'const CUDA: [&str; 2] = ["cuda", "../my-kernels"];' in made["sources.rs"]
-    assert '[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["sources.rs"]
+    assert 'workspace: "../my-kernels",' in made["build.rs"]
+    assert '&[("cuda_runtime.h", "hip/hip_runtime.h")]' in made["build.rs"]
+    assert "mod sources;" in made["build.rs"]
     assert "mkdir cuda && cp -r ../my-kernels/src cuda" in made["README.md"]
     assert "launch_gemm" not in made["src/ffi.rs"]
     translated = crate("").files
     assert "sources.rs" not in translated
+    assert "sources" not in translated["build.rs"]
     assert "cuda.patch" not in translated["README.md"]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -35,14 +36,15 @@ OTHERS = (
 """Ports beside the newest in its default form: whole workspaces in `make test-all`."""
 
 
-def cargo(root: Path, *arguments: str) -> str:
-    """Run cargo and return what it wrote."""
+def started(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run cargo."""
     environment = {
         **os.environ,
+        "CANDLE_ROCM_KERNELS": "none",
         "CARGO_TERM_COLOR": "never",
         **WITHOUT_OPENSSL,
     }
-    done = subprocess.run(
+    return subprocess.run(
         ["cargo", *arguments],
         cwd=root,
         env=environment,
@@ -51,6 +53,11 @@ def cargo(root: Path, *arguments: str) -> str:
         text=True,
         check=False,
     )
+
+
+def cargo(root: Path, *arguments: str) -> str:
+    """Run cargo, which succeeds, and return what it wrote."""
+    done = started(root, *arguments)
     assert done.returncode == 0, done.stdout[-6000:]
     return done.stdout
 
@@ -99,6 +106,32 @@ def test_the_whole_workspace_of_the_other_versions_type_checks(
     before = warnings(cargo(built(version), "check", "--all-targets", "--workspace"))
     after = warnings(cargo(ported(version, gating), "check", "--all-targets", *arguments))
     assert after <= before
+
+
+@pytest.mark.parametrize("brought", [True, False])
+def test_the_crate_of_kernels_builds_from_its_package(
+    ported: Callable[[str, str, str], Path], tmp_path: Path, brought: bool
+) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(ported("0.11.1", "dummy", "shared"), tree)
+    kernels = tree / "candle-rocm-kernels"
+    if brought:
+        # As the README of the crate says.
+        shutil.copytree(tree / "candle-kernels/src", kernels / "cuda/src")
+    target = tmp_path / "target"
+    # A package names its dependencies by version: what is not published yet stands here.
+    bindings = f'patch.crates-io.candle-hip.path="{tree / "candle-hip"}"'
+    asked = ("--allow-dirty", "--config", bindings, "--target-dir", str(target))
+    # Cargo unpacks what it has packed, away from the workspace, and builds that.
+    done = started(kernels, "package", *asked)
+    assert (done.returncode == 0) is brought, done.stdout[-6000:]
+    if not brought:
+        assert "the CUDA sources are neither in cuda nor in ../candle-kernels" in done.stdout
+        return
+    unpacked = target / "package/candle-rocm-kernels-0.11.1"
+    assert (unpacked / "cuda/src/affine.cu").is_file()
+    made = next(target.glob("**/build/candle-rocm-kernels-*/out/sources/affine.hip"))
+    assert '#line 1 "cuda/src/affine.cu"' in made.read_text()
 
 
 @pytest.mark.parametrize("gating", ["dummy", "cfg"])

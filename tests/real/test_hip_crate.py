@@ -18,6 +18,7 @@ from facade_support import cargo, include_folders
 
 from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
+from portkit.proof.ranks import parse
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def test_it_is_fit_to_be_published(crate: Path, target: Path, command: list[str]
 
 # What each file of tests has: how many of them.
 TESTS = {
+    "against_f64": 1,
+    "collectives": 4,
     "crowd": 1,
     "device": 13,
     "dialect": 4,
@@ -69,6 +72,7 @@ TESTS = {
     "older": 5,
     "one_stream": 1,
     "peers": 3,
+    "ranks": 1,
     "streams": 12,
 }
 
@@ -146,11 +150,71 @@ def test_its_tests_pass_whatever_is_done_that_hip_leaves_open(
         )
         return "" if done.returncode == 0 else f"{name}, seed {seed}: {done.stdout}"
 
-    apart = ("dialect", "memory")  # which asks no device, and how often memory was short
+    # Which asks no device, how often memory was short, and what takes its time to fail.
+    apart = ("dialect", "memory", "ranks")
     names = sorted(TESTS.keys() - set(apart))
     assert [text for name in names for seed in SEEDS if (text := failed(name, seed))] == []
+    assert [text for seed in SEEDS[::10] if (text := failed("ranks", seed))] == []
     # Memory that is refused does show.
     assert any(failed("memory", seed) for seed in SEEDS)
+
+
+def test_without_rccl_the_error_names_its_package(
+    crate: Path, target: Path, tmp_path: Path
+) -> None:
+    """A machine has HIP and no RCCL, which is a package of its own."""
+    device = build_toolkit().environment(arch="gfx1100")
+    (libraries,) = {path.parent for path in build_toolkit().root.rglob("librccl.so")}
+    for library in libraries.iterdir():
+        if not library.name.startswith("librccl"):
+            (tmp_path / library.name).symlink_to(library)
+    device |= {"LD_LIBRARY_PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)}
+    device |= {"RANK": "0", "SCENARIO": "agrees", "RANKS_ID": "00" * 128}
+    done = subprocess.run(
+        [programs(crate, target)["ranks"], "--include-ignored", "--nocapture"],
+        env=device,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "told: error: RCCL could not be loaded: no librccl.so, librccl.so.1" in done.stdout
+    assert "AMD's package rccl; Debian's and Ubuntu's librccl-dev, Fedora's rccl" in done.stdout, (
+        done.stdout
+    )
+
+
+# Two to eight ranks, in threads and in processes: at once, and as late as HIP allows.
+EIGHT = {"gfx1100": "", "gfx90a": "lazy"}
+WAYS = ("threads", "processes")
+
+
+@pytest.mark.parametrize("arch", EIGHT)
+def test_two_to_eight_ranks_compute_what_arithmetic_does(
+    crate: Path, target: Path, arch: str
+) -> None:
+    made = programs(crate, target)
+    device = build_toolkit().environment(arch=arch) | {
+        "PORTKIT_DEVICE_COUNT": "8",
+        "PORTKIT_DEVICE_STREAMS": EIGHT[arch],
+    }
+    for name in ("against_f64", "collectives", "ranks"):
+        done = subprocess.run(
+            [made[name], "--include-ignored", "--nocapture"],
+            env=device,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"{name}: {done.stdout[-4000:]}"
+        if name == "against_f64":
+            # By each rank of each number of them, of ten types: five reductions in three
+            # operations, and three operations that only move.
+            cases = parse(64, done.stdout)
+            ways = Counter((case.ranks, case.way) for case in cases)
+            assert ways == {(n, w): n * 10 * 18 for n in range(2, 9) for w in WAYS}
 
 
 UNTOLD = {

@@ -18,6 +18,7 @@ from codebase_support import candle_kernels
 
 from portkit.hipify.crate import read_layout
 from portkit.hipify.symbols import symbols
+from portkit.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,11 +81,15 @@ def test_the_linker_knows_no_launcher_of_the_port_by_a_name_of_cudas(
     nvcc = {name for _, name in listed(version, "launchers")}
     cuda = set(re.findall(r"\bpub fn (\w+)\(", layout.declarations)) | nvcc
     ffi = crate.text("src/ffi.rs")
-    # What build.rs puts before each name that the sources define.
-    (prefix,) = re.findall(r'const PREFIX: &str = "(\w+)";', crate.text("build.rs"))
-    (put,) = re.findall(r'link_name = concat!\("(\w+)", stringify!\(\$name\)\)', ffi)
+    # What the build puts before each name that the sources define.
+    (variables,) = re.findall(r'variables: "(\w+)",', crate.text("build.rs"))
+    assert 'format!("{}_", variables.to_lowercase())' in crate.text("kernels/mod.rs")
+    prefix = f"{variables.lower()}_"
+    (put,) = re.findall(r'launchers! \{\s+"(\w+)",', ffi)
+    macro = (shipped("crates/hip") / "src/launchers.rs").read_text()
+    assert "link_name = concat!($prefix, stringify!($name))" in macro
     declared = set(re.findall(r"\bpub fn (\w+)\(", ffi))
-    own = set(re.findall(r"\n        fn (\w+)\(", crate.text("src/launchers.rs")))
+    own = {put + n for n in re.findall(r'link_name = concat!\(\$prefix, "(\w+)"\)', macro)}
     linked = {prefix + name for name in declared} | own
     assert put == prefix
     assert declared <= nvcc

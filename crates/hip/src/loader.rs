@@ -11,11 +11,12 @@
 //! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64_6.dll`, `amdhip64_7.dll` |
 //! | [`ROCBLAS`] | `librocblas.so.3` | `.so.4` | `.so.5` | `rocblas.dll` |
 //! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `.so.1` | `hiprand.dll` |
+//! | [`RCCL`] | `librccl.so.1` | `.so.1` | `.so.1` | |
 //! | [`HIPRTC`] | `libhiprtc.so.5` | `.so.6` | `.so.7` | `hiprtc0600.dll`, …, `hiprtc0702.dll` |
 //!
 //! The numbers are the `SOVERSION`s in the CMake files of the libraries' releases: the major
 //! version of HIP for HIP and hipRTC (`hipamd/src/CMakeLists.txt`), `rocblas_SOVERSION`
-//! (`library/CMakeLists.txt`) and `hiprand_SOVERSION` (`CMakeLists.txt`).
+//! (`library/CMakeLists.txt`), `hiprand_SOVERSION` and RCCL's (`CMakeLists.txt` of each).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The HIP runtime.
 pub static HIP: Library = Library::new(Names {
     title: "the HIP runtime",
-    package: "hip-runtime-amd",
+    packages: &["hip-runtime-amd", "libamdhip64-dev", "rocm-hip"],
     stem: "amdhip64",
     versions: &["7", "6", "5"],
     windows: &["amdhip64_7", "amdhip64_6", "amdhip64"],
@@ -33,7 +34,7 @@ pub static HIP: Library = Library::new(Names {
 /// Dense linear algebra.
 pub static ROCBLAS: Library = Library::new(Names {
     title: "rocBLAS",
-    package: "rocblas",
+    packages: &["rocblas", "librocblas-dev", "rocblas"],
     stem: "rocblas",
     versions: &["5", "4", "3"],
     windows: &["rocblas"],
@@ -42,16 +43,25 @@ pub static ROCBLAS: Library = Library::new(Names {
 /// Random numbers.
 pub static HIPRAND: Library = Library::new(Names {
     title: "hipRAND",
-    package: "hiprand",
+    packages: &["hiprand", "libhiprand-dev", "hiprand"],
     stem: "hiprand",
     versions: &["1"],
     windows: &["hiprand"],
 });
 
+/// Collective operations of several devices.
+pub static RCCL: Library = Library::new(Names {
+    title: "RCCL",
+    packages: &["rccl", "librccl-dev", "rccl"],
+    stem: "rccl",
+    versions: &["1"],
+    windows: &["rccl"],
+});
+
 /// The compiler for kernels in source form.
 pub static HIPRTC: Library = Library::new(Names {
     title: "hipRTC",
-    package: "hip-runtime-amd",
+    packages: &["hip-runtime-amd", "libhiprtc6", "rocm-hip"],
     stem: "hiprtc",
     versions: &["7", "6", "5"],
     windows: &[
@@ -71,8 +81,8 @@ pub static HIPRTC: Library = Library::new(Names {
 struct Names {
     /// In a message.
     title: &'static str,
-    /// AMD's package for Linux.
-    package: &'static str,
+    /// The package that holds it: AMD's for Linux, that of Debian and Ubuntu, Fedora's.
+    packages: &'static [&'static str; 3],
     /// The file name without prefix, suffix and version.
     stem: &'static str,
     /// The versions that follow `.so`, newest first.
@@ -182,7 +192,7 @@ impl Library {
             }
             Err(LoadError {
                 title: self.names.title,
-                package: self.names.package,
+                packages: self.names.packages,
                 files,
                 folders,
                 broken,
@@ -271,7 +281,7 @@ const PATH: &str = if cfg!(windows) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
     title: &'static str,
-    package: &'static str,
+    packages: &'static [&'static str; 3],
     files: Vec<String>,
     folders: Vec<PathBuf>,
     broken: Option<String>,
@@ -293,10 +303,11 @@ impl std::fmt::Display for LoadError {
         if cfg!(windows) {
             write!(f, "; install AMD's HIP SDK")?;
         } else {
+            let [amd, debian, fedora] = self.packages;
             write!(
                 f,
-                "; install ROCm 6.0 or newer (AMD's package {})",
-                self.package
+                "; install ROCm 6.0 or newer (AMD's package {amd}; Debian's and Ubuntu's {debian}, \
+                 Fedora's {fedora})"
             )?;
         }
         write!(f, ", or set {PATH} or ROCM_PATH to where it is")
@@ -311,7 +322,7 @@ mod tests {
 
     const NONE: Names = Names {
         title: "the library",
-        package: "a-package",
+        packages: &["a-package", "liba-package-dev", "package-a"],
         stem: "no_such_library",
         versions: &["2", "1"],
         windows: &["no_such_library_2", "no_such_library"],
@@ -337,6 +348,19 @@ mod tests {
                 "librocblas.so.4",
                 "librocblas.so.3"
             ]
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_missing_is_named_as_each_distribution_has_it() {
+        let text = Library::new(NONE).load().unwrap_err().to_string();
+        assert!(
+            text.contains(
+                "(AMD's package a-package; Debian's and Ubuntu's liba-package-dev, Fedora's \
+                 package-a), or set"
+            ),
+            "{text}"
         );
     }
 

@@ -8,17 +8,43 @@
 
 namespace hipcpu {
 
-bool do_in_stream(hipStream_t stream, std::function<void()> work) {
+bool do_in_stream(hipStream_t stream, std::function<void()> work, std::function<bool()> ready) {
   try {
-    submit(stream, [work = std::move(work)] {
+    if (ready != nullptr) {
+      ready = [ready = std::move(ready)] {
+        const check::Reach reach;
+        return ready();
+      };
+    }
+    const auto in_reach = [work = std::move(work)] {
       const check::Reach reach;
       work();
-    });
+    };
+    submit(stream, in_reach, std::move(ready));
     return true;
   } catch (const Failure &) {
     return false;
   }
 }
+
+std::shared_ptr<Stream> stream_at(hipStream_t stream) {
+  try {
+    return stream_of(stream);
+  } catch (const Failure &) {
+    return nullptr;
+  }
+}
+
+void follow(hipStream_t handle, const std::shared_ptr<Stream> &other) {
+  const std::shared_ptr<Stream> stream = stream_of(handle);
+  if (stream == other || stream->capture != nullptr || other->capture != nullptr) return;
+  stream->comes_after(other->clock());
+  submit_wait(handle, other, other->submitted());
+}
+
+void step_stream(Stream &stream) { stream.step(); }
+
+void wait_for_stream(Stream &stream) { stream.wait(); }
 
 void for_each_piece(size_t count, const std::function<void(size_t)> &piece) {
   std::atomic<size_t> next{0};

@@ -109,10 +109,7 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
     // Only the order of a stream's own work crosses the border of a capture.
     require(stream->capture == nullptr || event->stream == nullptr, hipErrorStreamCaptureIsolation);
     stream->comes_after(event->clock);
-    if (event->reached()) return;
-    submit(stream_handle, [source = event->stream, position = event->position] {
-      source->wait_until(position);
-    });
+    if (event->stream != nullptr) submit_wait(stream_handle, event->stream, event->position);
   });
 }
 

@@ -22,19 +22,30 @@ std::atomic<uint64_t> streams_made{0};
 Stream::Stream(int device, unsigned flags, int priority)
     : device(device), flags(flags), priority(priority), number_(++streams_made) {}
 
-uint64_t Stream::submit(Work work) {
+namespace {
+
+// The same, as the work of a ticket.
+template <typename Body>
+auto under(const check::Ticket &ticket, Body body) {
+  return [ticket, body = std::move(body)] {
+    const check::Doing doing(ticket);
+    return body();
+  };
+}
+
+}  // namespace
+
+uint64_t Stream::submit(Work work, Ready ready) {
   std::unique_lock<std::mutex> lock(mutex_);
   const uint64_t position = ++submitted_;
   if (check::enabled()) {
-    check::Ticket ticket = check::issue(number_, position, clock_);
+    const check::Ticket ticket = check::issue(number_, position, clock_);
     clock_ = *ticket.before;
     clock_[number_] = position;
-    work = [ticket = std::move(ticket), work = std::move(work)] {
-      const check::Doing doing(ticket);
-      work();
-    };
+    work = under(ticket, std::move(work));
+    if (ready != nullptr) ready = under(ticket, std::move(ready));
   }
-  queue_.push_back(std::move(work));
+  queue_.push_back({std::move(work), std::move(ready)});
   lock.unlock();
   if (!options().lazy) wait_until(position);
   return position;
@@ -54,7 +65,7 @@ void Stream::wait_until(uint64_t position) {
   std::unique_lock<std::mutex> lock(mutex_);
   while (done_ < position) {
     if (!running_) {
-      run_next(lock);
+      run_next(lock, true);
     } else if (runner_ == std::this_thread::get_id()) {
       return;  // a host function waits for its own stream: HIP calls that undefined
     } else {
@@ -82,19 +93,24 @@ check::Clock Stream::clock() const {
 
 void Stream::step() {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (!running_ && !queue_.empty()) run_next(lock);
+  if (!running_ && !queue_.empty()) run_next(lock, false);
 }
 
-void Stream::run_next(std::unique_lock<std::mutex> &lock) {
-  const Work work = std::move(queue_.front());
+void Stream::run_next(std::unique_lock<std::mutex> &lock, bool waits) {
+  Item item = std::move(queue_.front());
   queue_.pop_front();
   running_ = true;
   runner_ = std::this_thread::get_id();
   lock.unlock();
-  work();
+  const bool now = waits || item.ready == nullptr || item.ready();
+  if (now) item.work();
   lock.lock();
   running_ = false;
-  ++done_;
+  if (now) {
+    ++done_;
+  } else {
+    queue_.push_front(std::move(item));
+  }
   changed_.notify_all();
 }
 
@@ -169,8 +185,14 @@ void let_any_get_on(int device) {
   while (any_below(3) == 0) all[any_below(all.size())]->step();
 }
 
+// Whether the work up to a position is done, or is after one more piece.
+bool let_reach(Stream &stream, uint64_t position) {
+  if (!stream.reached(position)) stream.step();
+  return stream.reached(position);
+}
+
 // Puts work into a stream that is not captured.
-uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
+uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work, Ready ready = nullptr) {
   let_any_get_on(stream->device);
   std::vector<Moment> before = implicit_dependencies(stream);
   bool all_reached = true;
@@ -179,12 +201,18 @@ uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work) {
     if (check::enabled()) stream->comes_after(other->clock());
   }
   if (!all_reached) {
-    work = [before = std::move(before), work = std::move(work)] {
+    work = [before, work = std::move(work)] {
       for (const auto &[other, position] : before) other->wait_until(position);
       work();
     };
+    ready = [before = std::move(before), ready = std::move(ready)] {
+      for (const auto &[other, position] : before) {
+        if (!let_reach(*other, position)) return false;
+      }
+      return ready == nullptr || ready();
+    };
   }
-  const uint64_t position = stream->submit(std::move(work));
+  const uint64_t position = stream->submit(std::move(work), std::move(ready));
   // Also before the call returns.
   let_any_get_on(stream->device);
   return position;
@@ -239,13 +267,20 @@ std::shared_ptr<Stream> stream_of(hipStream_t handle) {
   return after_capture(found->second);
 }
 
-void submit(hipStream_t handle, Work work) {
+void submit(hipStream_t handle, Work work, Ready ready) {
   const std::shared_ptr<Stream> stream = stream_of(handle);
   if (stream->capture != nullptr) {
     stream->capture->add(stream.get(), std::move(work));
   } else {
-    enqueue(stream, std::move(work));
+    enqueue(stream, std::move(work), std::move(ready));
   }
+}
+
+void submit_wait(hipStream_t handle, std::shared_ptr<Stream> source, uint64_t position) {
+  if (source->reached(position)) return;
+  submit(
+      handle, [source, position] { source->wait_until(position); },
+      [source, position] { return let_reach(*source, position); });
 }
 
 void submit_and_wait(hipStream_t handle, Work work) {

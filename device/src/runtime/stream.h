@@ -22,6 +22,9 @@ namespace hipcpu {
 
 using Work = std::function<void()>;
 
+// Whether work that waits for others can be done without a wait. It lets them get on, where it cannot.
+using Ready = std::function<bool()>;
+
 class Stream;
 
 // The work of a capture. A graph keeps no order but that of each stream and of the events that were
@@ -61,7 +64,7 @@ class Stream {
   bool blocking() const { return (flags & hipStreamNonBlocking) == 0; }
 
   // Puts work at the end. Returns its position.
-  uint64_t submit(Work work);
+  uint64_t submit(Work work, Ready ready = nullptr);
   // For the checker: what comes before the work that is put in from now on, and what is known to
   // be done when the work that was put in so far is.
   void comes_after(const check::Clock &clock);
@@ -74,19 +77,24 @@ class Stream {
   void wait_until(uint64_t position);
   // The same for all work, and the host knows that it is done.
   void wait();
-  // Does the next piece of work, if there is one that nobody does yet.
+  // Does the next piece of work, if there is one that nobody does yet and that is ready: who asks
+  // how far a stream has come does not wait for it (HIP, hipStreamQuery), nor does who lets it get on.
   void step();
 
   std::shared_ptr<Capture> capture;  // while it is captured
 
  private:
-  void run_next(std::unique_lock<std::mutex> &lock);
+  struct Item {
+    Work work;
+    Ready ready;
+  };
+  void run_next(std::unique_lock<std::mutex> &lock, bool waits);
 
   const uint64_t number_;  // no other stream has
   check::Clock clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Work> queue_;
+  std::deque<Item> queue_;
   uint64_t submitted_ = 0, done_ = 0;
   bool running_ = false;
   std::thread::id runner_;
@@ -98,7 +106,10 @@ std::shared_ptr<Stream> stream_of(hipStream_t handle);
 
 // Puts work into a stream, or into its capture. It is done after what the default stream's rules
 // demand.
-void submit(hipStream_t handle, Work work);
+void submit(hipStream_t handle, Work work, Ready ready = nullptr);
+
+// Lets what is put into a stream from now on come after work of another stream.
+void submit_wait(hipStream_t handle, std::shared_ptr<Stream> source, uint64_t position);
 
 // The same, and waits for it; not allowed while the stream is captured.
 void submit_and_wait(hipStream_t handle, Work work);

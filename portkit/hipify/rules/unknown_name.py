@@ -41,6 +41,8 @@ _SUSPECT = re.compile(
     r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse)[A-Z]\w*|nvrtc[A-Z]\w*|cu[A-Z][a-z]\w+|"
     r"__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
+OF_DEVICE = ("device", "rand")
+"""The groups with names that look like CUDA's and have no API's prefix."""
 _CUDA_NAMESPACE = "cuda"
 _TEMPLATE = re.compile(r"[<>,*&]|::|\w+")
 
@@ -78,7 +80,9 @@ def find(source: KernelSource) -> Iterator[Finding]:
 def _known(name: str) -> api_table.Mapping | None:
     """Return what the table says of a name; of an API's name its own group alone does."""
     group = api_group(name)
-    if group is None or name in api_table.corrections():
+    if group is None:
+        return api_table.find(name, OF_DEVICE)
+    if name in api_table.corrections():
         return api_table.find(name)
     return api_table.group(group).get(name)
 

@@ -117,6 +117,9 @@ impl HipStream {
             result::memcpy_dtoh_async(room, src, self.hip_stream())?;
             dst.set_len(len);
         }
+        // What ended the work that the values come from may have been found meanwhile.
+        drop(guard);
+        self.context().check_err()?;
         Ok(dst)
     }
 
@@ -147,7 +150,8 @@ impl HipStream {
         let (dst, mut dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
         dst_guard.begun()?;
         // SAFETY: memory and stream are alive.
-        unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.hip_stream()) }
+        unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.hip_stream()) }?;
+        self.context().check_err()
     }
 
     /// Copies values within a device, or from another.

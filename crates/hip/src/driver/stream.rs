@@ -183,7 +183,7 @@ impl HipStream {
         self.key().is_of_thread()
     }
 
-    pub(super) fn is_captured(&self) -> bool {
+    pub(crate) fn is_captured(&self) -> bool {
         self.gpu().captures.pool(self.key()) != SHARED
     }
 
@@ -206,7 +206,8 @@ impl HipStream {
     pub fn synchronize(&self) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
         // SAFETY: the stream is alive.
-        unsafe { result::stream::synchronize(self.0.stream) }
+        unsafe { result::stream::synchronize(self.0.stream) }?;
+        self.context().check_err()
     }
 
     /// Creates an event behind the work that the stream has now.

@@ -7,42 +7,13 @@ struct RocmSdpa {
     do_causal: bool,
 }
 
-/// What a launch is about, as the kernels have it. Strides are in elements.
-#[cfg(feature = "rocm")]
-#[repr(C)]
-struct RocmSdpaLaunch {
-    q_stride: [i64; 3],
-    k_stride: [i64; 3],
-    v_stride: [i64; 3],
-    mask_stride: [i64; 4],
-    heads: i32,
-    shared_by: i32,
-    queries: i32,
-    keys: i32,
-    width: i32,
-    v_width: i32,
-    keys_each: i32,
-    parts: i32,
-    causal: i32,
-    scale: f32,
-    cap: f32,
-}
-
-// SAFETY: plain numbers, laid out as in C.
-#[cfg(feature = "rocm")]
-unsafe impl candle::rocm_backend::candle_hip::driver::DeviceRepr for RocmSdpaLaunch {}
-
 #[cfg(feature = "rocm")]
 impl RocmSdpa {
     /// The widest heads that the kernels take.
     const WIDEST: usize = 256;
-    /// With as many queries or fewer, the keys are shared out among blocks.
-    const FEW: usize = 8;
     /// Scores of half precision in bytes, up to which rocBLAS makes those of more queries: it has
     /// matrix cores, and the kernels do without the scores.
     const MOST_SCORES: usize = 1 << 30;
-    /// The keys that a block looks at together.
-    const TILE: usize = 64;
 
     fn new(mask: Option<&Tensor>, do_causal: bool, scale: f32, softcapping: f32) -> Self {
         Self {
@@ -54,6 +25,8 @@ impl RocmSdpa {
     }
 
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+        use candle::rocm_backend::attention;
+
         let (batch, heads, seq, width) = q.dims4()?;
         let (k_batch, kv_heads, kv_seq, k_width) = k.dims4()?;
         let (v_batch, v_heads, v_seq, v_width) = v.dims4()?;
@@ -84,7 +57,7 @@ impl RocmSdpa {
             .all(|&n| n % 8 == 0 && (1..=Self::WIDEST).contains(&n));
         let empty = batch == 0 || heads == 0 || seq == 0 || kv_seq == 0;
         let scores = batch * heads * seq * kv_seq * q.dtype().size_in_bytes();
-        let products = seq > Self::FEW && q.dtype() != DType::F32 && scores <= Self::MOST_SCORES;
+        let products = seq > attention::FEW && q.dtype() != DType::F32 && scores <= Self::MOST_SCORES;
         if tracked || !typed || !sized || empty || products {
             return self.in_single_operations(q, k, v);
         }
@@ -139,119 +112,53 @@ impl RocmSdpa {
     where
         T: candle::WithDType
             + candle::rocm_backend::RocmDType
-            + candle::rocm_backend::candle_hip::driver::DeviceRepr,
+            + candle::rocm_backend::candle_hip::driver::DeviceRepr
+            + candle::rocm_backend::candle_hip::driver::ValidAsZeroBits,
     {
         use candle::backend::BackendStorage;
-        use candle::rocm_backend::candle_hip::driver::{sys, LaunchConfig, PushKernelArg};
-        use candle::rocm_backend::{kernel_name, kernels, WrapErr};
+        use candle::rocm_backend::attention::{Attention, Besides, Sizes};
 
         let dev = q.device();
-        let (batch, heads, seq, width) = q_l.shape().dims4()?;
-        let (_, kv_heads, kv_seq, v_width) = v_l.shape().dims4()?;
-        let shared_by = heads / kv_heads;
-        // The rows of the scores that read the same keys.
-        let rows = seq * shared_by;
-        // As many blocks as keep the GPU busy, each with two tiles of keys at least.
-        let rows_each = rows.next_power_of_two().min(8);
-        let attribute = sys::hipDeviceAttribute_t::hipDeviceAttributeMultiprocessorCount;
-        let units = dev.rocm_stream().context().attribute(attribute).w()? as usize;
-        let blocks = batch * kv_heads * rows.div_ceil(rows_each);
-        let tiles = kv_seq.div_ceil(Self::TILE);
-        let parts = (4 * units).div_ceil(blocks).min(tiles / 2).max(1);
-        let keys_each = tiles.div_ceil(parts) * Self::TILE;
-        let parts = kv_seq.div_ceil(keys_each);
-
-        let outer = |l: &Layout| [0, 1, 2].map(|dim| l.stride()[dim] as i64);
+        let (batches, heads, queries, width) = q_l.shape().dims4()?;
+        let (_, kv_heads, keys, v_width) = v_l.shape().dims4()?;
+        let outer = |l: &Layout| [0, 1, 2].map(|dim| l.stride()[dim]);
         let mask = self.mask.as_ref().map(|mask| mask.storage_and_layout());
-        let (mask, mask_stride) = match &mask {
-            None => (None, [0; 4]),
+        let mask = match &mask {
+            None => None,
             Some((storage, layout)) => {
                 let candle::Storage::Rocm(storage) = &**storage else {
                     candle::bail!("the mask of sdpa has to be on the device of q")
                 };
                 let mask = storage.as_rocm_slice::<T>()?;
-                let stride = [0, 1, 2, 3].map(|dim| layout.stride()[dim] as i64);
-                (Some(mask.slice(layout.start_offset()..)), stride)
+                let stride = [0, 1, 2, 3].map(|dim| layout.stride()[dim]);
+                Some((mask.slice(layout.start_offset()..), stride))
             }
         };
-        let about = RocmSdpaLaunch {
-            q_stride: outer(q_l),
-            k_stride: outer(k_l),
-            v_stride: outer(v_l),
-            mask_stride,
-            heads: heads as i32,
-            shared_by: shared_by as i32,
-            queries: seq as i32,
-            keys: kv_seq as i32,
-            width: width as i32,
-            v_width: v_width as i32,
-            keys_each: keys_each as i32,
-            parts: parts as i32,
-            causal: self.do_causal.into(),
+        let attention = Attention {
+            q: (q.as_rocm_slice::<T>()?.slice(q_l.start_offset()..), outer(q_l)),
+            k: (k.as_rocm_slice::<T>()?.slice(k_l.start_offset()..), outer(k_l)),
+            v: (v.as_rocm_slice::<T>()?.slice(v_l.start_offset()..), outer(v_l)),
+            sizes: Sizes {
+                batches,
+                heads,
+                kv_heads,
+                queries,
+                keys,
+                width,
+                v_width,
+            },
+            out_stride: [heads * queries, queries, 1],
             scale: self.scale,
-            cap: self.softcapping,
+            // Here 1 says that there is none.
+            cap: Some(self.softcapping).filter(|&cap| cap != 1.0),
+            before: None,
+            behind: self.do_causal.then_some(0),
+            mask,
+            besides: Besides::default(),
+            unseeing_is_zero: false,
         };
-        let q = q.as_rocm_slice::<T>()?.slice(q_l.start_offset()..);
-        let k = k.as_rocm_slice::<T>()?.slice(k_l.start_offset()..);
-        let v = v.as_rocm_slice::<T>()?.slice(v_l.start_offset()..);
-        let shape = Shape::from((batch, heads, seq, v_width));
-        // SAFETY: the kernels write all of it.
-        let out = unsafe { dev.alloc::<T>(shape.elem_count())? };
-        let config = |x: usize, y: usize| LaunchConfig {
-            grid_dim: (x as u32, y as u32, 1),
-            block_dim: (256, 1, 1),
-            shared_mem_bytes: 0,
-        };
-        let null = 0usize;
-        let few = seq <= Self::FEW;
-        let func = if few {
-            let name = match rows_each {
-                1 => kernel_name::<T>("sdpa_decode1"),
-                2 => kernel_name::<T>("sdpa_decode2"),
-                4 => kernel_name::<T>("sdpa_decode4"),
-                _ => kernel_name::<T>("sdpa_decode8"),
-            };
-            dev.get_or_load_func(&name, &kernels::ATTENTION)?
-        } else {
-            dev.get_or_load_func(&kernel_name::<T>("sdpa_prefill"), &kernels::ATTENTION)?
-        };
-        let mut builder = func.builder();
-        builder.arg(&q);
-        builder.arg(&k);
-        builder.arg(&v);
-        match &mask {
-            Some(mask) => builder.arg(mask),
-            None => builder.arg(&null),
-        };
-        builder.arg(&out);
-        if !few {
-            builder.arg(&about);
-            let blocks = batch * kv_heads * rows.div_ceil(Self::TILE);
-            // SAFETY: ffi.
-            unsafe { builder.launch(config(blocks, 1)) }.w()?;
-        } else {
-            let unfinished = match parts {
-                1 => 0,
-                _ => batch * heads * seq * parts * (v_width + 2),
-            };
-            // SAFETY: written by the first kernel, read by the second.
-            let through = unsafe { dev.alloc::<f32>(unfinished)? };
-            builder.arg(&through);
-            builder.arg(&about);
-            let grid = config(batch * kv_heads * parts, rows.div_ceil(rows_each));
-            // SAFETY: ffi.
-            unsafe { builder.launch(grid) }.w()?;
-            if parts > 1 {
-                let func =
-                    dev.get_or_load_func(&kernel_name::<T>("sdpa_combine"), &kernels::ATTENTION)?;
-                let mut builder = func.builder();
-                builder.arg(&through);
-                builder.arg(&out);
-                builder.arg(&about);
-                // SAFETY: ffi.
-                unsafe { builder.launch(config(batch * heads * seq, 1)) }.w()?;
-            }
-        }
+        let out = attention.launch(dev)?;
+        let shape = Shape::from((batches, heads, queries, v_width));
         let out = candle::RocmStorage::wrap_rocm_slice(out, dev.clone());
         Ok((out, shape))
     }

@@ -1,0 +1,40 @@
+//! What kernels are compiled with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The headers with what CUDA's device headers offer and HIP's lack, what stands between the
+/// launchers and the HIP runtime, and kernels that a crate may name among its modules: name and text.
+pub const DEVICE: &[(&str, &str)] = &[
+    ("attention.hip", include_str!("device/attention.hip")),
+    ("hip_runtime.cpp", include_str!("device/hip_runtime.cpp")),
+    ("hipx.h", include_str!("device/hipx.h")),
+    ("hipx_atomics.h", include_str!("device/hipx_atomics.h")),
+    ("hipx_bytes.h", include_str!("device/hipx_bytes.h")),
+    ("hipx_cuda.h", include_str!("device/hipx_cuda.h")),
+    ("hipx_float.h", include_str!("device/hipx_float.h")),
+    ("hipx_fp8.h", include_str!("device/hipx_fp8.h")),
+    ("hipx_ggml.h", include_str!("device/hipx_ggml.h")),
+    ("hipx_pairs.h", include_str!("device/hipx_pairs.h")),
+    ("hipx_rtc.h", include_str!("device/hipx_rtc.h")),
+    ("hipx_scan.h", include_str!("device/hipx_scan.h")),
+    ("hipx_schedule.h", include_str!("device/hipx_schedule.h")),
+    ("hipx_warp.h", include_str!("device/hipx_warp.h")),
+    ("hipx_wmma.h", include_str!("device/hipx_wmma.h")),
+    ("launchers.hip", include_str!("device/launchers.hip")),
+];
+
+/// Writes the headers into a folder of a build, and returns it, for `-I`.
+///
+/// # Errors
+///
+/// The folder cannot be written.
+pub fn headers(out_dir: &Path) -> Result<PathBuf, String> {
+    let folder = out_dir.join("hipx");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for (name, text) in DEVICE.iter().filter(|(name, _)| name.ends_with(".h")) {
+        let place = folder.join(name);
+        fs::write(&place, text).map_err(|e| format!("{}: {e}", place.display()))?;
+    }
+    Ok(folder)
+}

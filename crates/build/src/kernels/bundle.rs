@@ -1,0 +1,138 @@
+//! Code objects of several architectures in one file.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::compiler::Compiler;
+use super::files::{file_name, hash, read, write};
+use super::jobs::Job;
+
+/// Bundles code objects so that the HIP driver finds the one for its device.
+pub(super) struct Bundler {
+    /// Clang's own program, which can compress; HIP reads such bundles from 6.2 on.
+    program: Option<PathBuf>,
+}
+
+impl Bundler {
+    /// Finds the program that hipcc names, there, beside hipcc or on PATH, and sees that it writes
+    /// what HIP reads. A compiler that stands in for hipcc and names none has its objects bundled
+    /// as they are.
+    pub(super) fn find(compiler: &Compiler, variables: &str, cache: &Path) -> Result<Self, String> {
+        const NAME: &str = "clang-offload-bundler";
+        let program = match env::var(format!("{variables}_COMPRESS")).as_deref() {
+            Ok("0") => None,
+            Ok("1" | "") | Err(_) => {
+                let told = Command::new(&compiler.program)
+                    .arg(format!("--print-prog-name={NAME}"))
+                    .output();
+                let told = told.map_or_else(
+                    |_| PathBuf::new(),
+                    |output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()),
+                );
+                told.ends_with(NAME).then(|| {
+                    [told, compiler.program.with_file_name(NAME)]
+                        .into_iter()
+                        .find(|program| program.is_absolute() && program.is_file())
+                        .unwrap_or_else(|| PathBuf::from(NAME))
+                })
+            }
+            Ok(other) => {
+                return Err(format!(
+                    "{variables}_COMPRESS is {other:?}: set it to \"0\" for bundles that HIP reads \
+                     before 6.2, or to \"1\" or leave it out for compressed ones"
+                ))
+            }
+        };
+        let bundler = Self { program };
+        let probe = cache.join(format!("probe.{}.hipfb", std::process::id()));
+        let compresses = bundler.compressed(&[], &probe).is_some();
+        let _ = fs::remove_file(probe);
+        let program = bundler.program.filter(|_| compresses);
+        Ok(Self { program })
+    }
+
+    /// The bundle of the jobs' outputs, in a file of the cache.
+    pub(super) fn bundle(
+        &self,
+        archs: &[String],
+        jobs: &[Job],
+        cache: &Path,
+    ) -> Result<PathBuf, String> {
+        let outputs: Vec<&Path> = jobs.iter().map(|job| job.output.as_path()).collect();
+        let names: Vec<String> = outputs.iter().map(|path| file_name(path)).collect();
+        let kind = self.program.as_ref().map_or("plain", |_| "compressed");
+        let to = cache.join(format!("{:016x}-{kind}.hipfb", hash(&(names, archs))));
+        if to.exists() {
+            return Ok(to);
+        }
+        // Renamed when it is whole: another build may share the cache.
+        let part = to.with_extension(format!("{}.part", std::process::id()));
+        let entries: Vec<(&str, &Path)> = archs.iter().map(String::as_str).zip(outputs).collect();
+        if self.compressed(&entries, &part).is_none() {
+            write(&part, &plain_bundle(&entries)?)?;
+        }
+        fs::rename(&part, &to).map_err(|e| format!("{}: {e}", to.display()))?;
+        Ok(to)
+    }
+
+    /// Writes a compressed bundle, if the program is there and writes a kind that says how long it
+    /// is (Clang documentation, "Clang Offload Bundler", "Compression and Decompression": version 2
+    /// of the header, which is the first that HIP reads).
+    fn compressed(&self, entries: &[(&str, &Path)], to: &Path) -> Option<()> {
+        let mut targets = vec![HOST_ENTRY.to_string()];
+        let mut inputs = vec!["-input=/dev/null".to_string()];
+        for (arch, path) in entries {
+            targets.push(entry_id(arch));
+            inputs.push(format!("-input={}", path.display()));
+        }
+        let status = Command::new(self.program.as_ref()?)
+            .args(["-type=o", "-bundle-align=4096", "-compress"])
+            .arg(format!("-targets={}", targets.join(",")))
+            .args(inputs)
+            .arg(format!("-output={}", to.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        let written = status.is_ok_and(|status| status.success());
+        let bundle = written.then(|| fs::read(to).ok()).flatten()?;
+        let version = u16::from_le_bytes(bundle.get(4..6)?.try_into().ok()?);
+        (bundle.starts_with(b"CCOB") && version >= 2).then_some(())
+    }
+}
+
+const HOST_ENTRY: &str = "host-x86_64-unknown-linux-gnu-";
+
+fn entry_id(arch: &str) -> String {
+    format!("hipv4-amdgcn-amd-amdhsa--{arch}")
+}
+
+/// Clang's offload bundle, uncompressed (Clang documentation, "Clang Offload Bundler", "Bundled
+/// Binary File Layout").
+fn plain_bundle(entries: &[(&str, &Path)]) -> Result<Vec<u8>, String> {
+    const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+    const ALIGN: usize = 4096;
+    let mut all = vec![(HOST_ENTRY.to_string(), Vec::new())];
+    for (arch, path) in entries {
+        all.push((entry_id(arch), read(path)?));
+    }
+    let header: usize = MAGIC.len() + 8 + all.iter().map(|(id, _)| 24 + id.len()).sum::<usize>();
+    let mut offset = header.next_multiple_of(ALIGN);
+    let mut head = MAGIC.to_vec();
+    let mut body = Vec::new();
+    head.extend((all.len() as u64).to_le_bytes());
+    for (id, code) in &all {
+        for number in [offset, code.len(), id.len()] {
+            head.extend((number as u64).to_le_bytes());
+        }
+        head.extend(id.as_bytes());
+        body.extend(code);
+        let end = (offset + code.len()).next_multiple_of(ALIGN);
+        body.resize(body.len() + end - offset - code.len(), 0);
+        offset = end;
+    }
+    head.resize(header.next_multiple_of(ALIGN), 0);
+    head.extend(body);
+    Ok(head)
+}

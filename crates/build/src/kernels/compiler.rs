@@ -1,0 +1,174 @@
+//! hipcc: where it is, and what it compiles for.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::files::{hash, seen_by};
+use super::jobs::Job;
+
+/// What a build is for wherever it is made: CDNA2 and, by LLVM's generic targets, the families
+/// CDNA3, RDNA2, RDNA3 and RDNA4 with one code object each.
+const DEFAULT_ARCHS: [&str; 5] = [
+    "gfx90a",
+    "gfx9-4-generic",
+    "gfx10-3-generic",
+    "gfx11-generic",
+    "gfx12-generic",
+];
+
+/// The same where hipcc is older than the generic targets.
+const DEFAULT_EXACT_ARCHS: [&str; 7] = [
+    "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201",
+];
+
+pub(super) const FLAGS: [&str; 4] = ["-O3", "-std=c++17", "-Wno-unused-value", "-Wno-deprecated"];
+const HOST_FLAGS: [&str; 3] = ["-fPIC", "-fno-exceptions", "-fno-rtti"];
+
+/// hipcc, and how the variables begin that the build reads.
+pub(super) struct Compiler<'a> {
+    pub(super) program: PathBuf,
+    version: String,
+    variables: &'a str,
+}
+
+impl<'a> Compiler<'a> {
+    /// Finds hipcc by `HIPCC`, then `ROCM_PATH`, then `PATH`, and asks for its version.
+    pub(super) fn find(variables: &'a str) -> Result<Self, String> {
+        let program = match (env::var_os("HIPCC"), env::var_os("ROCM_PATH")) {
+            (Some(hipcc), _) => PathBuf::from(hipcc),
+            (None, Some(rocm)) if Path::new(&rocm).join("bin/hipcc").exists() => {
+                Path::new(&rocm).join("bin/hipcc")
+            }
+            (None, _) => PathBuf::from("hipcc"),
+        };
+        let output = Command::new(&program)
+            .arg("--version")
+            .output()
+            .map_err(|e| {
+                format!(
+                    "cannot run {}: {e}. The ROCm kernels need hipcc 6.0 or later: install it \
+                     (package `hipcc` or AMD's `rocm-hip-sdk`) and put it on PATH or set HIPCC or \
+                     ROCM_PATH; to build without kernels, set {variables}_KERNELS=none",
+                    program.display()
+                )
+            })?;
+        let version = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(Self {
+            program,
+            version,
+            variables,
+        })
+    }
+
+    /// The architectures to compile for: those asked for, of which `native` stands for this
+    /// machine's GPUs. Else the default list, with what this machine's GPUs are as well: what is
+    /// built here also runs elsewhere.
+    pub(super) fn archs(&self) -> Result<Vec<String>, String> {
+        const NATIVE: &str = "native";
+        let variable = format!("{}_ARCHS", self.variables);
+        let asked = env::var(&variable).unwrap_or_default();
+        let split = |c: char| c == ',' || c == ';' || c.is_whitespace();
+        let mut archs: Vec<String> = asked
+            .split(split)
+            .filter(|arch| !arch.is_empty())
+            .map(str::to_string)
+            .collect();
+        let wrong = |arch: &&String| !arch.starts_with("gfx") && *arch != NATIVE;
+        if let Some(wrong) = archs.iter().find(wrong) {
+            return Err(format!(
+                "{variable} names {wrong:?}: expected architectures such as gfx90a, \
+                 gfx1100 or gfx11-generic, or native, with commas between"
+            ));
+        }
+        let of_gpus = archs_of_gpus(Path::new("/sys/class/kfd/kfd/topology/nodes"));
+        if archs.is_empty() {
+            let generic = DEFAULT_ARCHS.iter().all(|arch| self.knows(arch));
+            let list: &[&str] = if generic {
+                &DEFAULT_ARCHS
+            } else {
+                &DEFAULT_EXACT_ARCHS
+            };
+            archs = list.iter().map(|arch| arch.to_string()).collect();
+            archs.extend(of_gpus.into_iter().filter(|arch| self.knows(arch)));
+        } else if archs.iter().any(|arch| arch == NATIVE) {
+            if of_gpus.is_empty() {
+                return Err(format!(
+                    "{variable} names native, and Linux knows no AMD GPU in this machine: \
+                     name architectures, or leave the variable out"
+                ));
+            }
+            archs.retain(|arch| arch != NATIVE);
+            archs.extend(of_gpus);
+        }
+        archs.sort();
+        archs.dedup();
+        Ok(archs)
+    }
+
+    /// Whether hipcc can compile for the architecture.
+    fn knows(&self, arch: &str) -> bool {
+        Command::new(&self.program)
+            .args(["-x", "hip", "--offload-device-only", "-E", "/dev/null"])
+            .arg(format!("--offload-arch={arch}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    pub(super) fn host_job(
+        &self,
+        sources: &Path,
+        name: &str,
+        extra: &[&str],
+        cache: &Path,
+    ) -> Result<Job, String> {
+        self.job(sources, name, &[&HOST_FLAGS, extra].concat(), cache)
+    }
+
+    pub(super) fn job(
+        &self,
+        sources: &Path,
+        name: &str,
+        extra: &[&str],
+        cache: &Path,
+    ) -> Result<Job, String> {
+        let path = sources.join(name);
+        let mut arguments: Vec<String> = vec!["-c".into()];
+        arguments.extend(FLAGS.iter().chain(extra).map(|flag| flag.to_string()));
+        let texts: Vec<Vec<u8>> = seen_by(&path)?.into_iter().map(|(_, text)| text).collect();
+        let key = hash(&(&self.version, &arguments, &path, texts));
+        let name = name.replace(['/', '.'], "_");
+        Ok(Job {
+            program: self.program.clone(),
+            output: cache.join(format!("{name}-{key:016x}.o")),
+            arguments,
+            source: path.to_string_lossy().into_owned(),
+        })
+    }
+}
+
+/// The architectures of the GPUs that the kernel's driver knows, from the nodes of its KFD
+/// topology, processors among them: the decimal digits of `gfx_target_version` are major, minor
+/// (two) and stepping (two).
+fn archs_of_gpus(nodes: &Path) -> Vec<String> {
+    let Ok(nodes) = fs::read_dir(nodes) else {
+        return Vec::new();
+    };
+    nodes
+        .flatten()
+        .filter_map(|node| fs::read_to_string(node.path().join("properties")).ok())
+        .filter_map(|properties| {
+            let version: u32 = properties
+                .lines()
+                .find_map(|line| line.strip_prefix("gfx_target_version "))?
+                .trim()
+                .parse()
+                .ok()?;
+            let (major, minor, step) = (version / 10000, version / 100 % 100, version % 100);
+            (major > 0).then(|| format!("gfx{major}{minor}{step:x}"))
+        })
+        .collect()
+}

@@ -1,0 +1,73 @@
+"""Texts of the tree that the port writes in another way, as the profile has them (PK109).
+
+A copy of what holds one has what stands there afterwards, whether that is written yet or not: else
+the port would depend on which of the two places is written first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.lang.span import Span
+from portkit.lang.value import Value
+from portkit.profile.entries import InPlace
+
+if TYPE_CHECKING:
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+
+IN_PLACE = "PK109"
+
+
+class Text(Value, frozen=True):
+    """A place of a file that has, or will have, what the profile says.
+
+    Attributes:
+        patch: what says so.
+        span: the place.
+        new: what stands there afterwards.
+        standing: whether it does already.
+    """
+
+    patch: InPlace
+    span: Span
+    new: str
+    standing: bool
+
+    @property
+    def symbol(self) -> str:
+        """What the place is called in reports."""
+        return self.patch.find.split("\n")[0]
+
+
+def texts(job: Job, source: Source) -> tuple[Text, ...]:
+    """Return the places of a file, those of each patch in the order of the file."""
+    patches = job.patches(InPlace, source.path)
+    if not patches:
+        return ()
+    return job.once(
+        "texts", source, make=lambda: tuple(t for p in patches for t in _texts(source, p))
+    )
+
+
+def _texts(source: Source, patch: InPlace) -> list[Text]:
+    new = patch.write.replace("$all", patch.find)
+    written, found = _places(source, new), _places(source, patch.find)
+    if patch.find in new:
+        found = [place for place in found if not _within(place, written)]
+    else:
+        written = [place for place in written if not _within(place, found)]
+    return [
+        Text(patch, place, new, standing=place in written) for place in sorted((*written, *found))
+    ]
+
+
+def _within(place: Span, outer: list[Span]) -> bool:
+    return any(each.encloses(place) for each in outer)
+
+
+def _places(source: Source, text: str) -> list[Span]:
+    """Return where a text stands."""
+    wanted = re.compile(re.escape(text.encode()))
+    return [Span(match.start(), match.end()) for match in wanted.finditer(source.data)]

@@ -1,0 +1,45 @@
+"""A text of the tree that the port writes in another way, since nothing beside it would do.
+
+A manifest turns CUDA on for whoever takes a crate, or a condition asks for a feature that has a
+counterpart of its own. The codebase's profile has the text and what stands there afterwards, in
+which the text itself may stand; where that stands already there is nothing to do.
+
+A copy of what holds the text has what stands there afterwards, so that it says under a feature's
+counterpart what the CUDA side says under the feature.
+
+Files that the profile keeps are looked at too: the entry says what changes in one nevertheless.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.copying.texts import IN_PLACE, texts
+from portkit.rules import FileRule, When
+from portkit.tree.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+
+
+def check(job: Job, source: Source) -> Iterator[Finding]:
+    """Find a text that the profile has another for."""
+    for text in texts(job, source):
+        yield Finding(
+            code=IN_PLACE,
+            path=source.path,
+            span=text.span,
+            construct="text in place",
+            symbol=text.symbol,
+            applicability=Applicability.SAFE,
+            status=Status.PORTED if text.standing else Status.TODO,
+            message=text.patch.reason,
+            entry=job.codebase.key(text.patch),
+            edits=() if text.standing else (Edit(*text.span, text.new),),
+        )
+
+
+RULE = FileRule(IN_PLACE, When.ALWAYS, check)

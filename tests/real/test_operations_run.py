@@ -1,0 +1,83 @@
+"""What the cross-check does not know, run on the CPU device: flash attention, the fused experts.
+
+Upstream's own tests of candle-flash-attn run there too, with another device and no other change.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_support import environment
+from port_of_candle import PRODUCTS
+
+from portkit.cache import cache_folder
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.xdist_group(PRODUCTS)]
+
+PROGRAMS = Path(__file__).parent / "programs"
+OWN = {"experts": 1, "flash_attention": 3}
+"""How many tests each program has."""
+UPSTREAM = {"0.11.1": 6, "0.9.2": 3}
+"""How many tests candle-flash-attn has."""
+MANIFEST = """[package]
+name = "operations"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+anyhow = "1"
+candle = {{ path = "{tree}/candle-core", package = "candle-core", features = ["rocm"] }}
+candle-nn = {{ path = "{tree}/candle-nn", features = ["rocm"] }}
+
+[dependencies.candle-flash-attn]
+path = "{tree}/candle-flash-attn"
+default-features = false
+features = ["rocm"]
+
+[profile.dev]
+opt-level = 1
+debug = false
+
+[workspace]
+"""
+
+
+@pytest.mark.parametrize("version", UPSTREAM)
+@pytest.mark.parametrize("wave", [32, 64])
+def test_what_they_compute(
+    ported: Callable[[str], Path], tmp_path: Path, version: str, wave: int
+) -> None:
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
+    tree = ported(version)
+    (tmp_path / "Cargo.toml").write_text(MANIFEST.format(tree=tree))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").touch()
+    shutil.copytree(PROGRAMS, tmp_path / "tests")
+    upstream = (tree / "candle-flash-attn" / "tests" / "flash_attn_tests.rs").read_text()
+    assert "Device::new_cuda(0)" in upstream
+    changed = upstream.replace("Device::new_cuda(0)", "Device::new_rocm(0)")
+    (tmp_path / "tests" / "upstream.rs").write_text(changed)
+    command = [sys.executable, "-m", "portkit", "device", "--profile", "candle"]
+    done = subprocess.run(
+        [*command, "--wave", str(wave), "--", "cargo", "test", "--no-fail-fast"],
+        cwd=tmp_path,
+        env=environment() | {"CARGO_TARGET_DIR": str(cache_folder() / "target" / "operations")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+    expected = sum(OWN.values()) + UPSTREAM[version]
+    assert done.stdout.count(" ... ok\n") == expected, done.stdout
