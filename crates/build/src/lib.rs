@@ -28,6 +28,6 @@ mod device;
 mod kernels;
 mod sources;
 
-pub use device::{headers, DEVICE};
-pub use kernels::Kernels;
+pub use device::DEVICE;
+pub use kernels::{module, Kernels};
 pub use sources::Sources;
