@@ -6,7 +6,6 @@ mod compiler;
 mod files;
 mod jobs;
 mod library;
-mod module;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,8 +16,6 @@ use bundle::Bundler;
 use compiler::{Compiler, FLAGS};
 use files::{file_name, files_in, includes, read, write};
 use jobs::{run, Job};
-
-pub use module::module;
 
 /// The launchers' way to the HIP runtime.
 const RUNTIME: &str = "hip_runtime.cpp";
