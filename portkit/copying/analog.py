@@ -189,7 +189,7 @@ def _evaluated(
     for attribute, standing in conditions_of(own):
         cfg = _afterwards(job, source, attribute) or standing
         value = cfg.without(off)
-        if cfg.requires(job.feature):
+        if job.of_written(cfg):
             value = None if node.type == "match_arm" and _names_vendor(job, node) else False
         if value is None:
             continue

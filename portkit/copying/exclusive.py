@@ -96,7 +96,7 @@ def _sides(site: Site) -> frozenset[tuple[str, bool]]:
 def _sides_of(job: Job, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[bool]:
     """Return true for the source's feature, false for where that is off; both where nothing is."""
     cfgs = [cfg for _, cfg in conditions]
-    if any(cfg.requires(job.feature) for cfg in cfgs):
+    if any(job.of_written(cfg) for cfg in cfgs):
         return frozenset()
     sides = {True: lambda cfg: job.of_source(cfg) or job.of_both(cfg), False: job.without_source}
     return frozenset(side for side, stands in sides.items() if any(map(stands, cfgs)))

@@ -135,7 +135,7 @@ def parameters(site: Site) -> list[str]:
 def _is_written_by_hand(site: Site, name: str) -> bool:
     """Whether a person wrote the function under the plain name, with a body of its own."""
     return any(
-        any(cfg.requires(site.job.feature) for _, cfg in conditions_of(attributes))
+        any(site.job.of_written(cfg) for _, cfg in conditions_of(attributes))
         and not re.search(rf"\b{name}\b", node_text(node))
         for node, attributes in _of_its_name(site)
     )
@@ -145,7 +145,7 @@ def _stands_without_source(site: Site) -> bool:
     """Whether the plain name has a function for the written vendor alone."""
     job = site.job
     return any(
-        c.requires(job.feature) and job.without_source(c)
+        job.of_written(c) and job.without_source(c)
         for _, attributes in _of_its_name(site)
         for _, c in conditions_of(attributes)
     )

@@ -112,12 +112,12 @@ def named_sibling(
     for node, attributes in named(site, name):
         if node.type in kinds:
             conditions = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
-            if gated and not any(cfg.requires(job.feature) for cfg in conditions):
+            if gated and not any(map(job.of_written, conditions)):
                 continue
             if any(job.of_source(cfg) for cfg in conditions):
                 continue  # it is not there where the vendor's feature alone is on
             # What gives way to its copy stands in for nothing.
-            stands_in = any(c.forbids(job.feature) and not job.of_source(c) for c in conditions)
+            stands_in = any(job.without_written(c) and not job.of_source(c) for c in conditions)
             if stands_in is without:
                 return _span(node, attributes)
     return None
@@ -354,14 +354,14 @@ class _Keyed(Value, frozen=True):
     @classmethod
     def of(cls, site: Site, key: Callable[[Node], str], *, gated: bool) -> _Keyed:
         """Return the siblings of a site."""
-        features = (site.job.source_feature, site.job.feature)
+        of = (site.job.of_source, site.job.of_written)
         sides: tuple[dict[str, list[tuple[Span, Node]]], ...] = ({}, {})
         for node, attributes in site.siblings:
             if node.type != site.kind:
                 continue
             conditions = [cfg for _, cfg in conditions_of(attributes)]
-            for side, feature in zip(sides, features, strict=True):
-                if not gated or any(c.requires(feature) for c in conditions):
+            for side, is_of in zip(sides, of, strict=True):
+                if not gated or any(map(is_of, conditions)):
                     side.setdefault(normal(key(node)), []).append((_span(node, attributes), node))
         return cls(*sides)
 

@@ -48,7 +48,7 @@ def check(site: Site) -> Iterator[Intent]:
             claims = (span_of(attribute),)
             yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
             continue
-        written = cfg.requires(job.feature)
+        written = job.of_written(cfg)
         stands_in = job.without_source(cfg) and not written and job.renames_code(site.code)
         paired = stands_in and is_paired(site)
         if (

@@ -178,7 +178,7 @@ def _inside(site: Site) -> Scope:
     """Return the scope of what a place holds."""
     scope, node = site.scope, site.node
     vendor = scope.vendor or _vendor(site)
-    gated = scope.gated or site.requires(site.job.feature)
+    gated = scope.gated or site.is_written
     if node.type in (
         "function_item",
         "trait_item",
@@ -221,7 +221,7 @@ def _vendor(site: Site) -> str:
         return ""
     if site.is_source:
         return job.vendor.source
-    if site.requires(job.feature):
+    if site.is_written:
         return job.vendor.name
     if kind in ("function_item", "struct_item", "trait_item", "mod_item", "const_item"):
         named = job.vendor_of(site.name)

@@ -175,6 +175,14 @@ class Job(Value, frozen=True, dict=True):
         """Whether what stands under a condition exists only where the source vendor is off."""
         return any(map(cfg.forbids, self.counterparts))
 
+    def of_written(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition exists for the written vendor alone."""
+        return any(map(cfg.requires, self.counterparts.values()))
+
+    def without_written(self, cfg: Cfg) -> bool:
+        """Whether what stands under a condition exists only where the written vendor is off."""
+        return any(map(cfg.forbids, self.counterparts.values()))
+
     def about_source(self, cfg: Cfg) -> bool:
         """Whether a condition names the source vendor's feature at all."""
         return not cfg.features().isdisjoint(self.counterparts)
@@ -477,6 +485,11 @@ class Site(Value, frozen=True, dict=True):
     def is_source(self) -> bool:
         """Whether the place's own attributes say that it exists for the source vendor alone."""
         return any(self.job.of_source(cfg) for _, cfg in self.conditions)
+
+    @cached_property
+    def is_written(self) -> bool:
+        """Whether the place's own attributes say that it exists for the written vendor alone."""
+        return any(self.job.of_written(cfg) for _, cfg in self.conditions)
 
     @property
     def unported_feature(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -540,6 +541,64 @@ def test_the_crate_that_compiles_kernels_is_built_from_its_package(tmp_path: Pat
     device = {path.name for path in (unpacked / "src/device").iterdir()}
     assert device == set(device_files())
     assert f'include_str!("device/{min(device)}")' in (unpacked / "src/device.rs").read_text()
+
+
+MODULE = """\
+[package]
+name = "toy"
+version = "0.1.0"
+edition = "2021"
+[build-dependencies]
+hiprc-build = {{ path = {crate} }}
+[workspace]
+"""
+MODULE_BUILD = """\
+fn main() {
+    let module = hiprc_build::module("TOY", "kernels/fill.hip".as_ref());
+    let module = module.unwrap_or_else(|e| panic!("{e}"));
+    println!("cargo::warning=made {}", module.display());
+}
+"""
+
+
+def test_a_source_of_an_example_is_compiled_with_the_headers(tmp_path: Path) -> None:
+    device = cpu_device()
+    crate = tmp_path / "toy"
+    for path, text in {
+        "Cargo.toml": MODULE.format(crate=json.dumps(str(shipped("crates/build")))),
+        "build.rs": MODULE_BUILD,
+        "src/lib.rs": "",
+        "kernels/fill.hip": '#include "hipx.h"\n#include "more.h"\n'
+        'extern "C" __global__ void fill(float *y) { y[threadIdx.x] = MORE; }\n',
+        "kernels/more.h": "#define MORE 1.0f\n",
+    }.items():
+        (crate / path).parent.mkdir(parents=True, exist_ok=True)
+        (crate / path).write_text(text)
+
+    def built(**more: str) -> tuple[str, list[Path]]:
+        done = subprocess.run(
+            ["cargo", "build", "--offline"],
+            cwd=crate,
+            env={**os.environ, "CARGO_TARGET_DIR": str(tmp_path / "target"), **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stderr, sorted((tmp_path / "target").rglob("fill.hsaco"))
+
+    hipcc = {"HIPCC": device["HIPCC"], "TOY_ARCHS": "gfx1100,gfx90a"}
+    said, (module,) = built(**hipcc)
+    assert f"made {module}" in said
+    first = module.read_bytes()
+    assert first.count(b"amdhsa--gfx1100") == first.count(b"amdhsa--gfx90a") == 1
+    (crate / "kernels/more.h").write_text("#define MORE 2.0f\n")
+    built(**hipcc)
+    assert module.read_bytes() != first
+    built(TOY_KERNELS="none")
+    assert module.read_bytes() == b""
+    said, _ = built(HIPCC="/nowhere/hipcc")
+    assert "cannot run /nowhere/hipcc" in said
+    assert "TOY_KERNELS=none" in said
 
 
 def test_launchers_run_that_a_dependency_compiles(apart: Crate) -> None:

@@ -29,7 +29,7 @@ pub const DEVICE: &[(&str, &str)] = &[
 /// # Errors
 ///
 /// The folder cannot be written.
-pub fn headers(out_dir: &Path) -> Result<PathBuf, String> {
+pub(crate) fn headers(out_dir: &Path) -> Result<PathBuf, String> {
     let folder = out_dir.join("hipx");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for (name, text) in DEVICE.iter().filter(|(name, _)| name.ends_with(".h")) {

@@ -26,8 +26,10 @@
 
 mod device;
 mod kernels;
+mod module;
 mod sources;
 
-pub use device::{headers, DEVICE};
+pub use device::DEVICE;
 pub use kernels::Kernels;
+pub use module::module;
 pub use sources::Sources;
