@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from device_support import PROGRAMS, toolkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.real
 
@@ -32,8 +35,15 @@ def ranks(case: str, **settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def left() -> set[Path]:
-    return set(Path("/dev/shm").glob("hipcpu-ranks-*"))
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where ranks meet: a folder of the test's own, since other tests have ranks as well."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def left(folder: Path) -> list[Path]:
+    return list(folder.glob("hipcpu-ranks-*"))
 
 
 def test_two_ranks_on_one_device_are_refused() -> None:
@@ -53,16 +63,14 @@ def test_ranks_that_disagree_on_how_many_they_are_are_refused() -> None:
 
 
 @pytest.mark.parametrize("streams", ["", "lazy"])
-def test_each_rank_scales_what_it_gives(streams: str) -> None:
-    before = left()
+def test_each_rank_scales_what_it_gives(folder: Path, streams: str) -> None:
     done = ranks("scaled", streams=streams)
     assert done.returncode == 0, done.stderr
     assert eval(done.stdout) == [[11.0, 32.0], [11.0, 32.0]]
-    assert left() <= before
+    assert left(folder) == []
 
 
-def test_one_thread_that_forms_no_group_is_told_in_time() -> None:
-    before = left()
+def test_one_thread_that_forms_no_group_is_told_in_time(folder: Path) -> None:
     done = ranks("no group", ranks_limit="1")
     assert done.returncode == 0, done.stderr
     # The call, the end of a group that nobody began, and each call from then on.
@@ -71,7 +79,7 @@ def test_one_thread_that_forms_no_group_is_told_in_time() -> None:
         "HIP device: RCCL, rank 0 of 2: rank 1 has not come to its all_reduce of 2 float32 (sum) in"
         " 1 s; the operations of several ranks of one thread belong into a group"
     ) in done.stderr
-    assert left() <= before
+    assert left(folder) == []
 
 
 def test_who_asks_how_far_a_stream_is_does_not_wait_for_other_ranks() -> None:
@@ -110,8 +118,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
-def test_ranks_that_do_not_do_the_same_are_told_what_each_does(what: str) -> None:
-    before = left()
+def test_ranks_that_do_not_do_the_same_are_told_what_each_does(folder: Path, what: str) -> None:
     done = ranks(f"differ in {what}", streams="lazy")
     assert done.returncode == 0, done.stderr
     # Whoever sees it first says it; the other, that another rank has failed.
@@ -121,4 +128,4 @@ def test_ranks_that_do_not_do_the_same_are_told_what_each_does(what: str) -> Non
     own, other = DIFFERENT[what][first], DIFFERENT[what][1 - first]
     text = f"rank {first} of 2: its operation 1 is {own}, and that of rank {1 - first} {other}"
     assert text in done.stderr
-    assert left() <= before
+    assert left(folder) == []

@@ -73,8 +73,9 @@ std::string Post::text() const {
 
 std::string Board::fresh_folder() {
   const char *named = getenv("TMPDIR");
-  std::string parent = named != nullptr && *named != '\0' ? named : "/tmp";
-  if (access("/dev/shm", W_OK) == 0) parent = "/dev/shm";
+  const bool in_memory = access("/dev/shm", W_OK) == 0;
+  std::string parent = in_memory ? "/dev/shm" : "/tmp";
+  if (named != nullptr && *named != '\0') parent = named;
   std::random_device random;
   char number[40];
   snprintf(number, sizeof number, "%08x%08x", random(), random());
