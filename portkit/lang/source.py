@@ -32,6 +32,7 @@ _GRAMMARS = {
 """The parser of each kind of file by its ending; of all others it is Rust's."""
 _COMMA = re.compile(rb"(?:\s|//[^\n]*|/\*(?s:.*?)\*/)*+,")
 _COMMA_ELSE = re.compile(rb"(?:\s|#[^\n]*)*+,")
+_COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _BLOCK = 1 << 12
 _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
@@ -168,8 +169,27 @@ class Source(Value, frozen=True, dict=True):
 
 
 def parses(text: str) -> bool:
-    """Whether a text is items of Rust, as far as the parser can tell."""
-    return not Source("text.rs", text.encode()).tree.root_node.has_error
+    """Whether a text is items of Rust, as far as the parser can tell.
+
+    It lets comparisons in a row pass, which Rust does not (the Rust reference, "Expression
+    precedence": they require parentheses).
+    """
+    root = Source("text.rs", text.encode()).tree.root_node
+    return not root.has_error and not _compares_in_a_row(root)
+
+
+def _compares_in_a_row(root: Node) -> bool:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        pending += node.named_children
+        if _compares(node) and any(map(_compares, node.named_children)):
+            return True
+    return False
+
+
+def _compares(node: Node) -> bool:
+    return field_text(node, "operator") in _COMPARISONS
 
 
 def _parse(path: str, data: bytes, parts: Sequence[Span] = ()) -> Tree:

@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying.left_out import is_left_out
 from portkit.lang import patterns
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Stands
+from portkit.site.intent import Copy, Intent, Keep, Stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,10 @@ def check(site: Site) -> Iterator[Intent]:
     if patterns.mixed_lists(pattern, job.names_value) or site.unported_feature:
         return
     construct = f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}"
-    if re.search(rf"\b{job.vendor.variant}\b", node_text(pattern)):
+    if is_left_out(site.node):
+        kept = "the arm stands for one that is left out: see whether it is CUDA's"
+        yield Keep(construct, kept, review=True)
+    elif re.search(rf"\b{job.vendor.variant}\b", node_text(pattern)):
         title = job.vendor.title
         yield Stands(construct, f"the arm is between the two backends, {title} among them")
     else:
