@@ -42,7 +42,7 @@ def giving_way(site: Site) -> tuple[Edit, ...]:
     if any(cfg.forbids(written) for _, cfg in site.conditions):
         return ()
     attribute = next(attribute for attribute, cfg in site.conditions if site.job.of_source(cfg))
-    new = node_text(attribute).replace(f'feature = "{source}"', _without(source, written), 1)
+    new = re.sub(_option(source), _without(source, written), node_text(attribute), count=1)
     return (Edit(attribute.start_byte, attribute.end_byte, new),)
 
 
@@ -64,7 +64,7 @@ def giving_way_itself(site: Site, text: str) -> str:
     """Return the copy of one of a pair, as it stands where the source's feature is off."""
     source, own = site.job.source_feature, site.job.feature
     head, opening, rest = text.partition("#[cfg")
-    return head + opening + rest.replace(f'feature = "{own}"', _without(own, source), 1)
+    return head + opening + re.sub(_option(own), _without(own, source), rest, count=1)
 
 
 def copy(site: Site, text: str) -> str:
@@ -72,10 +72,16 @@ def copy(site: Site, text: str) -> str:
     own = site.job.feature
     if not any(cfg.forbids(own) for _, cfg in site.conditions):
         return text
-    plain = text.replace(_without(own, own), f'feature = "{own}"')
     # Beside other conditions as well: a copy under `not(feature = "rocm")` would exist nowhere.
-    absent = rf'not\s*\(\s*feature\s*=\s*"{re.escape(own)}"\s*,?\s*\)'
+    absent = rf"not\s*\(\s*{_option(own)}\s*,?\s*\)"
+    both = rf"all\s*\(\s*({_option(own)})\s*,\s*{absent}\s*\)"
+    plain = re.sub(both, r"\1", text)
     return re.sub(rf",\s*{absent}|{absent}\s*,\s*", "", plain)
+
+
+def _option(feature: str) -> str:
+    """Return a pattern for what asks for a feature, however it is spaced."""
+    return rf'feature\s*=\s*"{re.escape(feature)}"'
 
 
 def _without(feature: str, other: str) -> str:

@@ -188,7 +188,9 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         twin = _twin(site, intent.name)
         if found is None:
             text += twin
-        elif twin and gating.feature_attribute(site.job) in site.source.slice(found):
+        elif twin and normal(gating.feature_attribute(site.job)) in normal(
+            site.source.slice(found)
+        ):
             edits.append(Edit(found.end, found.end, twin))
     if found is None:
         edits.append(insertion(site, text))

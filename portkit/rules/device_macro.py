@@ -64,7 +64,8 @@ def check(site: Site) -> Iterator[Intent]:
 def _ported_body(site: Site, body: str) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
     job = site.job
-    condition = re.escape(f'#[cfg(feature = "{job.source_feature}")]')
+    feature = re.escape(job.source_feature)
+    condition = rf'#\[\s*cfg\s*\(\s*feature\s*=\s*"{feature}"\s*\)\s*\]'
     items = re.compile(
         rf"(?P<indent>[ \t]*)(?P<item>{condition}"
         r"(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\})",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import pytest
 from harness import FixtureSuite, Run, every_run, lines, said, sayings
+
+if TYPE_CHECKING:
+    from tree_support import Tree
 
 
 @pytest.mark.parametrize("run", every_run(), ids=str)
@@ -17,6 +23,23 @@ def test_it_says_what_the_case_expects(run: Run, tree: str, key: str) -> None:
     expected = run.case.settings[key]
     found = said(run, tree)
     assert [{k: f[k] for k in e} for f, e in zip(found, expected, strict=True)] == expected
+
+
+def spaced(tree: Tree, before: str, after: str) -> Tree:
+    """Return a tree whose Rust spaces the options of conditions otherwise."""
+    option = re.compile(rb'\bfeature\s*=\s*"')
+    new = f'feature{before}={after}"'.encode()
+    return {p: option.sub(new, data) if p.endswith(".rs") else data for p, data in tree.items()}
+
+
+CONDITIONAL = [r for r in every_run() if spaced(r.before, "", "") != r.before]
+
+
+@pytest.mark.parametrize("run", CONDITIONAL, ids=str)
+def test_conditions_may_be_spaced_otherwise(run: Run) -> None:
+    other = run.job(spaced(run.before, "", "\t"))
+    assert lines(spaced(other, " ", " ")) == lines(run.job(run.before))
+    assert lines(run.job(other)) == lines(other)
 
 
 @pytest.mark.parametrize("run", [r for r in every_run() if r.by_hand is not None], ids=str)
