@@ -68,6 +68,6 @@ def _within(place: Span, outer: list[Span]) -> bool:
 
 
 def _places(source: Source, text: str) -> list[Span]:
-    """Return where a text stands."""
-    wanted = re.compile(re.escape(text.encode()))
+    """Return where a text stands, with either end of a line."""
+    wanted = re.compile(rb"\r?\n".join(map(re.escape, text.encode().split(b"\n"))))
     return [Span(match.start(), match.end()) for match in wanted.finditer(source.data)]
