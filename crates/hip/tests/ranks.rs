@@ -1,4 +1,4 @@
-//! Ranks in processes of their own, as `llama_multiprocess` of candle has them, also ones that fail: this
+//! Ranks in processes of their own, as programs on several GPUs have them, also ones that fail: this
 //! program starts itself once for each rank. Nothing else may be in this file.
 
 use hiprc::driver::HipContext;
