@@ -172,8 +172,9 @@ def test_what_stands_nowhere_is_reported_and_left_away(candle: Path) -> None:
     change(candle, "    if !device.is_metal() {\n", "    if true {\n")
     (idle,) = [s for s in document(candle)["sites"] if s["code"] == "PK904"]
     assert idle["path"] == looked.NAME
-    line = int(idle["message"].split(":")[0].removeprefix("line "))
-    assert " other" in (candle / looked.NAME).read_text().splitlines()[line - 1]
+    assert " other" in (candle / looked.NAME).read_text().splitlines()[idle["line"] - 1]
+    # A command that is given the line that the report names finds the place.
+    assert idle["id"] in invoke("explain", f"{looked.NAME}:{idle['line']}", "--tree", candle).out
     assert asked(candle) == []
     change(candle, "        8\n", "        9\n")
     invoke("review", candle, "--accept", "PK")
