@@ -74,7 +74,7 @@ def needed(report: HipifyReport) -> str:
         return ""
     sources = ", ".join(each.target for each in report.translations)
     first, *more = report.headers
-    others = f" and {counted_noun(len(more), 'header')} more" if more else ""
+    others = f" and {counted_noun(len(more), 'header')} more, by way of it" if more else ""
     return f"{sources} needs {first}{others}: -o FOLDER writes it with them.\n"
 
 
