@@ -142,8 +142,8 @@ def test_a_conflict_is_the_only_one_and_is_explained(
     assert f", from {BACKEND}:" in done.out
     # Both sides, as they stand in their files.
     yours = f"  yours, {COPY}:4\n       4 |     11\n"
-    ports = f"  the port's, on {BRANCH}, {COPY}:4\n       4 |     let one = 1;\n       5 |     one\n"
-    assert yours + ports in done.out, done.out
+    ports = f"  the port's, on {BRANCH}, {COPY}:4\n       4 |     let one = 1;\n"
+    assert f"{yours}{ports}       5 |     one\n" in done.out, done.out
     assert "make your change again in it, or keep yours" in " ".join(done.out.split())
     assert picture(root) == files
     assert git(root, "status", "--porcelain") == ""

@@ -1,9 +1,9 @@
 """Cooperative groups.
 
-HIP has a part of them. A block and its tiles mean the same there and are kept, with what is known of
-them. A group of active lanes follows the wavefront, which may have 64; synchronizing a whole grid
-needs a cooperative launch that the host side must make; reductions, scans and copies HIP lacks. For
-these nothing is written.
+HIP has a part of them. A block and its tiles mean the same there and are kept, with what is known
+of them. A group of active lanes follows the wavefront, which may have 64; synchronizing a whole
+grid needs a cooperative launch that the host side must make; reductions, scans and copies HIP
+lacks. For these nothing is written.
 
 Example: with ``namespace cg = cooperative_groups;``, ``cg::this_thread_block()`` is kept, and
 ``cg::reduce(tile, x, cg::plus<int>())`` stays and is reported.
@@ -89,11 +89,11 @@ def _of_name(source: KernelSource, first: int, last: int, name: str) -> Finding:
 
 def _members(source: KernelSource) -> Iterator[int]:
     """Yield where a member is called that HIP's groups lack, or have under another name."""
-    for name, mapping in api_table.corrections().items():
-        if mapping.kind == "member":
-            for index in source.names.get(name.rpartition("::")[2], ()):
-                if index and source.tokens[index - 1].text == "." and source.is_token(index + 1, "("):
-                    yield index
+    table = api_table.corrections().values()
+    names = [m.cuda.rpartition("::")[2] for m in table if m.kind == "member"]
+    for index in (index for name in names for index in source.names.get(name, ())):
+        if index and source.is_token(index - 1, ".") and source.is_token(index + 1, "("):
+            yield index
 
 
 def _by_alias(source: KernelSource, mentions: Sequence[int]) -> Iterator[int]:

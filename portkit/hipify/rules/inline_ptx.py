@@ -8,8 +8,8 @@ Example: ``asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));`` stays and is re
 
 What to do: write it in C++ or with a clang builtin; the finding names what is known to do the same,
 such as ``__threadfence()`` for ``membar.gl`` and ``__lane_id()`` for ``%laneid``, and says what AMD
-lacks and what to write in its place, such as loads through registers for ``cp.async``. Or put it behind
-``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
+lacks and what to write in its place, such as loads through registers for ``cp.async``. Or put it
+behind ``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
 
 Source: PTX ISA; clang documentation, "Inline Assembly".
 """
