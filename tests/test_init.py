@@ -286,3 +286,16 @@ def test_a_file_may_be_called_anything(served: Path) -> None:
     done = invoke("init", served, "--yes")
     assert done.code == 0, done.err
     assert profile_of(served)["hip_sources"][0]["source"] == "rows/ker\nnels/*.cu"
+
+
+def test_what_a_port_below_calls_otherwise_is_called_so(served: Path) -> None:
+    """`builder_arg` is a macro that candle exports: its port has it under a name of its own."""
+    launch = '#[cfg(feature = "cuda")]\npub fn launch(n: u32) {\n    candle::builder_arg!(builder, n);\n}\n'
+    place = served / "rows/src/lib.rs"
+    place.write_text(place.read_text() + launch)
+    invoke("init", served, "--yes")
+    commit(served)
+    assert invoke("apply", served).code == 0
+    assert "    candle::rocm_builder_arg!(builder, n);\n" in place.read_text()
+    # Nothing of the codebase's own is idle for it.
+    assert "PK904" not in invoke("scan", served).out
