@@ -6,6 +6,7 @@ the other trees, in the test.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -173,6 +174,24 @@ def test_the_feature_of_a_port_below_is_asked_for(served: Path) -> None:
     assert features["rocm"] == ["candle/rocm"]
 
 
+def test_a_port_beside_it_is_seen(served: Path) -> None:
+    place = served / "Cargo.toml"
+    beside = 'candle = { path = "../candle/candle-core", package = "candle-core" }'
+    place.write_text(re.sub("candle = .*", beside, place.read_text()))
+    crate = served.parent / "candle/candle-core/Cargo.toml"
+    crate.parent.mkdir(parents=True)
+    text = '[package]\nname = "candle-core"\nversion = "0.9.2"\n\n[features]\n{} = []\n'
+    for feature, said in (
+        ("cuda", "The tree needs the port of candle"),
+        ("rocm", "The tree takes candle from its port: ../candle/candle-core has the feature."),
+    ):
+        crate.write_text(text.format(feature))
+        done = invoke("init", served, "--yes", "--profile", feature)
+        assert said in done.out, done.err
+        (served / "portkit.toml").unlink()
+        shutil.rmtree(served / feature)
+
+
 def test_without_a_word_about_it_no_feature_is_invented(served: Path) -> None:
     invoke("init", served, "--yes")
     place = served / "port/codebase.toml"
@@ -290,7 +309,12 @@ def test_a_file_may_be_called_anything(served: Path) -> None:
 
 def test_what_a_port_below_calls_otherwise_is_called_so(served: Path) -> None:
     """`builder_arg` is a macro that candle exports: its port has it under a name of its own."""
-    launch = '#[cfg(feature = "cuda")]\npub fn launch(n: u32) {\n    candle::builder_arg!(builder, n);\n}\n'
+    launch = """
+#[cfg(feature = "cuda")]
+pub fn launch(n: u32) {
+    candle::builder_arg!(builder, n);
+}
+"""
     place = served / "rows/src/lib.rs"
     place.write_text(place.read_text() + launch)
     invoke("init", served, "--yes")

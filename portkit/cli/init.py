@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     from portkit.initial.draft import Draft
     from portkit.scan.scan import Scan
+
+RULES: Final = "docs/guide-rule.md"
+GUIDE: Final = "docs/guide-crate.md"
+"""The page that goes on, and the one of what is built on another codebase."""
 
 
 @command("portkit init", "portkit init mine --yes", "portkit init mine --profile rocm/port")
@@ -109,14 +113,33 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
     where = argument(directory.as_posix())
     yield f"`portkit apply` would write {todo} places{f'; {rest}' if rest else ''}."
     for used in draft.uses:
+        if place := _ported_beside(directory, after, used.value):
+            yield f"The tree takes {used.value} from its port: {place} has the feature."
+            continue
         yield (
             f"The tree needs the port of {used.value}: name it in the root manifest, under"
             " [patch.crates-io] or where the dependency is asked for."
         )
     yield (
         f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
-        f" what is open (docs/guide-rule.md), `portkit apply{where}`."
+        f" what is open ({GUIDE if draft.uses else RULES}), `portkit apply{where}`."
     )
+
+
+def _ported_beside(directory: Path, after: Scan, codebase: str) -> str:
+    """Return a folder outside the tree that a manifest names, with a ported crate of a codebase."""
+    from portkit.tree.manifest import parse_manifest
+
+    ported = after.job.codebase.ported
+    for path in sorted(after.job.workspace.outside):
+        try:
+            manifest = parse_manifest((directory / path / "Cargo.toml").read_bytes())
+        except (OSError, ValueError):
+            continue
+        known = ported.get(str(manifest.get("package", {}).get("name")))
+        if known and known.codebase == codebase and known.feature in manifest.get("features", {}):
+            return path
+    return ""
 
 
 def _count(after: Scan, trust: object) -> int:
