@@ -68,10 +68,10 @@ def taken_out(
             (tree / path).write_bytes(data)
         scans = [_scan(tree, toml, profile, gating, recorded) for toml in (before, after)]
         # A file is written by the findings in it, or in what it is a copy of: a few of many.
-        told = [{(f.path, *_decided(f)) for f in each.findings} for each in scans]
-        paths = {path for path, *_ in told[0] ^ told[1]}
+        told = [{(f.path, _decided(f)) for f in each.findings} for each in scans]
+        paths = {path for path, _ in told[0] ^ told[1]}
         said = [_written(each, paths) for each in scans]
-        changed = [p for p in sorted(said[0] | said[1]) if said[0].get(p) != said[1].get(p)]
+        changed = [p for p in sorted({*said[0], *said[1]}) if said[0].get(p) != said[1].get(p)]
         found = []
         for path in changed:
             place = tree / path
