@@ -13,6 +13,7 @@ _OVERLOADS: Final = "by its name: hipcc says whether the overload that you call 
 
 _KINDS: Final = {
     "data": "type, constant or macro",
+    "lacking": "header",
     "group": "name of cooperative groups",
     "lanes": "name of cooperative groups",
     "member": "member of cooperative groups",

@@ -117,6 +117,8 @@ def test_what_macros_hide_from_amd_is_not_refused() -> None:
         ("groups", 15, "num_threads is called size in HIP"),
         ("groups", 16, "coalesced_threads: HIP has it, in hip/hip_cooperative_groups.h: on wave"),
         ("groups", 18, "portkit does not know whether HIP has this"),
+        ("header", 2, "cutlass/cutlass.h: HIP has no such header; write by hand what it is for"),
+        ("reduce", 1, "cooperative_groups/reduce.h: HIP has no such header; take it away; each"),
         ("ptx", 2, "inline PTX: AMD has no cp.async: copy through registers"),
         ("ptx", 3, "inline PTX: shfl.sync.bfly is __shfl_xor_sync (write CUDA's own function"),
         ("ptx", 4, "inline PTX: red.global.add is atomicAdd (its result unused)"),
@@ -129,6 +131,8 @@ def test_what_to_do_is_particular(code: str, line: int, said: str) -> None:
         "inline_ptx": "inline_ptx/what_is_known",
         "ptx": "inline_ptx/what_stands_for_it",
         "cooperative_groups": "cooperative_groups/a_grid",
+        "header": "unknown_header/of_a_library",
+        "reduce": "unknown_header/with_a_word_on_each",
         "groups": "cooperative_groups/what_hip_has_and_lacks",
         "unknown_name": "unknown_name/device_functions",
     }
