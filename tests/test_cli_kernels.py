@@ -61,7 +61,8 @@ def test_one_file_goes_to_standard_output(cuda: Path) -> None:
     done = invoke("hipify", cuda / "a.cu")
     assert done.code == 0
     assert re.fullmatch(
-        r"a\.hip needs hipx\.h, by which it includes \d headers more: -o FOLDER writes all of them\.\n",
+        r"a\.hip needs hipx\.h, by which it includes \d headers more:"
+        r" -o FOLDER writes all of them\.\n",
         done.err,
     )
     assert done.out == '#include "hipx.h"\nhipStream_t stream;\n'
