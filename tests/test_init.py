@@ -105,6 +105,11 @@ def profile_of(root: Path, folder: str = "port") -> dict[str, Any]:
     return tomllib.loads((root / folder / "codebase.toml").read_text())
 
 
+def settings_of(root: Path) -> dict[str, Any]:
+    """Return what the ``portkit.toml`` of a tree says."""
+    return tomllib.loads((root / "portkit.toml").read_text())
+
+
 @pytest.fixture
 def tarn(tmp_path: Path) -> Path:
     root = tmp_path / "tarn"
@@ -190,6 +195,34 @@ def test_a_port_beside_it_is_seen(served: Path) -> None:
         assert said in done.out, done.err
         (served / "portkit.toml").unlink()
         shutil.rmtree(served / feature)
+
+
+def test_the_bindings_of_a_port_beside_it_are_taken(served: Path) -> None:
+    """With bindings of its own, a stream of the tree's would be none of candle's."""
+    place = served / "Cargo.toml"
+    beside = 'candle = { path = "../candle/candle-core", package = "candle-core" }'
+    place.write_text(re.sub("candle = .*", beside, place.read_text()))
+    manifest = served / "rows/Cargo.toml"
+    wanted = '[dependencies]\ncudarc = { version = "0.19", optional = true }\n'
+    manifest.write_text(manifest.read_text().replace("[dependencies]\n", wanted))
+    manifest.write_text(manifest.read_text().replace('"dep:swift', '"dep:cudarc", "dep:swift'))
+    commit(served)
+    done = invoke("init", served, "--yes", "--profile", "first")
+    assert "name in portkit.toml where the port of candle has its bindings" in done.out
+    assert "bindings" not in (served / "portkit.toml").read_text()
+    (served / "portkit.toml").unlink()
+    shutil.rmtree(served / "first")
+    bindings = served.parent / "candle/candle-hip/Cargo.toml"
+    bindings.parent.mkdir(parents=True)
+    bindings.write_text('[package]\nname = "candle-hip"\nversion = "0.11.1"\n')
+    done = invoke("init", served, "--yes")
+    assert "bindings = ../candle/candle-hip: those of the port of candle" in done.out
+    assert settings_of(served)["bindings"] == {"path": "../candle/candle-hip"}
+    commit(served)
+    assert invoke("apply", served).code == 0
+    taken = [d for d in tomllib.loads(manifest.read_text())["dependencies"].values() if "path" in d]
+    assert [(manifest.parent / d["path"]).resolve() for d in taken] == [bindings.parent.resolve()]
+    assert not (served / "rows-hip").exists()
 
 
 def test_without_a_word_about_it_no_feature_is_invented(served: Path) -> None:

@@ -83,6 +83,7 @@ def _answers(draft: Draft) -> Iterator[tuple[str, str]]:
 
 
 def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
+    from portkit.initial.below import ported_beside
     from portkit.tree.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."
@@ -93,6 +94,8 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
         yield f"  {key} = {said.value}: {said.evidence}"
     for used in draft.uses:
         yield f"  built on {used.value}: {used.evidence}"
+    if draft.bindings is not None:
+        yield f"  bindings = {draft.bindings.value}: {draft.bindings.evidence}"
     for source in draft.sources:
         yield f"  {source.value}: {source.evidence}"
     for derived in draft.derived:
@@ -113,7 +116,7 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
     where = argument(directory.as_posix())
     yield f"`portkit apply` would write {todo} places{f'; {rest}' if rest else ''}."
     for used in draft.uses:
-        if place := _ported_beside(directory, after, used.value):
+        if place := ported_beside(after, used.value):
             yield f"The tree takes {used.value} from its port: {place} has the feature."
             continue
         yield (
@@ -124,22 +127,6 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
         f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
         f" what is open ({GUIDE if draft.uses else RULES}), `portkit apply{where}`."
     )
-
-
-def _ported_beside(directory: Path, after: Scan, codebase: str) -> str:
-    """Return a folder outside the tree that a manifest names, with a ported crate of a codebase."""
-    from portkit.tree.manifest import parse_manifest
-
-    ported = after.job.codebase.ported
-    for path in sorted(after.job.workspace.outside):
-        try:
-            manifest = parse_manifest((directory / path / "Cargo.toml").read_bytes())
-        except (OSError, ValueError):
-            continue
-        known = ported.get(str(manifest.get("package", {}).get("name")))
-        if known and known.codebase == codebase and known.feature in manifest.get("features", {}):
-            return path
-    return ""
 
 
 def _count(after: Scan, trust: object) -> int:
