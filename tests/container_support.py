@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,12 @@ def make_container(folder: Path, shared: Path) -> Container:
     if done.returncode != 0:
         pytest.skip(f"python3-venv does not install: {done.stderr}")
     return container
+
+
+def make_wheel(folder: Path) -> Path:
+    """Return the wheel that ``make dist`` makes, made in a folder."""
+    (made,) = WheelBuilder(str(CI.parent)).build(directory=str(folder), versions=["standard"])
+    return Path(made)
 
 
 def path_inside() -> str:

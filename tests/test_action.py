@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from apply_support import git
 from cli_support import commit, make_candle
-from container_support import PYTHON, Container, make_container
-from hatchling.builders.wheel import WheelBuilder
+from container_support import PYTHON, Container, make_container, make_wheel
 from update_support import COPY, edit, has_edits, make_upstream, replace
 from verify_support import script
 from workflow_support import ROOT, Runner, unpack_action
@@ -38,10 +37,7 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Container:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make dist` makes."""
-    builder = WheelBuilder(str(ROOT))
-    (made,) = builder.build(directory=str(tmp_path_factory.mktemp("dist")), versions=["standard"])
-    return Path(made)
+    return make_wheel(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(params=["machine", pytest.param("container", marks=pytest.mark.slow)])
