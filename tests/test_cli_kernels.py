@@ -112,6 +112,15 @@ def test_a_folder_is_written(cuda: Path, tmp_path: Path) -> None:
     assert f"0 files written to {out}, " in again.out.replace("\n", " ")
 
 
+def test_an_output_that_holds_the_sources_is_refused(cuda: Path) -> None:
+    before = sorted(path.name for path in cuda.iterdir())
+    done = invoke("hipify", cuda, "-o", cuda)
+    assert (done.code, done.out) == (33, "")
+    assert "every source lies in the output folder" in done.err
+    assert "name another folder by -o" in done.err
+    assert sorted(path.name for path in cuda.iterdir()) == before
+
+
 def test_an_output_below_the_input_is_not_read(cuda: Path) -> None:
     out = cuda / "hip"
     invoke("hipify", cuda, "-o", out)
