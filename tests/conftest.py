@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from portkit.codebases import directory
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
+from portkit.lang.typed import decode
 from portkit.scan.rustfmt import Refusal, Rustfmt
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _once() -> Iterator[None]:
     """
     laid_out: dict[object, bytes] = {}
     read: dict[object, object] = {}
-    formatted, decode = Rustfmt.formatted, directory.decode
+    formatted = Rustfmt.formatted
 
     def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | Refusal:
         key = (*map(_stamped, self._command), text, edition)
@@ -67,7 +67,7 @@ def _once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rustfmt, "formatted", formatted_once)
-        patch.setattr(directory, "decode", decode_once)
+        patch.setattr("portkit.codebases.directory.decode", decode_once)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
