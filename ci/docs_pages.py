@@ -1,17 +1,15 @@
-"""What is put into the documentation site when it is built: the table of API names, and workflows.
+"""What is put into the documentation site when it is built: the table of API names.
 
 mkdocs calls what begins with ``on_``; see "Hooks" in its user guide.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-INCLUDED = re.compile(r"```yaml\n# (ci/workflows/\S+)\n```\n")
 TITLES = {
     "runtime": "CUDA runtime",
     "driver": "CUDA driver",
@@ -32,11 +30,6 @@ def on_files(files: Any, config: Any) -> Any:
         inclusion = InclusionLevel.INCLUDED if name == "api.md" else InclusionLevel.NOT_IN_NAV
         files.append(File.generated(config, name, content=text, inclusion=inclusion))
     return files
-
-
-def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Put a workflow where a page names its file in a block that holds nothing else."""
-    return INCLUDED.sub(lambda block: f"```yaml\n{(ROOT / block[1]).read_text()}```\n", markdown)
 
 
 def pages() -> dict[str, str]:

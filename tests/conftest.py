@@ -2,17 +2,22 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
+from portkit.lang.typed import decode
+from portkit.scan.rustfmt import Refusal, Rustfmt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from _pytest.terminal import TerminalReporter
+
+    from portkit.errors import PortkitError
 
 # A shell starts what runs in the background, and nohup what it runs, with signals ignored; programs
 # that the tests start would inherit that (POSIX, "Shell Command Language", 2.12).
@@ -34,6 +39,43 @@ def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("PORTKIT_TRUST", os.sep)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _once() -> Iterator[None]:
+    """What is the same each time is done once in a process, and nothing waits for a disk.
+
+    Half of the time of the fast tests went into rustfmt on the texts that each port adds, into the
+    same profiles, and into waiting until a small tree is on the disk.
+    """
+    laid_out: dict[object, bytes] = {}
+    read: dict[object, object] = {}
+    formatted = Rustfmt.formatted
+
+    def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | Refusal:
+        key = (*map(_stamped, self._command), text, edition)
+        found = laid_out.get(key) or formatted(self, text, edition)
+        if isinstance(found, bytes):
+            laid_out[key] = found
+        return found
+
+    def decode_once(data: str, where: str, kind: type[Any], error: type[PortkitError]) -> Any:
+        key = data, where, kind
+        if key not in read:
+            read[key] = decode(data, where, kind, error)
+        return read[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rustfmt, "formatted", formatted_once)
+        patch.setattr("portkit.codebases.directory.decode", decode_once)
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+def _stamped(word: str) -> object:
+    """Return a word of a command, and of a file also when it was written."""
+    place = Path(word)
+    return (word, place.stat().st_mtime_ns) if place.is_file() else word
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from apply_support import git
 from cli_support import commit, make_candle
+from container_support import PYTHON, Container, make_container, make_wheel
 from update_support import COPY, edit, has_edits, make_upstream, replace
 from verify_support import script
 from workflow_support import ROOT, Runner, unpack_action
@@ -29,26 +30,43 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return unpack_action(tmp_path_factory.mktemp("action"))
 
 
-@pytest.fixture
-def runner(tmp_path: Path, archive: tuple[Path, str]) -> Runner:
-    """A job that has checked out a small candle, which no one has ported."""
+@pytest.fixture(scope="module")
+def container(tmp_path_factory: pytest.TempPathFactory) -> Container:
+    return make_container(tmp_path_factory.mktemp("container"), tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_wheel(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(params=["machine", pytest.param("container", marks=pytest.mark.slow)])
+def runner(tmp_path: Path, archive: tuple[Path, str], request: pytest.FixtureRequest) -> Runner:
+    """A job that has checked out a small candle, which no one has ported.
+
+    On this machine the action installs the repository that it stands in, in a container a wheel.
+    """
     pytest.importorskip("ensurepip", reason="GitHub's Python makes virtual environments")
     origin = make_candle(tmp_path / "origin")
     tree = tmp_path / "tree"
     subprocess.run(["git", "clone", "--quiet", origin, tree], check=True)
-    return Runner(tmp_path / "runner", tree, archive[0], sys.executable)
+    if request.param == "machine":
+        return Runner(tmp_path / "runner", tree, archive[0], sys.executable)
+    inside = request.getfixturevalue("container")
+    built = request.getfixturevalue("wheel")
+    return Runner(tmp_path / "runner", tree, archive[0], PYTHON, inside, built)
 
 
 def test_a_check_fails_until_it_is_ported(runner: Runner, archive: tuple[Path, str]) -> None:
     assert not runner.job(WORKFLOWS / "portkit.yml", "check")
-    assert f"({archive[1]})" in runner.log.splitlines()[0], "the commit that the action is of"
+    what = archive[1] if runner.wheel is None else git(ROOT, "rev-parse", "HEAD").strip()
+    assert f"({what}" in runner.log.splitlines()[0], "the commit that is installed"
     assert "::warning file=candle-core/src/lib.rs" in runner.log
     assert "| candle-core |" in runner.summary.read_text()
     found = Path(runner.outputs["steps.portkit.outputs.sarif"])
     (run,) = json.loads(found.read_text())["runs"]
     assert run["results"]
-    portkit = runner.temp / "portkit/bin/portkit"
-    subprocess.run([portkit, "apply", runner.tree], check=True, capture_output=True)
+    runner.portkit("apply", runner.tree)
     commit(runner.tree)
     for check in ("scan", "apply"):
         told = (WORKFLOWS / "portkit.yml").read_text().replace("check: scan", f"check: {check}")

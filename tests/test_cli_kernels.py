@@ -61,7 +61,9 @@ def test_one_file_goes_to_standard_output(cuda: Path) -> None:
     done = invoke("hipify", cuda / "a.cu")
     assert done.code == 0
     assert re.fullmatch(
-        r"a\.hip needs hipx\.h and \d headers more: -o FOLDER writes it with them\.\n", done.err
+        r"a\.hip needs hipx\.h, by which it includes \d headers more:"
+        r" -o FOLDER writes all of them\.\n",
+        done.err,
     )
     assert done.out == '#include "hipx.h"\nhipStream_t stream;\n'
 
@@ -108,6 +110,15 @@ def test_a_folder_is_written(cuda: Path, tmp_path: Path) -> None:
     assert said.endswith(f" a.hip, b.hip and {count} headers ({headers}) written to {out}.")
     again = invoke("hipify", cuda, "-o", out)
     assert f"0 files written to {out}, " in again.out.replace("\n", " ")
+
+
+def test_an_output_that_holds_the_sources_is_refused(cuda: Path) -> None:
+    before = sorted(path.name for path in cuda.iterdir())
+    done = invoke("hipify", cuda, "-o", cuda)
+    assert (done.code, done.out) == (33, "")
+    assert "every source lies in the output folder" in done.err
+    assert "name another folder by -o" in done.err
+    assert sorted(path.name for path in cuda.iterdir()) == before
 
 
 def test_an_output_below_the_input_is_not_read(cuda: Path) -> None:

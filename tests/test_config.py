@@ -287,7 +287,7 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     [
         (
             '[[skip]]\npaths = ["candle-cor/*"]\nreason = "later"\n',
-            "the skip in line 1 fits no place",
+            "line 1: this skip fits no place",
         ),
         (
             '[[decision]]\nwhen = "is_nothing"\nverdict = "keep"\nreason = "x"\n',
@@ -313,7 +313,8 @@ def test_a_skip_of_nothing_is_said(candle: Path) -> None:
     site = of(sites(candle), "PK903")
     assert site["path"] == NAME
     assert site["applicability"] == "review"
-    assert "line 3 fits no place, since no file of the tree fits 'gone/*': " in site["message"]
+    assert site["line"] == 3
+    assert "this skip fits no place, since no file of the tree fits 'gone/*': " in site["message"]
     assert "nearest" not in site["message"]
     add_file(candle, NAME, b'[[skip]]\npaths = ["candle-cor/*"]\nreason = "misspelt"\n')
     assert "; the nearest is 'candle-core'" in of(sites(candle), "PK903")["message"]

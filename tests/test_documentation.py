@@ -48,6 +48,9 @@ NOT_RUN = {
     "portkit hipify": "tests/test_cli_kernels.py tries it",
     "python -m portkit.proof": "builds a ported candle: tests/proof/test_proof_real.py tries it",
     "cp -a candle mutated": "what the next command of the page needs",
+    "cargo check": "compiles candle: tests/real/test_own_crate.py does",
+    "CANDLE_ROCM_KERNELS": "compiles candle: tests/real/test_own_crate.py does",
+    "cd ops && portkit device": "compiles candle: tests/real/test_own_crate.py does",
 }
 """What is shown but not tried here, by how it begins, and why."""
 QUICK = {"format", "coverage", "parity", "names"}
@@ -70,6 +73,17 @@ def commands(page: Path) -> Iterator[tuple[str, int]]:
                 command, _, comment = line.removeprefix("$ ").partition(" #")
                 code = re.search(r"exits with (\d+)", comment)
                 yield command.strip(), int(code.group(1)) if code else 0
+
+
+def in_order(page: Path) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield each command of a page with its exit code, and the files shown since the one before.
+
+    A page names a file in the words before its block; the files are given by their paths.
+    """
+    parts = re.split(r"^\$ ", page.read_text(), flags=re.MULTILINE)
+    for (command, code), above in zip(commands(page), parts, strict=False):
+        files = re.findall(r"`(ops/[^`]+)`(?: becomes)?:\n\n```\w+\n(.*?)```", above, re.DOTALL)
+        yield command, code, dict(files)
 
 
 def tried(page: Path) -> list[tuple[str, int]]:
@@ -117,7 +131,12 @@ def run(page: Path, place: Path, wanted: list[tuple[str, int]]) -> None:
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
         **AUTHOR,
     }
-    for command, code in wanted:
+    for command, code, files in in_order(page):
+        for path, text in files.items():
+            (here / path).parent.mkdir(parents=True, exist_ok=True)
+            (here / path).write_text(text)
+        if (command, code) not in wanted:
+            continue
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=here,
@@ -148,6 +167,21 @@ def test_the_options_of_a_page_exist(page: Path) -> None:
             assert said.code == 0, command
             for option in re.findall(r" (--?[a-z][a-z-]*)", command.partition(" -- ")[0]):
                 assert option in said.out, command
+
+
+def test_the_files_of_a_page_are_found() -> None:
+    page = DOCS / "guide-crate.md"
+    found = [path for _, _, files in in_order(page) for path in files]
+    assert found == [
+        "ops/Cargo.toml",
+        "ops/build.rs",
+        "ops/kernels/twice.cu",
+        "ops/src/lib.rs",
+        "ops/tests/twice.rs",
+        "ops/.gitignore",
+        "ops/build.rs",
+        "ops/port/verify.toml",
+    ]
 
 
 def test_commands_are_found() -> None:

@@ -6,6 +6,7 @@ the other trees, in the test.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -104,6 +105,11 @@ def profile_of(root: Path, folder: str = "port") -> dict[str, Any]:
     return tomllib.loads((root / folder / "codebase.toml").read_text())
 
 
+def settings_of(root: Path) -> dict[str, Any]:
+    """Return what the ``portkit.toml`` of a tree says."""
+    return tomllib.loads((root / "portkit.toml").read_text())
+
+
 @pytest.fixture
 def tarn(tmp_path: Path) -> Path:
     root = tmp_path / "tarn"
@@ -171,6 +177,52 @@ def test_the_feature_of_a_port_below_is_asked_for(served: Path) -> None:
     assert done.code == 0, done.err
     features = tomllib.loads((served / "rows/Cargo.toml").read_text())["features"]
     assert features["rocm"] == ["candle/rocm"]
+
+
+def test_a_port_beside_it_is_seen(served: Path) -> None:
+    place = served / "Cargo.toml"
+    beside = 'candle = { path = "../candle/candle-core", package = "candle-core" }'
+    place.write_text(re.sub("candle = .*", beside, place.read_text()))
+    crate = served.parent / "candle/candle-core/Cargo.toml"
+    crate.parent.mkdir(parents=True)
+    text = '[package]\nname = "candle-core"\nversion = "0.9.2"\n\n[features]\n{} = []\n'
+    for feature, said in (
+        ("cuda", "The tree needs the port of candle"),
+        ("rocm", "The tree takes candle from its port: ../candle/candle-core has the feature."),
+    ):
+        crate.write_text(text.format(feature))
+        done = invoke("init", served, "--yes", "--profile", feature)
+        assert said in done.out, done.err
+        (served / "portkit.toml").unlink()
+        shutil.rmtree(served / feature)
+
+
+def test_the_bindings_of_a_port_beside_it_are_taken(served: Path) -> None:
+    """With bindings of its own, a stream of the tree's would be none of candle's."""
+    place = served / "Cargo.toml"
+    beside = 'candle = { path = "../candle/candle-core", package = "candle-core" }'
+    place.write_text(re.sub("candle = .*", beside, place.read_text()))
+    manifest = served / "rows/Cargo.toml"
+    wanted = '[dependencies]\ncudarc = { version = "0.19", optional = true }\n'
+    manifest.write_text(manifest.read_text().replace("[dependencies]\n", wanted))
+    manifest.write_text(manifest.read_text().replace('"dep:swift', '"dep:cudarc", "dep:swift'))
+    commit(served)
+    done = invoke("init", served, "--yes", "--profile", "first")
+    assert "name in portkit.toml where the port of candle has its bindings" in done.out
+    assert "bindings" not in (served / "portkit.toml").read_text()
+    (served / "portkit.toml").unlink()
+    shutil.rmtree(served / "first")
+    bindings = served.parent / "candle/candle-hip/Cargo.toml"
+    bindings.parent.mkdir(parents=True)
+    bindings.write_text('[package]\nname = "candle-hip"\nversion = "0.11.1"\n')
+    done = invoke("init", served, "--yes")
+    assert "bindings = ../candle/candle-hip: those of the port of candle" in done.out
+    assert settings_of(served)["bindings"] == {"path": "../candle/candle-hip"}
+    commit(served)
+    assert invoke("apply", served).code == 0
+    taken = [d for d in tomllib.loads(manifest.read_text())["dependencies"].values() if "path" in d]
+    assert [(manifest.parent / d["path"]).resolve() for d in taken] == [bindings.parent.resolve()]
+    assert not (served / "rows-hip").exists()
 
 
 def test_without_a_word_about_it_no_feature_is_invented(served: Path) -> None:
@@ -286,3 +338,21 @@ def test_a_file_may_be_called_anything(served: Path) -> None:
     done = invoke("init", served, "--yes")
     assert done.code == 0, done.err
     assert profile_of(served)["hip_sources"][0]["source"] == "rows/ker\nnels/*.cu"
+
+
+def test_what_a_port_below_calls_otherwise_is_called_so(served: Path) -> None:
+    """`builder_arg` is a macro that candle exports: its port has it under a name of its own."""
+    launch = """
+#[cfg(feature = "cuda")]
+pub fn launch(n: u32) {
+    candle::builder_arg!(builder, n);
+}
+"""
+    place = served / "rows/src/lib.rs"
+    place.write_text(place.read_text() + launch)
+    invoke("init", served, "--yes")
+    commit(served)
+    assert invoke("apply", served).code == 0
+    assert "    candle::rocm_builder_arg!(builder, n);\n" in place.read_text()
+    # Nothing of the codebase's own is idle for it.
+    assert "PK904" not in invoke("scan", served).out

@@ -168,17 +168,3 @@ def test_a_release_has_its_conditions(release: ModuleType, tmp_path: Path) -> No
     found = " ".join(release.reasons(tmp_path, "v0.2.1", dist))
     for word in ("the tag is v0.2.1", "[0.2.0] - DATE", "replace OWNER", "-dirty"):
         assert word in found
-
-
-def test_the_site_shows_the_workflows_themselves() -> None:
-    spec = importlib.util.spec_from_file_location("docs_pages", ROOT / "ci/docs_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    pages = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pages)
-    page = (ROOT / "docs/ci.md").read_text()
-    shown = pages.on_page_markdown(page, None, None, None)
-    for name in ("portkit", "upstream"):
-        text = (ROOT / f"ci/workflows/{name}.yml").read_text()
-        assert f"```yaml\n{text}```\n" in shown
-        assert text not in page

@@ -7,6 +7,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from portkit.report import scan_json
 from portkit.report.branch import branch
 from portkit.scan.session import scan_tree
 from portkit.tree.finding import Applicability
+from portkit.update.taken_out import taken_out
 
 SCHEMA = Path(scan_json.__file__).with_name("scan.schema.json")
 TILES = "candle-core/src/tiles.rs"
@@ -172,8 +174,9 @@ def test_what_stands_nowhere_is_reported_and_left_away(candle: Path) -> None:
     change(candle, "    if !device.is_metal() {\n", "    if true {\n")
     (idle,) = [s for s in document(candle)["sites"] if s["code"] == "PK904"]
     assert idle["path"] == looked.NAME
-    line = int(idle["message"].split(":")[0].removeprefix("line "))
-    assert " other" in (candle / looked.NAME).read_text().splitlines()[line - 1]
+    assert " other" in (candle / looked.NAME).read_text().splitlines()[idle["line"] - 1]
+    # A command that is given the line that the report names finds the place.
+    assert idle["id"] in invoke("explain", f"{looked.NAME}:{idle['line']}", "--tree", candle).out
     assert asked(candle) == []
     change(candle, "        8\n", "        9\n")
     invoke("review", candle, "--accept", "PK")
@@ -218,24 +221,86 @@ def test_a_line_names_a_place(candle: Path) -> None:
     assert len(asked(candle)) == PLACES - 2
 
 
-def test_what_stands_already_stays_when_it_is_kept(candle: Path) -> None:
-    """In a ported tree a skip takes nothing away, and says so."""
-    (place, *_) = [line for line in asked(candle) if f"{TILES}:4 " in line]
-    before = invoke("review", candle, "--keep", place.split()[0], "--reason", "ours")
-    assert "until you take it out" not in before.err
-    (candle / "portkit.toml").unlink()
-    assert invoke("apply", candle).code == 0
-    done = invoke("review", candle, "--keep", place.split()[0], "--reason", "ours")
-    assert "What the port has written there stays until you take it out." in done.err
-    assert "is_cuda() || device.is_rocm()" in (candle / TILES).read_text()
+WIDENED = "is_cuda() || device.is_rocm()"
+
+
+def ported(root: Path, line: int) -> str:
+    """Write the port, and return the identity of the place in a line."""
+    (place, *_) = [each for each in asked(root) if f"{TILES}:{line} " in each]
+    assert invoke("apply", root).code == 0
+    return place.split()[0]
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_what_stands_already_is_taken_out_when_it_is_kept(candle: Path, is_committed: bool) -> None:
+    """The code that stands is what portkit writes, so nothing of anybody's goes with it."""
+    place = ported(candle, 4)
+    if is_committed:
+        commit(candle)
+    standing = {path: path.read_bytes() for path in candle.rglob("*.rs")}
+    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    assert f"What the port had written there is taken out of {TILES}." in done.err
+    text = standing[candle / TILES].decode()
+    assert text.count(WIDENED) == 3
+    expected = text.replace(WIDENED, "is_cuda()", 1)
+    assert {path: path.read_bytes() for path in candle.rglob("*.rs")} == {
+        **standing,
+        candle / TILES: expected.encode(),
+    }
+    # It is not written again.
+    assert invoke("apply", candle, "--allow-dirty").code == 0
+    assert (candle / TILES).read_text() == expected
+
+
+def test_an_edit_beside_what_is_taken_out_stays(candle: Path) -> None:
+    place = ported(candle, 4)
+    change(candle, "    wide * high\n", "    wide * high + 1\n")
+    commit(candle)
+    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    assert "is taken out of" in done.err
+    text = (candle / TILES).read_text()
+    assert "    wide * high + 1\n" in text
+    assert text.count(WIDENED) == 2
+
+
+def test_what_was_edited_stays_when_it_is_kept(candle: Path) -> None:
+    place = ported(candle, 4)
+    change(candle, f"{WIDENED} {{\n", f"{WIDENED} || true {{\n")
+    commit(candle)
+    before = (candle / TILES).read_bytes()
+    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    said = "What the port has written there stays until you take it out: "
+    assert f"{said}{TILES} was changed by hand in the same lines." in done.err
+    assert (candle / TILES).read_bytes() == before
+    assert "ours" in (candle / "portkit.toml").read_text()
     told = invoke("explain", f"{TILES}:4", "--tree", candle).out
     assert "what the port has written there stays until somebody takes it out" in told
-    # Once it is out it is not written again.
-    text = (candle / TILES).read_text()
-    (candle / TILES).write_text(text.replace(" || device.is_rocm()", "", 1))
-    out = (candle / TILES).read_text()
-    assert invoke("apply", candle, "--allow-dirty").code == 0
-    assert (candle / TILES).read_text() == out
+
+
+def test_an_arm_that_is_taken_out_answers_with_an_error(candle: Path) -> None:
+    """What a skip leaves out compiles, in a tree that is ported already as well."""
+    assert invoke("apply", candle).code == 0
+    commit(candle)
+    lib = candle / "candle-core/src/lib.rs"
+    arm = 'Self::Rocm(_) => "rocm"'
+    assert arm in lib.read_text()
+    line = lib.read_text()[: lib.read_text().index('Self::Cuda(_) => "cuda"')].count("\n") + 1
+    found = [s for s in document(candle)["sites"] if s["line"] == line and s["code"] == "PK301"]
+    settings_before = b""
+    after = with_skip(settings_before, "PK301", found[0]["path"], found[0]["symbol"], "not yet")
+    (change,) = taken_out(candle, settings_before, after, profile=None, gating="")
+    assert change.path == "candle-core/src/lib.rs"
+    assert b'Self::Rocm(_) => panic!("left out: not yet")' in change.after
+
+
+def test_what_no_history_tells_stays_when_it_is_kept(candle: Path) -> None:
+    place = ported(candle, 4)
+    shutil.rmtree(candle / ".git")
+    before = (candle / TILES).read_bytes()
+    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    assert "What the port has written there stays until you take it out: " in done.err
+    assert "is in no git repository" in done.err
+    assert (candle / TILES).read_bytes() == before
 
 
 def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:

@@ -140,6 +140,10 @@ def test_a_conflict_is_the_only_one_and_is_explained(
     place = f"{COPY}:4\n  PK101-"
     assert place in done.out, done.out
     assert f", from {BACKEND}:" in done.out
+    # Both sides, as they stand in their files.
+    yours = f"  yours, {COPY}:4\n       4 |     11\n"
+    ports = f"  the port's, on {BRANCH}, {COPY}:4\n       4 |     let one = 1;\n"
+    assert f"{yours}{ports}       5 |     one\n" in done.out, done.out
     assert "make your change again in it, or keep yours" in " ".join(done.out.split())
     assert picture(root) == files
     assert git(root, "status", "--porcelain") == ""
@@ -166,6 +170,22 @@ def test_conflicts_with_upstream_itself(fork: Path) -> None:
     said = " ".join(done.out.split())
     assert f"{LIB}:8 Upstream changed what you changed, and no rule has a part in it" in said
     assert f"{MATMUL}:8 PK401-" in said  # upstream changed a line that the port widens
+    # Before anything is moved both sides can be read.
+    mine = (fork / LIB).read_text().splitlines().index("    /// Mine.") + 1
+    assert f"  yours, {LIB}:{mine}\n{mine:>8} |     /// Mine.\n" in done.out
+    assert f"  the port's, on {BRANCH}, {LIB}:8\n       8 |     /// The processor.\n" in done.out
+
+
+def test_a_side_of_many_lines_is_cut_and_one_of_none_is_said(fork: Path) -> None:
+    replace(fork, COPY, "    1\n", "".join(f"    // {number}\n" for number in range(40)))
+    replace(fork, MATMUL, "rows <= 64", "rows <= 32")
+    text = (fork / MATMUL).read_text().splitlines(keepends=True)
+    gone = next(line for line in text if "rows <= 32" in line)
+    replace(fork, MATMUL, gone, "")
+    commit(fork)
+    done = invoke("update", fork, "--to", "upstream", "--check")
+    assert "      15 |     // 11\n           and 28 lines more\n" in done.out, done.out
+    assert f"  yours, {MATMUL}:8: no line\n" in done.out, done.out
 
 
 def test_a_file_that_upstream_deletes(fork: Path) -> None:

@@ -740,6 +740,18 @@ def test_settings_of_a_codebase_that_says_little(tmp_path: Path) -> None:
     )
 
 
+def test_settings_of_a_codebase_on_top_of_another(tmp_path: Path) -> None:
+    """The kernels below are built with it: without hipcc they are left out as well."""
+    said = {"name": "toy", "crate": "toy", "first_version": "1.0.0", "dependencies": {}}
+    said |= {"names": {"words": {}}, "uses": ["candle"]}
+    (tmp_path / "verify.toml").write_text('[device]\nCANDLE_ROCM_KERNELS = "sort"\n')
+    assert load_settings(parse_codebase(said, Directory(tmp_path))) == Settings(
+        environment={"CANDLE_ROCM_KERNELS": "none"},
+        device={"CANDLE_ROCM_KERNELS": "sort"},
+        cpu_device={"CANDLE_ROCM_ARCHS": "{archs}", "CANDLE_ROCM_CACHE": "{cache}"},
+    )
+
+
 @pytest.mark.parametrize("text", ["environment = 1", "[names]", "tested = 1", "device = []"])
 def test_malformed_settings_are_said(tmp_path: Path, text: str) -> None:
     (tmp_path / "verify.toml").write_text(text)

@@ -18,6 +18,7 @@ from cli_support import invoke
 from workflow_support import OURS as ACTION_OURS
 from workflow_support import ROOT, read_workflow
 
+from portkit.pages.workflows import PAGE, page
 from portkit.verify import STEPS, parse_shard
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ VERIFY = ROOT / "ci" / "workflows" / "verify.yml"
 ACTION = ROOT / "action.yml"
 SCRIPTS = sorted((ROOT / "ci" / "action").iterdir())
 _EXPRESSION = re.compile(r"\$\{\{ ([\w.-]+(?:\([^)]*\))?) \}\}")
+
+
+def test_the_page_shows_the_workflows_themselves() -> None:
+    """Run `python -m portkit.pages.workflows` where this fails."""
+    shown = page(ROOT)
+    assert (ROOT / PAGE).read_text() == shown
+    for name in ("portkit", "upstream", "follow"):
+        path = f"ci/workflows/{name}.yml"
+        assert f"```yaml\n# {path}\n{(ROOT / path).read_text()}```\n" in shown
 
 
 def commands(job: dict[str, Any]) -> Iterator[str]:

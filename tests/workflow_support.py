@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from container_support import Container, path_inside
 
 ROOT = Path(__file__).parents[1]
 OURS = re.compile(r"OWNER/portkit@0{40}")
@@ -56,14 +57,31 @@ def _git(*arguments: str) -> str:
 class Runner:
     """A machine of GitHub's for one job.
 
+    Args:
+        scratch: a folder for what the job makes.
+        tree: the repository that is checked out.
+        action: where our action is unpacked.
+        python: what actions/setup-python would bring.
+        container: where the steps run; on this machine without one.
+        wheel: what the action installs, in place of the repository that it stands in.
+
     Attributes:
         log: what the steps printed.
         stand_ins: a folder with programs that are found before those which the steps install.
         outputs: what steps have handed on: ``steps.check.outputs.sarif``.
     """
 
-    def __init__(self, scratch: Path, tree: Path, action: Path, python: str) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        tree: Path,
+        action: Path,
+        python: str,
+        container: Container | None = None,
+        wheel: Path | None = None,
+    ) -> None:
         self.tree, self.action = tree, action
+        self.container, self.wheel = container, wheel
         self.temp = scratch / "temp"
         self.temp.mkdir(parents=True)
         self.summary = scratch / "summary"
@@ -90,6 +108,16 @@ class Runner:
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "RUNNER_TEMP": str(self.temp),
         }
+        if container is not None:
+            rust = {"CARGO_HOME": str(home / "cargo"), "RUSTUP_HOME": "", "LANG": "C.UTF-8"}
+            self.environment |= rust | {"PATH": path_inside()}
+        if wheel is not None:
+            self.environment["PIP_FIND_LINKS"] = str(wheel.parent)
+
+    def portkit(self, *arguments: str | Path) -> None:
+        """Run the portkit that the action has installed, where the steps run."""
+        command = [str(self.temp / "portkit/bin/portkit"), *map(str, arguments)]
+        self._started(command, self.environment).check_returncode()
 
     def job(self, workflow: Path, name: str, **environment: str) -> bool:
         """Run a job of a workflow, and return whether all its steps passed.
@@ -117,6 +145,8 @@ class Runner:
             if OURS.fullmatch(step.get("uses", "")):
                 action = read_workflow(self.action / "action.yml")
                 known = {name: each.get("default", "") for name, each in action["inputs"].items()}
+                if self.wheel is not None:
+                    known["version"] = self.wheel.name.split("-")[1]
                 assert set(step.get("with", {})) <= set(known)
                 passed = self._steps(action["runs"]["steps"], known | step.get("with", {}))
                 for name, each in action["outputs"].items():
@@ -138,19 +168,14 @@ class Runner:
         for file in files.values():
             file.write_text("")
         own = {name: self._filled(value, inputs) for name, value in step.get("env", {}).items()}
-        done = subprocess.run(
+        done = self._started(
             [*SHELLS[step.get("shell")], self._filled(step["run"], inputs)],
-            cwd=self.tree,
-            env=self.environment
+            self.environment
             | {name: str(file) for name, file in files.items()}
             | own
             | {
                 "PATH": os.pathsep.join([str(self.stand_ins), *self.path, self.environment["PATH"]])
             },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
         )
         self.log += done.stdout
         self.path[:0] = files["GITHUB_PATH"].read_text().splitlines()
@@ -158,3 +183,18 @@ class Runner:
             name, _, value = line.partition("=")
             self.outputs[f"steps.{step['id']}.outputs.{name}"] = value
         return done.returncode == 0
+
+    def _started(
+        self, command: list[str], environment: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        if self.container is not None:
+            command = self.container.words(command, str(self.tree), environment)
+        return subprocess.run(
+            command,
+            cwd=self.tree,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )

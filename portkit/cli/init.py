@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     from portkit.initial.draft import Draft
     from portkit.scan.scan import Scan
+
+RULES: Final = "docs/guide-rule.md"
+GUIDE: Final = "docs/guide-crate.md"
+"""The page that goes on, and the one of what is built on another codebase."""
 
 
 @command("portkit init", "portkit init mine --yes", "portkit init mine --profile rocm/port")
@@ -79,6 +83,7 @@ def _answers(draft: Draft) -> Iterator[tuple[str, str]]:
 
 
 def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
+    from portkit.initial.below import ported_beside
     from portkit.tree.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."
@@ -89,6 +94,8 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
         yield f"  {key} = {said.value}: {said.evidence}"
     for used in draft.uses:
         yield f"  built on {used.value}: {used.evidence}"
+    if draft.bindings is not None:
+        yield f"  bindings = {draft.bindings.value}: {draft.bindings.evidence}"
     for source in draft.sources:
         yield f"  {source.value}: {source.evidence}"
     for derived in draft.derived:
@@ -109,13 +116,16 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
     where = argument(directory.as_posix())
     yield f"`portkit apply` would write {todo} places{f'; {rest}' if rest else ''}."
     for used in draft.uses:
+        if place := ported_beside(after, used.value):
+            yield f"The tree takes {used.value} from its port: {place} has the feature."
+            continue
         yield (
             f"The tree needs the port of {used.value}: name it in the root manifest, under"
             " [patch.crates-io] or where the dependency is asked for."
         )
     yield (
         f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
-        f" what is open (docs/guide-rule.md), `portkit apply{where}`."
+        f" what is open ({GUIDE if draft.uses else RULES}), `portkit apply{where}`."
     )
 
 

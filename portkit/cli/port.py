@@ -489,7 +489,7 @@ def _check_declared(whole: Scan) -> None:
     from portkit.errors import ConfigError
     from portkit.profile.settings import NAME
 
-    idle = [f"{f.message} ({f.code})" for f in whole.findings if f.path == NAME]
+    idle = [f"line {f.line}: {f.message} ({f.code})" for f in whole.findings if f.path == NAME]
     if idle:
         raise ConfigError(f"{NAME}: {'; '.join(idle)}; nothing was written")
 

@@ -19,10 +19,12 @@ from portkit.lang.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from portkit.codebases.directory import Directory as CodebaseDirectory
     from portkit.report.model import ReportedSite
     from portkit.report.terminal import Terminal
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
+    from portkit.write.change import Change
 
 ANSWERS: Final = {
     "a": "it is right as it is: do not ask again until it changes",
@@ -89,7 +91,7 @@ def review(
     own = profile_directory(profile)
     with waiting(f"Looking at {directory}"):
         found = scan_tree(directory, gating=gating or "", kernels=kernels, profile=own)
-    desk = _desk(directory, found)
+    desk = _desk(directory, found, own)
     if listed:
         lines = desk.grouped(screen()) if sys.stdout.isatty() else desk.listed()
         show("".join(f"{line}\n" for line in lines), end="")
@@ -132,11 +134,19 @@ class Desk:
         directory: the root of the tree.
         scan: what was found there.
         places: what nobody has looked at.
+        profile: the codebase's directory, where the user names one.
     """
 
-    def __init__(self, directory: Path, scan: Scan, places: Sequence[Place]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        scan: Scan,
+        places: Sequence[Place],
+        profile: CodebaseDirectory | None = None,
+    ) -> None:
         self.directory = directory
         self.scan = scan
+        self.profile = profile
         self.places = [*places]
         self.accepted: set[str] = set()
 
@@ -228,22 +238,46 @@ class Desk:
         before = file.read_bytes() if file.is_file() else None
         site, why = place.site, " ".join(reason.split())
         after = with_skip(before or b"", site.code, site.path, site.symbol, why)
-        write(self.directory, [Change(NAME, before, after)])
         kept = self.alike(place)
-        self.places = [p for p in self.places if p not in kept]
         said = f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+        changes: tuple[Change, ...] = ()
         if any(stands(p.finding) for p in kept):
-            said += " What the port has written there stays until you take it out."
+            changes, left = self._taken_out(before or b"", after)
+            said += f" {left}"
+        write(self.directory, [Change(NAME, before, after), *changes])
+        self.places = [p for p in self.places if p not in kept]
         return said
 
+    def _taken_out(self, before: bytes, after: bytes) -> tuple[tuple[Change, ...], str]:
+        """Return the changes that take out what the port has written, and what is said of it."""
+        from portkit.errors import PortkitError
+        from portkit.report.progress import waiting
+        from portkit.update.taken_out import taken_out
 
-def _desk(directory: Path, found: Scan) -> Desk:
+        try:
+            with waiting("Taking out what the port has written there"):
+                changes = taken_out(
+                    self.directory,
+                    before,
+                    after,
+                    profile=self.profile,
+                    gating=self.scan.job.gating,
+                )
+        except PortkitError as error:
+            return (), f"What the port has written there stays until you take it out: {error}."
+        paths = ", ".join(change.path for change in changes)
+        if not changes:
+            return (), "What the port had written there is taken out already."
+        return changes, f"What the port had written there is taken out of {paths}."
+
+
+def _desk(directory: Path, found: Scan, profile: CodebaseDirectory | None) -> Desk:
     from portkit.report.model import site_of
     from portkit.scan.looked import asking
 
     sources = found.job.workspace.sources
     places = [Place(site_of(f, sources.get(f.path), i), f) for i, f in asking(found)]
-    return Desk(directory, found, places)
+    return Desk(directory, found, places, profile)
 
 
 def _below(root: Path, path: str) -> str:

@@ -15,12 +15,15 @@ from portkit.report.progress import waiting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from portkit.update.explain import Conflict
+    from portkit.update.explain import Conflict, Side
     from portkit.update.ready import Ready
     from portkit.update.update import Asked, Outcome
 
 _SHOWN: Final = 20
 """How many files that a user has changed are named."""
+
+_LINES: Final = 12
+"""How many lines of a side of a conflict are shown."""
 
 Of = Annotated[
     str,
@@ -182,7 +185,7 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
         )
         for conflict in outcome.conflicts:
             yield ""
-            yield from _explained(conflict)
+            yield from _explained(conflict, ready.vendor)
         yield ""
         if not asked.check:
             yield f"Next: `git merge {ready.vendor}` brings them into the work tree."
@@ -196,7 +199,7 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
         )
 
 
-def _explained(conflict: Conflict) -> Iterator[str]:
+def _explained(conflict: Conflict, vendor: str) -> Iterator[str]:
     from textwrap import wrap
 
     yield conflict.position
@@ -209,3 +212,18 @@ def _explained(conflict: Conflict) -> Iterator[str]:
         initial_indent="  ",
         subsequent_indent="  ",
     )
+    if conflict.sides is not None:
+        path = conflict.position.rpartition(":")[0]
+        for whose, side in zip(("yours", f"the port's, on {vendor}"), conflict.sides, strict=True):
+            yield from _shown(f"{whose}, {path}:{side.line}", side)
+
+
+def _shown(title: str, side: Side) -> Iterator[str]:
+    """Yield a side of a conflict, with the numbers of its lines."""
+    from portkit.report.model import counted_noun
+
+    yield f"  {title}{'' if side.text else ': no line'}"
+    for number, line in enumerate(side.text[:_LINES], side.line):
+        yield f"{number:>8} | {line}".rstrip()
+    if len(side.text) > _LINES:
+        yield f"           and {counted_noun(len(side.text) - _LINES, 'line')} more"

@@ -265,8 +265,8 @@ def _archives(codebase: _Codebase, version: str, *, offline: bool) -> dict[str, 
             raise FetchError(f"cargo's cache no longer has {name} {version}: run without --offline")
     if codebase.main not in archives:
         raise FetchError(
-            f"the Rust registry has no {codebase.main} {version}: name a published version of"
-            f" {codebase.name}"
+            f"the Rust registry has no {codebase.main} {version}: `portkit fetch {codebase.name}`"
+            " lists those that are published"
         )
     return archives
 

@@ -31,8 +31,11 @@ class Mapping(Value, frozen=True):
     Attributes:
         cuda: the CUDA name; of a header as in ``#include``, without brackets.
         hip: the HIP name; empty where HIP has no counterpart.
-        kind: ``function``, ``data`` (type, constant or macro), ``header``, ``namespace``, or
-            ``prelude`` (a name that the prelude headers define).
+        kind: ``function``, ``data`` (type, constant or macro), ``header``, ``lacking`` (a
+            header without a counterpart), ``namespace``,
+            ``prelude`` (a name that the prelude headers define), ``ptx`` (an instruction or a
+            register), or of cooperative groups ``group`` (HIP has it as it is), ``lanes`` (it
+            lacks it, or counts lanes of the wavefront) and ``member`` (of a group).
         since: the ROCm release that first has it; empty when unknown.
         source: who says so.
         note: what to know, one sentence; empty mostly.

@@ -198,13 +198,17 @@ def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Pat
     """
     found: dict[str, Path] = {}
     seen = set()
+    is_inside = False
     made = None if out is None else out.resolve()
     for path in paths:
         if not path.exists():
             raise KernelInputError(f"{path} does not exist: name a CUDA source or a folder")
         for relative, each in _below(path):
             place = each.resolve()
-            if place in seen or (made is not None and place.is_relative_to(made)):
+            if made is not None and place.is_relative_to(made):
+                is_inside = True
+                continue
+            if place in seen:
                 continue
             seen.add(place)
             if relative in found:
@@ -215,6 +219,11 @@ def _sources(paths: Sequence[Path], out: Path | None) -> Iterable[tuple[str, Pat
             found[relative] = each
     if not found:
         places = ", ".join(map(str, paths))
+        if is_inside:
+            raise KernelInputError(
+                f"{places}: every source lies in the output folder, {out}, where translations are"
+                " no sources of a later run: name another folder by -o"
+            )
         raise KernelInputError(
             f"{places}: there is no CUDA source (.cu, .cuh) below; a file of another suffix is "
             "translated where it is named"

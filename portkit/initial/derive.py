@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import announced, brought, names
+from portkit.codebases.known import announced, brought, named, names
 from portkit.copying import bound, programs
+from portkit.initial.below import bindings_beside, takes_bindings
 from portkit.initial.draft import Draft, Question, Said
 from portkit.lang.features import is_feature_name
 from portkit.profile.profile import load_codebase
@@ -39,6 +40,8 @@ def derive(found: Scan) -> Draft:
     name, named_by = _name(job, crate)
     variants = [f for f in found.findings if f.code == _VARIANT]
     version = job.workspace.version
+    uses = tuple(_uses(job))
+    bindings = _bindings(job, uses)
     return Draft(
         name=Said(name, named_by),
         crate=Said(crate.name, why),
@@ -47,11 +50,12 @@ def derive(found: Scan) -> Draft:
             "The version of the tree" if version else "The tree states no version",
         ),
         options=(*_source_feature(job), *_error(variants)),
-        uses=tuple(_uses(job)),
+        uses=uses,
+        bindings=bindings,
         sources=tuple(_sources(job)),
         derived=(*_devices(variants), *_alone(job)),
         questions=tuple(_questions(found)),
-        left=tuple(_left(job)),
+        left=(*_left(job), *_unbound(job, uses, bindings)),
     )
 
 
@@ -129,6 +133,25 @@ def _uses(job: Job) -> Iterator[Said]:
             continue
         place = next(iter(_naming(job, (codebase.crate,))), "the manifests")
         yield Said(codebase.name, f"{place}: a crate of {codebase.name}'s")
+
+
+def _bindings(job: Job, uses: Sequence[Said]) -> Said | None:
+    """Return the bindings that a tree takes from a port beside it."""
+    if not takes_bindings(job):
+        return None
+    found = (bindings_beside(job, used.value) for used in uses)
+    return next((said for said in found if said is not None), None)
+
+
+def _unbound(job: Job, uses: Sequence[Said], bindings: Said | None) -> Iterator[str]:
+    if uses and bindings is None and takes_bindings(job):
+        below = load_codebase(named(uses[0].value))
+        yield (
+            f"The tree asks for cudarc itself: name in portkit.toml where the port of {below.name}"
+            " has its bindings, such as"
+            f' bindings = {{ path = "../{below.name}/{below.bindings}" }}, or its streams are'
+            " others (docs/decisions.md)"
+        )
 
 
 def _naming(job: Job, crates: Iterable[str]) -> Iterator[str]:

@@ -40,6 +40,8 @@ class Draft(Value, frozen=True):
         first_version: the version of the tree.
         options: other keys of the file, with their values.
         uses: the codebases that it is built on.
+        bindings: where ``portkit.toml`` has the tree take the HIP bindings from; none where the
+            port brings its own, or needs none.
         words: identifiers that a person names, and their names.
         sources: patterns over CUDA sources whose translations are to lie beside them.
         derived: what needs no line, since every scan derives it.
@@ -52,6 +54,7 @@ class Draft(Value, frozen=True):
     first_version: Said
     options: tuple[tuple[str, Said], ...] = ()
     uses: tuple[Said, ...] = ()
+    bindings: Said | None = None
     words: tuple[tuple[str, str], ...] = ()
     sources: tuple[Said, ...] = ()
     derived: tuple[str, ...] = ()

@@ -62,8 +62,14 @@ def changes(root: Path, folder: str, draft: Draft) -> list[Change]:
     place = root / NAME
     before = place.read_bytes() if place.is_file() else None
     # At the beginning: behind a table it would be that table's.
-    line = f"profile = {json.dumps(folder)}\n".encode()
+    line = f"profile = {json.dumps(folder)}\n"
+    said = read(root) if before is not None else None
+    if draft.bindings is not None and (said is None or not said.bindings):
+        line += (
+            f"# Bindings: {draft.bindings.evidence}.\n"
+            f"bindings = {{ path = {json.dumps(draft.bindings.value)} }}\n"
+        )
     return [
         Change(f"{folder}/{MAIN}", None, made.encode()),
-        Change(NAME, before, line + (before or b"")),
+        Change(NAME, before, line.encode() + (before or b"")),
     ]

@@ -74,8 +74,10 @@ def needed(report: HipifyReport) -> str:
         return ""
     sources = ", ".join(each.target for each in report.translations)
     first, *more = report.headers
-    others = f" and {counted_noun(len(more), 'header')} more" if more else ""
-    return f"{sources} needs {first}{others}: -o FOLDER writes it with them.\n"
+    needs = f"{sources} needs {first}"
+    if more:
+        needs += f", by which it includes {counted_noun(len(more), 'header')} more"
+    return f"{needs}: -o FOLDER writes all of them.\n"
 
 
 def hipify_json(report: HipifyReport, out: Path | None) -> str:

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
 
 _OVERLOADS: Final = "by its name: hipcc says whether the overload that you call is there"
 
+_KINDS: Final = {
+    "data": "type, constant or macro",
+    "lacking": "header",
+    "group": "name of cooperative groups",
+    "lanes": "name of cooperative groups",
+    "member": "member of cooperative groups",
+    "ptx": "PTX",
+}
+"""What kinds of names are called where the table's word says too little."""
+
 
 def mapped(mapping: Mapping, terminal: Terminal) -> str:
     """Return what a known name becomes, since when, and who says so."""
@@ -20,7 +30,7 @@ def mapped(mapping: Mapping, terminal: Terminal) -> str:
         becomes = "the same in HIP"
     else:
         becomes = terminal.good(mapping.hip)
-    kind = "type, constant or macro" if mapping.kind == "data" else mapping.kind
+    kind = _KINDS.get(mapping.kind, mapping.kind)
     since = f", since ROCm {mapping.since}" if mapping.since else ""
     lines = [f"{terminal.bold(mapping.cuda)} -> {becomes}", f"    {kind}{since}"]
     if mapping.kind == "function" and mapping.hip == mapping.cuda and mapping.source != "prelude":

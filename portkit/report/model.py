@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from portkit.codebases.directory import Directory
     from portkit.lang.source import Source
-    from portkit.lang.span import Span
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
 
@@ -309,7 +308,7 @@ def counted(sites: Iterable[ReportedSite], key: Callable[[ReportedSite], str]) -
 
 def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedSite:
     """Return a finding where a reader looks for it; ``source`` is its file as it stood."""
-    line, column, end_line, end_column = _extent(finding.span, source)
+    line, column, end_line, end_column = _extent(finding, source)
     return ReportedSite(
         path=finding.path,
         line=line,
@@ -329,7 +328,10 @@ def site_of(finding: Finding, source: Source | None, identity: str) -> ReportedS
     )
 
 
-def _extent(span: Span, source: Source | None) -> tuple[int, int, int, int]:
+def _extent(finding: Finding, source: Source | None) -> tuple[int, int, int, int]:
+    span = finding.span
+    if finding.line:
+        return finding.line, 1, finding.line, 1
     if source is None or span.start >= span.end or span.end > len(source.data):
         return 1, 1, 1, 1
     line, column = _position(source, span.start)

@@ -143,7 +143,6 @@ def _said(job: Job, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_I
 
 
 def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
-    where = f"line {line}: " if line else ""
     return Finding(
         code=IDLE,
         path=path,
@@ -152,7 +151,8 @@ def _finding(path: str, line: int, symbol: str, why: str) -> Finding:
         symbol=symbol,
         applicability=Applicability.REVIEW,
         status=Status.NONE,
-        message=f"{where}{why}",
+        message=why,
+        line=line,
     )
 
 

@@ -42,7 +42,7 @@ def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> 
         folders = sorted({path.partition("/")[0] for path in paths})
         near = nearest(lost.partition("/")[0], folders)
         why = f", since no file of the tree fits {lost!r}: mend it, or take it away{near}"
-    yield _finding(NAME, Span(0, 0), "skip", f"the skip in line {unused.line} fits no place{why}")
+    yield _finding(NAME, Span(0, 0), "skip", f"this skip fits no place{why}", unused.line)
 
 
 def _lost(skip: Skip, paths: Collection[str]) -> str:
@@ -64,7 +64,7 @@ def _why(comment: Kept, unknown: str) -> str:
     return f"there is no place of {codes} at the next item: take the comment away"
 
 
-def _finding(path: str, span: Span, symbol: str, message: str) -> Finding:
+def _finding(path: str, span: Span, symbol: str, message: str, line: int = 0) -> Finding:
     return Finding(
         code="PK903",
         path=path,
@@ -74,6 +74,7 @@ def _finding(path: str, span: Span, symbol: str, message: str) -> Finding:
         applicability=Applicability.REVIEW,
         status=Status.NONE,
         message=message,
+        line=line,
     )
 
 

@@ -21,11 +21,14 @@ _FETCH: Final = "fetch.toml"
 
 
 def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
-    """Return a profile that knows which crates of the codebases below it have the vendor's feature.
+    """Return a profile that knows what the ports of the codebases below it have.
+
+    Which of their crates have the vendor's feature, and what is called otherwise there.
 
     A port gives it to each crate that has the source's (PK201), and leaves alone what its profile
     keeps. Which crates a codebase has, says its ``fetch.toml``; without one, it is the one that
-    tells it. What has no counterpart there has none here.
+    tells it. What has no counterpart there has none here, and a macro or a module that has another
+    name there has it where this codebase uses it.
 
     Args:
         codebase: the profile, whose ``uses`` names those codebases.
@@ -36,6 +39,7 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
     """
     found: dict[str, Ported] = {}
     unported: dict[str, str] = {}
+    words: dict[str, str] = {}
     for name in codebase.uses:
         try:
             directory = named(name)
@@ -50,7 +54,13 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
         for crate in _crates(directory, below):
             found[crate] = Ported(name, features.source_feature, features.feature)
         unported |= below.unported
-    return replace(codebase, ported=found, unported={**unported, **codebase.unported})
+        words |= below.words
+    return replace(
+        codebase,
+        ported=found,
+        unported={**unported, **codebase.unported},
+        words={**words, **codebase.words},
+    )
 
 
 def _crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:

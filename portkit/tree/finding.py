@@ -96,6 +96,8 @@ class Finding(Value, frozen=True):
             written now.
         looked_at: whether a person has accepted the place as it is (``portkit review``).
         entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
+        line: the line, from 1, in a file that is none of the tree's sources, such as
+            ``portkit.toml``; 0 where ``span`` says it.
     """
 
     code: str
@@ -116,6 +118,7 @@ class Finding(Value, frozen=True):
     entry: str = ""
     instead: tuple[Edit, ...] = ()
     looked_at: bool = False
+    line: int = 0
 
 
 def finding_id(finding: Finding, ordinal: int) -> str:

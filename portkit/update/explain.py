@@ -55,6 +55,19 @@ class Place(Value, frozen=True):
     message: str
 
 
+class Side(Value, frozen=True):
+    """What one side has where the sides differ.
+
+    Attributes:
+        line: the number of the first line in that side's file, or of what follows where the side
+            has none; from 1.
+        text: its lines, without their ends; none where it has taken all of them away.
+    """
+
+    line: int
+    text: tuple[str, ...]
+
+
 class Conflict(Value, frozen=True):
     """A conflict.
 
@@ -62,11 +75,13 @@ class Conflict(Value, frozen=True):
         position: where the user's file has it, ``path:line``, or the path where it is a whole file.
         places: what rules wrote there; none where it is upstream's own.
         advice: what happened, and what to do.
+        sides: the user's and the port's; none where it is a whole file.
     """
 
     position: str
     places: tuple[Place, ...]
     advice: str
+    sides: tuple[Side, Side] | None = None
 
 
 class _Hunk(Value, frozen=True):
@@ -75,10 +90,12 @@ class _Hunk(Value, frozen=True):
     Attributes:
         our_line: the first that the user has changed, or that stands where some were taken away.
         their_lines: those that the port has changed; none where it only takes away.
+        sides: what the user and the port have.
     """
 
     our_line: int
     their_lines: Sequence[int]
+    sides: tuple[Side, Side]
 
 
 def conflicts(git: Git, merge: Merge, scan: Scan) -> tuple[Conflict, ...]:
@@ -122,7 +139,7 @@ def _of_file(
                 if site in found
             )
             advice = _RULE if places else _UPSTREAM if hunk.their_lines else _GONE
-            yield Conflict(f"{path}:{hunk.our_line}", places, advice)
+            yield Conflict(f"{path}:{hunk.our_line}", places, advice, hunk.sides)
         if hunks:
             return
     if stages == {1, 2}:
@@ -177,10 +194,35 @@ def _hunks(merged: bytes, merge: Merge, ours: bytes, theirs: bytes) -> Iterator[
             views[name][span[name].start : span[name].stop] for name in ("base", "ours", "theirs")
         )
         first = min(_changed(base, mine), default=0)
+        same = _shared(mine, port)
         yield _Hunk(
             places["ours"][span["ours"].start + first],
             [places["theirs"][span["theirs"].start + at] for at in _changed(base, port)],
+            (
+                _side(mine, same, places["ours"], span["ours"].start),
+                _side(port, same, places["theirs"], span["theirs"].start),
+            ),
         )
+
+
+def _shared(mine: Sequence[bytes], port: Sequence[bytes]) -> tuple[int, int]:
+    """Return how many lines both sides of a hunk begin with, and how many they end with.
+
+    The style with the base between the sides leaves such lines in the hunk.
+    """
+    most = min(len(mine), len(port))
+    first = next((n for n in range(most) if mine[n] != port[n]), most)
+    rest = most - first
+    last = next((n for n in range(rest) if mine[-1 - n] != port[-1 - n]), rest)
+    return first, last
+
+
+def _side(
+    lines: Sequence[bytes], shared: tuple[int, int], numbers: Sequence[int], start: int
+) -> Side:
+    first, last = shared
+    text = (line.decode(errors="backslashreplace") for line in lines[first : len(lines) - last])
+    return Side(numbers[start + first], tuple(text))
 
 
 def _changed(base: Sequence[bytes], side: Sequence[bytes]) -> list[int]:

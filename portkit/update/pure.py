@@ -80,7 +80,7 @@ def made(git: Git, upstream: str, wanted: Wanted) -> Iterator[Made]:
         folder.mkdir()
         export(git, upstream, folder)
         root = folder / git.below
-        for path, data in _own(git, wanted):
+        for path, data in own_files(git, wanted):
             place = root / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
@@ -93,7 +93,7 @@ def made(git: Git, upstream: str, wanted: Wanted) -> Iterator[Made]:
         yield Made(upstream, committed(git, upstream, plan(scan).changes), scan)
 
 
-def _own(git: Git, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+def own_files(git: Git, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
     """Yield the files by which the user speaks to portkit: paths below the workspace, and bytes.
 
     What the user has as upstream had it before is upstream's to change.

@@ -43,7 +43,7 @@ class Ready(Value, frozen=True):
 
 
 def ready(root: Path, vendor: str) -> Ready:
-    """Return the repository of a workspace.
+    """Return the repository of a workspace, whose branch can be moved.
 
     Args:
         root: the workspace root.
@@ -54,6 +54,22 @@ def ready(root: Path, vendor: str) -> Ready:
         DirtyTreeError: there is no repository, or the tree has uncommitted changes.
         HistoryError: it is in another state in which its branch cannot be moved.
         ToolError: git is missing, too old, or failed.
+    """
+    found = seen(root, vendor)
+    dirty, staged = uncommitted(found.root)
+    if dirty or staged:
+        raise DirtyTreeError(
+            f"{found.git.top} has uncommitted changes ({listed([*dirty, *staged])}): commit or"
+            " stash them, and run portkit again; nothing was changed"
+        )
+    found.git.identity()
+    return found
+
+
+def seen(root: Path, vendor: str) -> Ready:
+    """Return the repository of a workspace, which may have uncommitted changes and no author.
+
+    It raises what ``ready`` raises, but for those.
     """
     check_folder(root)
     root = root.resolve()
@@ -84,13 +100,6 @@ def ready(root: Path, vendor: str) -> Ready:
     if not head:
         raise HistoryError(f"{branch} of {top} has no commit yet: commit the tree first")
     _check_vendor(git, branch, vendor)
-    dirty, staged = uncommitted(root)
-    if dirty or staged:
-        raise DirtyTreeError(
-            f"{top} has uncommitted changes ({listed([*dirty, *staged])}): commit or stash them,"
-            " and run portkit again; nothing was changed"
-        )
-    git.identity()
     signs = git.line("config", "--type=bool", "commit.gpgSign", accept=(0, 1)) == "true"
     tip = git.commit_of(_HEADS + vendor)
     return Ready(git, root, branch, head, vendor, tip, signs)

@@ -143,6 +143,17 @@ def update(ready: Ready, asked: Asked) -> Outcome:
         return _finished(ready, asked, start, commit, port)
 
 
+def ported_from(ready: Ready, asked: Asked) -> tuple[str, str]:
+    """Return the commit of upstream that the user's port is of, and the gating, where it is known.
+
+    Raises:
+        HistoryError: the history does not tell.
+        PortkitError: the tree cannot be scanned, or git failed.
+    """
+    standing = last_pure_port(ready.git.top, ready.head)
+    return (standing.upstream, standing.gating) if standing else (_first(ready, asked), "")
+
+
 def _wanted(ready: Ready, asked: Asked, last: PurePort | None = None) -> Wanted:
     """Return what a pure port is made by, after another or as the first."""
     since, gating = (last.upstream, last.gating) if last is not None else ("", "")

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
+from portkit.codebases.known import named
 from portkit.lang.typed import Fault
 from portkit.profile.entries import Text
+from portkit.profile.profile import load_codebase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +89,8 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
 
     Without a GPU and without hipcc the build script of the crate of kernels writes empty code
     objects, and the Rust side can be type-checked and tested all the same; tests on a device need
-    the kernels.
+    the kernels. So it is with the kernels of the codebases that it is built on, whose ports are
+    built with it.
 
     Raises:
         ProfileError: the file is malformed.
@@ -96,14 +99,16 @@ def load_settings(codebase: CodebaseProfile) -> Settings:
     directory = codebase.directory
     if directory is not None and directory.has(FILE):
         said = directory.typed(FILE, VerifyFile)
-    every = codebase.variables
-    own = codebase.kernels is not None
+    below = (load_codebase(named(name)) for name in codebase.uses)
+    compiled = [each.variables for each in (*below, codebase) if each.kernels is not None]
     device = {key: value for key, value in said.device.items() if isinstance(value, str)}
-    cpu_device = {f"{every}_ARCHS": "{archs}", f"{every}_CACHE": "{cache}"} if own else {}
+    cpu_device: dict[str, str] = {}
+    for every in compiled:
+        cpu_device |= {f"{every}_ARCHS": "{archs}", f"{every}_CACHE": "{cache}"}
     return Settings(
         said.tested,
-        ({f"{every}_KERNELS": "none"} if own else {}) | said.environment,
-        ({f"{every}_KERNELS": "all"} if own else {}) | device,
+        {f"{every}_KERNELS": "none" for every in compiled} | said.environment,
+        {f"{every}_KERNELS": "all" for every in compiled} | device,
         cpu_device | _table(said.device.get("cpu", {})),
         said.names,
     )

@@ -111,19 +111,32 @@ def test_what_macros_hide_from_amd_is_not_refused() -> None:
         ("inline_ptx", 4, "inline PTX: %clock64 is clock64();"),
         ("inline_ptx", 5, "inline PTX: brev.b32 is __brev; popc.b32 is __popc;"),
         ("inline_ptx", 7, "inline PTX: write it in C++ or behind"),
-        ("cooperative_groups", 1, "cooperative groups: use __syncthreads for a block"),
         ("cooperative_groups", 3, "a grid is synchronized where its kernel is launched coop"),
+        ("groups", 5, "tiled_partition: HIP has it, in hip/hip_cooperative_groups.h: a tile of 32"),
+        ("groups", 14, "HIP has no reduce: write a loop over `tile.shfl_xor(x, n)`"),
+        ("groups", 15, "num_threads is called size in HIP"),
+        ("groups", 16, "coalesced_threads: HIP has it, in hip/hip_cooperative_groups.h: on wave"),
+        ("groups", 18, "portkit does not know whether HIP has this"),
+        ("header", 2, "cutlass/cutlass.h: HIP has no such header; write by hand what it is for"),
+        ("reduce", 1, "cooperative_groups/reduce.h: HIP has no such header; take it away; each"),
+        ("ptx", 2, "inline PTX: AMD has no cp.async: copy through registers"),
+        ("ptx", 3, "inline PTX: shfl.sync.bfly is __shfl_xor_sync (write CUDA's own function"),
+        ("ptx", 4, "inline PTX: red.global.add is atomicAdd (its result unused)"),
         ("unknown_name", 6, "__nanosleep: HIP has no counterpart of it; `__builtin_amdgcn_s_sleep"),
         ("unknown_name", 11, "atomicAdd_block: the API table does not know it; write the HIP"),
     ],
 )
 def test_what_to_do_is_particular(code: str, line: int, said: str) -> None:
     cases = {
-        "inline_ptx": "what_is_known",
-        "cooperative_groups": "a_grid",
-        "unknown_name": "device_functions",
+        "inline_ptx": "inline_ptx/what_is_known",
+        "ptx": "inline_ptx/what_stands_for_it",
+        "cooperative_groups": "cooperative_groups/a_grid",
+        "header": "unknown_header/of_a_library",
+        "reduce": "unknown_header/with_a_word_on_each",
+        "groups": "cooperative_groups/what_hip_has_and_lacks",
+        "unknown_name": "unknown_name/device_functions",
     }
-    source = (FIXTURES / code / cases[code] / "before.cu").read_bytes()
+    source = (FIXTURES / cases[code] / "before.cu").read_bytes()
     messages = [
         finding.message
         for finding in translate("before.cu", source).findings

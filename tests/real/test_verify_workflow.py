@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import commit, invoke
+from container_support import PYTHON, make_container, make_wheel
 from port_of_candle import turn
 from verify_support import script
 from workflow_support import ROOT, Runner, read_workflow, unpack_action
@@ -79,14 +80,30 @@ def passes(ported: Path, action: Path, tmp_path: Path) -> Callable[[str, dict[st
         with contextlib.suppress(HipToolError):
             script(runner.stand_ins / "hipcc", f'exec {find_hipcc()} "$@"')
         runner.outputs |= {f"matrix.{key}": value for key, value in matrix.items()}
-        assert runner.job(WORKFLOW, name), runner.log
-        (found,) = ported.glob("verify.json")
-        steps = json.loads(found.read_text())["steps"]
-        found.unlink()
-        assert steps
-        assert {step["verdict"] for step in steps} <= {"passed", "skipped"}, runner.log
+        run_job(runner, name)
 
     return passed
+
+
+def run_job(runner: Runner, name: str) -> None:
+    """Run a job, and look at what it says of each step."""
+    assert runner.job(WORKFLOW, name), runner.log
+    (found,) = runner.tree.glob("verify.json")
+    steps = json.loads(found.read_text())["steps"]
+    found.unlink()
+    assert steps
+    assert {step["verdict"] for step in steps} <= {"passed", "skipped"}, runner.log
+
+
+@pytest.mark.slow
+def test_the_ladder_passes_in_a_container(
+    ported: Path, action: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """From a wheel, where nothing is but what the action brings and Rust; the caches are empty."""
+    container = make_container(tmp_path, tmp_path_factory.getbasetemp())
+    wheel = make_wheel(tmp_path)
+    runner = Runner(tmp_path / "ladder", ported, action, PYTHON, container, wheel)
+    run_job(runner, "ladder")
 
 
 def test_those_whose_turn_it_is_pass(passes: Callable[[str, dict[str, str]], None]) -> None:

@@ -73,6 +73,25 @@ def refused(
     source: KernelSource, code: str, first: int, last: int, *, construct: str, message: str
 ) -> Finding:
     """Return a finding that nothing is written for, with what to do."""
+    return _unwritten(source, code, first, last, construct, message, Applicability.MANUAL)
+
+
+def kept(
+    source: KernelSource, code: str, first: int, last: int, *, construct: str, message: str
+) -> Finding:
+    """Return a finding about what HIP has as it stands, with the reason."""
+    return _unwritten(source, code, first, last, construct, message, Applicability.KEEP)
+
+
+def _unwritten(
+    source: KernelSource,
+    code: str,
+    first: int,
+    last: int,
+    construct: str,
+    message: str,
+    applicability: Applicability,
+) -> Finding:
     tokens = source.tokens
     span = Span(tokens[first].start, tokens[last].end)
     return Finding(
@@ -81,7 +100,7 @@ def refused(
         span=span,
         construct=construct,
         symbol=tokens[first].text,
-        applicability=Applicability.MANUAL,
+        applicability=applicability,
         status=Status.NONE,
         message=message,
         claims=(span,),

@@ -7,8 +7,9 @@ names) the compiler never sees the other, and nothing is reported there, as with
 Example: ``asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));`` stays and is reported.
 
 What to do: write it in C++ or with a clang builtin; the finding names what is known to do the same,
-such as ``__threadfence()`` for ``membar.gl`` and ``__lane_id()`` for ``%laneid``. Or put it behind
-``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
+such as ``__threadfence()`` for ``membar.gl`` and ``__lane_id()`` for ``%laneid``, and says what AMD
+lacks and what to write in its place, such as loads through registers for ``cp.async``. Or put it
+behind ``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
 
 Source: PTX ISA; clang documentation, "Inline Assembly".
 """
@@ -24,6 +25,7 @@ from portkit.hipify.rules._common import refused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.hipify.api_table import Mapping
     from portkit.hipify.kernel_source import KernelSource
     from portkit.tree.finding import Finding
 
@@ -55,8 +57,13 @@ def _instead(source: KernelSource, first: int, last: int) -> str:
     known = [m for m in table.values() if m.kind == "ptx" and _stands(m.cuda, text)]
     if not known:
         return "write it in C++ or behind #if !defined(__HIP_PLATFORM_AMD__)"
-    said = "; ".join(f"{m.cuda} is {m.hip}" + (f" ({m.note})" if m.note else "") for m in known)
-    return f"{said}; or keep it behind #if !defined(__HIP_PLATFORM_AMD__)"
+    return f"{'; '.join(map(_said, known))}; or keep it behind #if !defined(__HIP_PLATFORM_AMD__)"
+
+
+def _said(known: Mapping) -> str:
+    if not known.hip:
+        return f"AMD has no {known.cuda}: {known.note}"
+    return f"{known.cuda} is {known.hip}" + (f" ({known.note})" if known.note else "")
 
 
 def _stands(instruction: str, text: str) -> bool:

@@ -47,13 +47,16 @@ def find(source: KernelSource) -> Iterator[Finding]:
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
         own = token.text[quote] == '"' and PurePosixPath(name).name in source.own
-        if own or name in table or _SUSPECT.fullmatch(name) is None:
+        known = table.get(name)
+        lacking = known is not None and known.kind == "lacking"
+        if own or (known and not lacking) or not (lacking or _SUSPECT.fullmatch(name)):
             continue
+        instead = known.note if known is not None else "write by hand what it is for"
         yield refused(
             source,
             CODE,
             index,
             index,
             construct="include",
-            message=f"{name}: HIP has no such header; write by hand what it is for",
+            message=f"{name}: HIP has no such header; {instead}",
         )
