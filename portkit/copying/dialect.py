@@ -51,6 +51,12 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     return replace(vendor, names=replace(vendor.names, words=words, below=below), facade=facade)
 
 
+def is_before(requirement: str, version: str) -> bool:
+    """Whether a manifest asks for a version of a crate before another, such as 0.0.2 before 0.1."""
+    asked = _REQUIREMENT.match(requirement)
+    return asked is not None and _numbers(asked[1]) < _numbers(version)
+
+
 def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
     """Yield the version that each manifest asks for of a crate, also under another name."""
     for manifest in _manifests(workspace):

@@ -86,8 +86,8 @@ class NameTable(Value, frozen=True, dict=True):
         binary_names: a pattern of names whose values are what such files hold, after renaming and
             with letters in any case; empty for none.
         feature: a Cargo feature and what it becomes, where its name as a word does not become that.
-        below: by crate, what its names become in a path that begins at it, where the same names stand
-            for something else by themselves.
+        below: by crate, what its names become in a path that begins at it, where the same names
+            stand for something else by themselves.
     """
 
     words: Mapping[str, str]

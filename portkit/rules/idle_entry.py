@@ -3,8 +3,9 @@
 It names a file, an item or a text that the tree does not have, so that it would decide about what
 comes there later. Take it away, or say with ``since`` and ``until`` in which versions it has
 something to do. An entry that finds something in a version in which it says that it has nothing
-to do is reported as well. Where more than half of one of portkit's own profiles finds nothing,
-the tree is a part of the codebase, and nothing is said.
+to do is reported as well. Nothing is said of what a crate has that was not published in the tree's
+version (``fetch.toml``). Where more than half of one of portkit's own profiles finds nothing, the
+tree is a part of the codebase, and nothing is said either.
 
 A line of ``portkit.review.toml`` does nothing where no place has its identity or its content;
 ``portkit review`` leaves it away when it writes the file next.
@@ -24,6 +25,7 @@ from portkit.profile.entries import Entry, InPlace, Prose, Section
 from portkit.profile.looked import NAME as LOOKED
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
+from portkit.scan.below import crates
 from portkit.site.presence import files, has_item, has_target, is_feature, is_renamed, named_in
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -57,7 +59,11 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
     used = {finding.entry for finding in findings}
     own = tuple(_idle_decisions(job, used, settings))
     codebase, directory = job.codebase, job.codebase.directory
-    idle = tuple(_idle_entries(job, findings, used, len(settings.decisions)))
+    idle = tuple(
+        each
+        for each in _idle_entries(job, findings, used, len(settings.decisions))
+        if not _of_no_crate(job, each)
+    )
     entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
     if not idle or (directory in brought().values() and 2 * len(idle) > entries):
         return own  # of many, the tree is a part of the codebase, and the profile is not the tree's
@@ -65,6 +71,16 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
         return *own, *(_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle)
     path, lines = f"{directory.root.name}/{MAIN}", Lines(directory.text(MAIN))
     return *own, *(_finding(path, lines.of(key), f"{key[0]} {n!r}", why) for key, n, why in idle)
+
+
+def _of_no_crate(job: Job, idle: _Idle) -> bool:
+    """Whether an entry is about a crate of the codebase that the tree lacks."""
+    (table, number, *_), _, why = idle
+    about = {"keep": job.codebase.keep, "patch": job.codebase.patches}.get(str(table), ())
+    if why != _NOTHING or not isinstance(number, int):
+        return False
+    folder = about[number].path.partition("/")[0] if about else ""
+    return folder in crates(job.codebase) and f"{folder}/Cargo.toml" not in job.workspace.sources
 
 
 def looked_at_nothing(path: str, line: int, place: str) -> Finding:

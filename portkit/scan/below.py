@@ -12,9 +12,6 @@ from portkit.fetch.workspace import FetchFile
 from portkit.profile.profile import Ported, load_codebase, load_vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from portkit.codebases.directory import Directory
     from portkit.profile.profile import CodebaseProfile
 
 _FETCH: Final = "fetch.toml"
@@ -47,19 +44,19 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
                 codebase, f"{name!r} is this codebase itself: name those that it is built on"
             )
         features = load_vendor(vendor, below)
-        for crate in _crates(directory, below):
-            found[crate] = Ported(name, features.source_feature, features.feature)
+        for crate in crates(below):
+            if below.kept(f"{crate}/Cargo.toml") is None:
+                found[crate] = Ported(name, features.source_feature, features.feature)
         unported |= below.unported
     return replace(codebase, ported=found, unported={**unported, **codebase.unported})
 
 
-def _crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:
-    if not directory.has(_FETCH):
-        yield below.crate
-        return
-    for crate in directory.typed(_FETCH, FetchFile).crates:
-        if below.kept(f"{crate}/Cargo.toml") is None:
-            yield crate
+def crates(codebase: CodebaseProfile) -> tuple[str, ...]:
+    """Return the crates of a codebase that were ever published, or the one that tells it."""
+    directory = codebase.directory
+    if directory is None or not directory.has(_FETCH):
+        return (codebase.crate,)
+    return directory.typed(_FETCH, FetchFile).crates
 
 
 def _fault(codebase: CodebaseProfile, sentence: str) -> ProfileError:
