@@ -25,7 +25,6 @@ from portkit.profile.entries import Entry, InPlace, Prose, Section
 from portkit.profile.looked import NAME as LOOKED
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
-from portkit.scan.below import crates
 from portkit.site.presence import files, has_item, has_target, is_feature, is_renamed, named_in
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -59,14 +58,11 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
     used = {finding.entry for finding in findings}
     own = tuple(_idle_decisions(job, used, settings))
     codebase, directory = job.codebase, job.codebase.directory
-    idle = tuple(
-        each
-        for each in _idle_entries(job, findings, used, len(settings.decisions))
-        if not _of_no_crate(job, each)
-    )
+    idle = tuple(_idle_entries(job, findings, used, len(settings.decisions)))
     entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
     if not idle or (directory in brought().values() and 2 * len(idle) > entries):
         return own  # of many, the tree is a part of the codebase, and the profile is not the tree's
+    idle = tuple(each for each in idle if not _of_no_crate(job, each))
     if directory is None:
         return *own, *(_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle)
     path, lines = f"{directory.root.name}/{MAIN}", Lines(directory.text(MAIN))
@@ -75,12 +71,16 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
 
 def _of_no_crate(job: Job, idle: _Idle) -> bool:
     """Whether an entry is about a crate of the codebase that the tree lacks."""
-    (table, number, *_), _, why = idle
-    about = {"keep": job.codebase.keep, "patch": job.codebase.patches}.get(str(table), ())
-    if why != _NOTHING or not isinstance(number, int):
+    key, _, why = idle
+    tables = {"keep": job.codebase.keep, "patch": job.codebase.patches}
+    if why != _NOTHING or key[0] not in tables:
         return False
-    folder = about[number].path.partition("/")[0] if about else ""
-    return folder in crates(job.codebase) and f"{folder}/Cargo.toml" not in job.workspace.sources
+    folder = tables[str(key[0])][int(key[1])].path.partition("/")[0]
+    if job.codebase.directory is None or f"{folder}/Cargo.toml" in job.workspace.sources:
+        return False
+    from portkit.fetch.workspace import published_crates  # few trees lack a crate
+
+    return folder in published_crates(job.codebase.directory)
 
 
 def looked_at_nothing(path: str, line: int, place: str) -> Finding:

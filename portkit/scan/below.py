@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from portkit.codebases.known import MAIN, named
 from portkit.errors import ProfileError
-from portkit.fetch.workspace import FetchFile
+from portkit.fetch.workspace import published_crates
 from portkit.profile.profile import Ported, load_codebase, load_vendor
 
 if TYPE_CHECKING:
-    from portkit.profile.profile import CodebaseProfile
+    from collections.abc import Iterator
 
-_FETCH: Final = "fetch.toml"
+    from portkit.codebases.directory import Directory
+    from portkit.profile.profile import CodebaseProfile
 
 
 def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
@@ -44,19 +45,16 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
                 codebase, f"{name!r} is this codebase itself: name those that it is built on"
             )
         features = load_vendor(vendor, below)
-        for crate in crates(below):
-            if below.kept(f"{crate}/Cargo.toml") is None:
-                found[crate] = Ported(name, features.source_feature, features.feature)
+        for crate in _crates(directory, below):
+            found[crate] = Ported(name, features.source_feature, features.feature)
         unported |= below.unported
     return replace(codebase, ported=found, unported={**unported, **codebase.unported})
 
 
-def crates(codebase: CodebaseProfile) -> tuple[str, ...]:
-    """Return the crates of a codebase that were ever published, or the one that tells it."""
-    directory = codebase.directory
-    if directory is None or not directory.has(_FETCH):
-        return (codebase.crate,)
-    return directory.typed(_FETCH, FetchFile).crates
+def _crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:
+    for crate in published_crates(directory) or (below.crate,):
+        if below.kept(f"{crate}/Cargo.toml") is None:
+            yield crate
 
 
 def _fault(codebase: CodebaseProfile, sentence: str) -> ProfileError:
