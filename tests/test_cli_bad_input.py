@@ -171,7 +171,7 @@ def test_a_version_before_the_first(tmp_path: Path, version: str) -> None:
 def test_a_generator_s_source_before_its_first(tmp_path: Path) -> None:
     candle = make_candle(tmp_path / "candle", version="0.8.1")
     manifest = candle / "candle-core" / "Cargo.toml"
-    manifest.write_text(manifest.read_text() + '\n[dev-dependencies]\nug-cuda = "0.0.2"\n')
+    manifest.write_text(manifest.read_text() + '\n[dependencies.ug-cuda]\nversion = "0.0.2"\n')
     commit(candle)
     before = picture(candle)
     check_refused(apply(candle), 12, str(candle), "ug-cuda 0.0.2", "begins at 0.1")
