@@ -253,9 +253,10 @@ fn a_stream_of_its_own_waits_for_the_default_one() -> Outcome {
     let mut x = default.alloc_zeros::<f32>(4)?;
     let mut y = own.alloc_zeros::<f32>(4)?;
     let shape = LaunchConfig::for_num_elems(4);
+    let (slope, start) = (1., 1.);
     // SAFETY: the arguments are those of the kernels, which stay within 4 values.
     unsafe {
-        line.launch(shape, (&mut x, Line { slope: 1., start: 1. }, 4u32))?;
+        line.launch(shape, (&mut x, Line { slope, start }, 4u32))?;
         axpy.launch(shape, (&x, &mut y, 2f32, 4u32))?;
     }
     // The default stream waits in its turn.
