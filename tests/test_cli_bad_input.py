@@ -158,17 +158,27 @@ def test_no_backend(tmp_path: Path, command: str, source: bytes) -> None:
     assert picture(root) == before
 
 
-@pytest.mark.parametrize("version", ["0.8.4", "0.3.0-alpha.2"])
+@pytest.mark.parametrize("version", ["0.6.0", "0.3.0-alpha.2"])
 def test_a_version_before_the_first(tmp_path: Path, version: str) -> None:
     candle = make_candle(tmp_path / "candle", version=version)
     before = picture(candle)
     for options in ([], ["--check"], ["--diff"]):
-        check_refused(apply(candle, *options), 12, f"candle {version}", "0.9.0")
+        check_refused(apply(candle, *options), 12, f"candle {version}", "0.7.0")
     assert picture(candle) == before
     assert f"candle {version}: " in invoke("scan", candle).out
 
 
-@pytest.mark.parametrize("version", ["0.9.0-alpha.1", "0.9.0", "0.10.2", "1.0.0"])
+def test_a_generator_s_source_before_its_first(tmp_path: Path) -> None:
+    candle = make_candle(tmp_path / "candle", version="0.8.1")
+    manifest = candle / "candle-core" / "Cargo.toml"
+    manifest.write_text(manifest.read_text() + '\n[dependencies.ug-cuda]\nversion = "0.0.2"\n')
+    commit(candle)
+    before = picture(candle)
+    check_refused(apply(candle), 12, str(candle), "ug-cuda 0.0.2", "begins at 0.1")
+    assert picture(candle) == before
+
+
+@pytest.mark.parametrize("version", ["0.7.0", "0.9.0-alpha.1", "0.9.0", "0.10.2", "1.0.0"])
 def test_a_version_from_the_first_on(tmp_path: Path, version: str) -> None:
     assert apply(make_candle(tmp_path / "candle", version=version), "--check").code == 1
 

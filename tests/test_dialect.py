@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tree_support import MANIFEST, PROFILE, workspace_of
 
 from portkit.copying.bindings import copied
-from portkit.copying.dialect import spoken
+from portkit.copying.dialect import is_before, spoken
 from portkit.profile.profile import load_vendor, parse_codebase
 
 OWN = "pub struct CudaDevice(cudarc::driver::CudaDevice);\n"
@@ -54,6 +54,52 @@ def test_a_codebase_s_own_device_is_its_own() -> None:
     assert renamed(OLD, OWN) == "RocmDevice"
     assert renamed(OLD, "use cudarc::driver::X as CudaDevice;\n") == "RocmDevice"
     assert renamed(OLD, "// no struct of it: CudaDevice\n" + USE) == "HipDevice"
+
+
+@pytest.mark.parametrize(
+    ("code", "copy"),
+    [
+        ("cudarc::driver::CudaDevice::new(0)", "candle_hip::older::driver::HipDevice::new(0)"),
+        (
+            "Arc<cudarc::driver::safe::CudaDevice>",
+            "Arc<candle_hip::older::driver::safe::HipDevice>",
+        ),
+        ("cudarc :: driver :: CudaDevice", "candle_hip::older :: driver :: HipDevice"),
+        # These begin at no crate of that name.
+        ("CudaDevice::new(0)", "RocmDevice::new(0)"),
+        ("super::cuda::CudaDevice", "super::rocm::RocmDevice"),
+        ("my_cudarc::CudaDevice", "my_rocmrc::RocmDevice"),
+        # What is brought in whole is the crate; paths below its name say the module.
+        ("pub use cudarc;", "pub use candle_hip;"),
+        ("use {cudarc, half};", "use {candle_hip, half};"),
+        ("pub use cudarc as gpu;", "pub use candle_hip::older as gpu;"),
+        ("use cudarc::driver::LaunchAsync;", "use candle_hip::older::driver::LaunchAsync;"),
+        ("f(cudarc, x)", "f(candle_hip::older, x)"),
+        (
+            "use crate::cuda_backend::cudarc::driver::X;",
+            "use crate::rocm_backend::candle_hip::older::driver::X;",
+        ),
+    ],
+)
+def test_beside_a_device_of_its_own_a_path_tells_whose_it_is(code: str, copy: str) -> None:
+    tree = {"Cargo.toml": MANIFEST + OLD.encode(), "src/lib.rs": OWN.encode()}
+    names = spoken(load_vendor("rocm", parse_codebase(PROFILE)), workspace_of(tree)).names
+    assert names.rust(code) == copy
+
+
+@pytest.mark.parametrize(
+    ("requirement", "before"),
+    [
+        ("0.0.2", True),
+        ("^0.0.2", True),
+        ("0.1", False),
+        ("0.1.0", False),
+        ("=0.2", False),
+        ("*", False),
+    ],
+)
+def test_what_is_asked_for_may_be_too_old(requirement: str, before: bool) -> None:
+    assert is_before(requirement, "0.1") is before
 
 
 def test_the_profile_counts_more() -> None:

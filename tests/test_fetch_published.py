@@ -69,11 +69,11 @@ def test_a_registry_that_cannot_be_asked_is_named(registry: Registry) -> None:
 # --- of a codebase -----------------------------------------------------------------------------
 
 KNOWN = (
-    *((number, False) for number in ("0.8.4", "0.9.10", "0.9.2", "0.11.1", "0.9.2-alpha.11")),
+    *((number, False) for number in ("0.6.0", "0.9.10", "0.9.2", "0.11.1", "0.9.2-alpha.11")),
     *(("0.9.2-alpha.2", False), ("0.12.0", True), ("0.12.0-alpha.1", False)),
 )
 ORDERED = [
-    *("0.12.0-alpha.1", "0.11.1", "0.9.10", "0.9.2", "0.9.2-alpha.11", "0.9.2-alpha.2", "0.8.4"),
+    *("0.12.0-alpha.1", "0.11.1", "0.9.10", "0.9.2", "0.9.2-alpha.11", "0.9.2-alpha.2", "0.6.0"),
 ]
 
 
@@ -102,7 +102,7 @@ def test_fetch_without_a_version_lists_them(fetched: Registry) -> None:
     assert [line.split()[0] for line in done.out.splitlines()] == ORDERED
     assert "\n0.11.1          latest, fetched before\n" in done.out
     assert "\n0.9.2-alpha.2   pre-release\n" in done.out
-    assert "\n0.8.4           the port begins at 0.9.0\n" in done.out
+    assert "\n0.6.0           the port begins at 0.7.0\n" in done.out
     assert "Next: `portkit fetch candle@0.11.1 candle`." in done.err
 
 

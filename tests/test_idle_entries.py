@@ -139,6 +139,31 @@ def test_a_version_in_which_it_has_nothing_to_do_is_checked(candle: Path, kind: 
     assert idle(candle, text.format(gone) + "published = false\n") == []
 
 
+def test_another_may_stand_for_it_in_another_version(candle: Path) -> None:
+    text, met, _ = KINDS["PK104"]
+    newer = text.format(met) + 'since = "99.0.0"\n'
+    assert [f.symbol for f in idle(candle, newer)] == [met]
+    older = KINDS["PK108"][0].format(BACKEND).replace('path = "', 'until = "99.0.0"\npath = "')
+    newer = newer.replace('path = "*"', f'path = "{BACKEND}"')
+    assert idle(candle, newer + older) == []
+    # About another item it stands for nothing.
+    (finding,) = idle(candle, newer + older.replace("cuda_share", "*"))
+    assert "has nothing to do in " in finding.message
+
+
+def test_a_crate_that_was_not_published_has_no_idle_entries(candle: Path) -> None:
+    text = KINDS["keep"][0].format("candle-more/src/gone.rs")
+    assert len(idle(candle, text)) == 1
+    add_file(
+        candle,
+        "port/fetch.toml",
+        b'crates = ["candle-core", "candle-more"]\nmain = "candle-core"\n',
+    )
+    assert idle(candle, text) == []
+    # Its own names are looked at where it is there.
+    assert len(idle(candle, KINDS["keep"][0].format("candle-core/src/gone.rs"))) == 1
+
+
 def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
     add_file(
         candle,

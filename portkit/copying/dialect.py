@@ -21,8 +21,9 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     """Return a vendor that also renames what is cudarc's in a codebase, and what its own elsewhere.
 
     Before 0.14 cudarc had a `CudaDevice`. In a codebase that asks for such a version and defines no
-    `CudaDevice`, the name is cudarc's. One that asks for no other gets the module of the bindings
-    that has the whole of that shape. What the profile says of a name counts more.
+    `CudaDevice`, the name is cudarc's; in one that defines its own, it is where a path begins at
+    cudarc. One that asks for no other gets the module of the bindings that has the whole of that
+    shape. What the profile says of a name counts more.
 
     Args:
         vendor: the vendor, with the names of the profile.
@@ -34,9 +35,11 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
         for version, names in vendor.older.items()
         if any(each < _numbers(version) for each in asked)
         for name, new in names.items()
-        if not _defines(workspace, name)
     }
-    words, facade = {**older, **vendor.names.words}, vendor.facade
+    own = {name for name in older if _defines(workspace, name)}
+    alone = {name: new for name, new in older.items() if name not in own}
+    below = {vendor.bindings: {name: older[name] for name in sorted(own)}} if own else {}
+    words, facade = {**alone, **vendor.names.words}, vendor.facade
     for version, module in facade.older.items():
         only = bool(asked) and all(each < _numbers(version) for each in asked)
         if only and words.get(vendor.bindings) == facade.module:
@@ -45,7 +48,13 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     used = set(_asked(workspace, vendor.bindings))
     unused = tuple(sorted(new for old, new in vendor.libraries.items() if old not in used))
     facade = replace(facade, unused=unused)
-    return replace(vendor, names=replace(vendor.names, words=words), facade=facade)
+    return replace(vendor, names=replace(vendor.names, words=words, below=below), facade=facade)
+
+
+def is_before(requirement: str, version: str) -> bool:
+    """Whether a manifest asks for a version of a crate before another, such as 0.0.2 before 0.1."""
+    asked = _REQUIREMENT.match(requirement)
+    return asked is not None and _numbers(asked[1]) < _numbers(version)
 
 
 def _versions(workspace: Workspace, crate: str) -> Iterator[str]:

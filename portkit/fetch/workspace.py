@@ -102,6 +102,15 @@ class _Codebase:
     root: str
 
 
+def published_crates(directory: Directory) -> tuple[str, ...]:
+    """Return the crates of a codebase that were ever published; none where it does not say.
+
+    Raises:
+        ProfileError: its ``fetch.toml`` is malformed.
+    """
+    return directory.typed(_FILE, FetchFile).crates if directory.has(_FILE) else ()
+
+
 def fetch(spec: str, destination: Path, *, offline: bool = False) -> FetchedWorkspace:
     """Rebuild a published workspace from its crates, as a git repository with one commit.
 

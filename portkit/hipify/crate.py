@@ -53,6 +53,10 @@ _TOY = "TOY_ROCM"
 """How the names of variables begin on the page of the crate that compiles kernels."""
 
 _MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;", re.MULTILINE)
+_CONSTANT = re.compile(
+    r'^pub const \w+: &str = include_str!\(concat!\(env!\("OUT_DIR"\), "/(\w+)\.ptx"\)\);',
+    re.MULTILINE,
+)
 _STATIC_SOURCE = re.compile(r'"src/([\w/]+)\.cu"')
 _FOREIGN_BLOCK = re.compile(r'^extern "C" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
 _FEATURE_GATE = re.compile(r"^ *#\[cfg\(feature = [^\n]*\)\]\n", re.MULTILINE)
@@ -90,11 +94,14 @@ class KernelsLayout(Value, frozen=True):
         modules: the modules loaded by name, in the order of ``lib.rs``.
         launchers: sources of the static library, without ``src/`` and suffix, in order.
         declarations: the body of the ``extern "C"`` block of ``ffi.rs``; empty without one.
+        plain: whether a module is a constant with its PTX, as ``bindgen_cuda`` writes them
+            (``Bindings::write``), and not a ``Module`` with an ``Id``.
     """
 
     modules: tuple[KernelModule, ...]
     launchers: tuple[str, ...]
     declarations: str
+    plain: bool = False
 
 
 def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
@@ -115,13 +122,15 @@ def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
     modules = tuple(
         KernelModule(constant.lower(), constant, id_) for constant, id_ in _MODULE.findall(library)
     )
-    if not modules:
+    plain = () if modules else tuple(map(KernelModule.named, _CONSTANT.findall(library)))
+    if not (modules or plain):
         raise KernelsCrateError(
-            "src/lib.rs of the kernels crate declares no module with mdl!: "
-            "kernels crates older than 0.9.0 are not supported"
+            "src/lib.rs of the kernels crate declares no module, neither with mdl! nor as a"
+            " constant with its PTX"
         )
     launchers = tuple(dict.fromkeys(_STATIC_SOURCE.findall(_text(source, "build.rs") or "")))
-    return KernelsLayout(modules, launchers, _declarations(_text(source, "src/ffi.rs")))
+    declarations = _declarations(_text(source, "src/ffi.rs"))
+    return KernelsLayout(modules or plain, launchers, declarations, bool(plain))
 
 
 class KernelsCrate(Value, frozen=True, dict=True):
@@ -278,6 +287,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
                     "repository": self.repository,
                 },
                 "modules": self._modules(layout),
+                "plain": layout.plain,
                 "facade": {
                     "name": self.facade,
                     "module": self.facade.replace("-", "_"),

@@ -57,6 +57,10 @@ _FEATURE_IN_PROSE = (
     r"|(?P<lead>\bfeatures?\b[\s=:(\[\"'`\\]++(?:[\w+-]+\??[\"'`]?[,/]\s*+[\"'`]?)*"
     r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
 )
+# A path that ends where one looks from, and a `use` that has not ended there.
+_PATH = r"\b%s(?:\s*::\s*\w+)*\s*::\s*\Z"
+_USE = re.compile(r"\buse\s[^;]*\Z")
+_LAST = re.compile(r"\s*[;,}]")
 _SEVERAL = re.compile(r"\S\s+\S")
 # A text is a name or a message where it is written out.
 _TEXT_NAMED = r"(\b%s\s*:\s*&(?:'\w+\s+)?)str\b(?!\s*=\s*(?:r\#*)?\")"
@@ -82,6 +86,8 @@ class NameTable(Value, frozen=True, dict=True):
         binary_names: a pattern of names whose values are what such files hold, after renaming and
             with letters in any case; empty for none.
         feature: a Cargo feature and what it becomes, where its name as a word does not become that.
+        below: by crate, what its names become in a path that begins at it, where the same names
+            stand for something else by themselves.
     """
 
     words: Mapping[str, str]
@@ -92,6 +98,7 @@ class NameTable(Value, frozen=True, dict=True):
     binary_names: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
+    below: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def _known(self) -> dict[str, str]:
@@ -207,12 +214,28 @@ class NameTable(Value, frozen=True, dict=True):
     def _token(self, match: re.Match[str]) -> str:
         kind, token = match.lastgroup, match.group()
         if kind == "word":
-            return self.word(token)
+            return self._identifier(match)
         if kind == "comment":
             return self.text(token)
         if kind == "string" or match.group("string"):
             return self._string(token)
         return token
+
+    def _identifier(self, match: re.Match[str]) -> str:
+        token, before = match.group(), (match.string, 0, match.start())
+        for path, names in self._paths:
+            if token in names and path.search(*before):
+                return names[token]
+        renamed = self.word(token)
+        if "::" in renamed and _LAST.match(match.string, match.end()) and _USE.search(*before):
+            # A crate that is brought in whole: paths below its name name the module.
+            return renamed.partition("::")[0]
+        return renamed
+
+    @cached_property
+    def _paths(self) -> list[tuple[re.Pattern[str], Mapping[str, str]]]:
+        """A path that begins at a crate and ends where a name stands, and such names."""
+        return [(re.compile(_PATH % re.escape(crate)), new) for crate, new in self.below.items()]
 
     def _string(self, token: str) -> str:
         parts = _STRING_BODY.match(token)

@@ -179,6 +179,13 @@ class About(Entry, frozen=True, kw_only=True):
     path: Paths
     reason: Reason
 
+    def stands_for(self, other: About) -> bool:
+        """Whether it is about the place of another, which other versions have."""
+        place = (self.path, getattr(self, "symbol", ""))
+        if place != (other.path, getattr(other, "symbol", "")):
+            return False
+        return isinstance(other, Whole) or getattr(self, "match", "") == getattr(other, "match", "")
+
 
 class Whole(About, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
     """An item whose copy is a template, since the two platforms' libraries differ.

@@ -110,10 +110,12 @@ class Generator(Value, frozen=True):
     Attributes:
         name: the crate's name.
         source: the crate that writes CUDA sources, whose place it takes.
+        oldest: the first version of that crate whose kernels it reads.
     """
 
     name: str
     source: str
+    oldest: str
 
     @property
     def module(self) -> str:
@@ -293,7 +295,9 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
     name = codebase.bindings if codebase else _joined("hip")
     facade = Facade(name, said.facade.package, older=said.facade.older)
     generator = Generator(
-        codebase.generator if codebase else _joined("ug-rocm"), said.generator.source
+        codebase.generator if codebase else _joined("ug-rocm"),
+        said.generator.source,
+        said.generator.oldest,
     )
     table = NameTable(
         words={

@@ -27,6 +27,14 @@ class GeneratorEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     source: Annotated[
         Text, Meta(description="The crate that writes CUDA sources, whose place it takes.")
     ]
+    oldest: Annotated[
+        str,
+        Meta(
+            pattern=r"^\d+(\.\d+)*$",
+            title="a version such as 0.1",
+            description="The first version of that crate whose kernels it reads.",
+        ),
+    ]
 
 
 class Vocabulary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

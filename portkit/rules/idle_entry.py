@@ -3,8 +3,9 @@
 It names a file, an item or a text that the tree does not have, so that it would decide about what
 comes there later. Take it away, or say with ``since`` and ``until`` in which versions it has
 something to do. An entry that finds something in a version in which it says that it has nothing
-to do is reported as well. Where more than half of one of portkit's own profiles finds nothing,
-the tree is a part of the codebase, and nothing is said.
+to do is reported as well. Nothing is said of what a crate has that was not published in the tree's
+version (``fetch.toml``). Where more than half of one of portkit's own profiles finds nothing, the
+tree is a part of the codebase, and nothing is said either.
 
 A line of ``portkit.review.toml`` does nothing where no place has its identity or its content;
 ``portkit review`` leaves it away when it writes the file next.
@@ -61,10 +62,25 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
     entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
     if not idle or (directory in brought().values() and 2 * len(idle) > entries):
         return own  # of many, the tree is a part of the codebase, and the profile is not the tree's
+    idle = tuple(each for each in idle if not _of_no_crate(job, each))
     if directory is None:
         return *own, *(_finding(MAIN, 0, f"{key[0]} {name!r}", why) for key, name, why in idle)
     path, lines = f"{directory.root.name}/{MAIN}", Lines(directory.text(MAIN))
     return *own, *(_finding(path, lines.of(key), f"{key[0]} {n!r}", why) for key, n, why in idle)
+
+
+def _of_no_crate(job: Job, idle: _Idle) -> bool:
+    """Whether an entry is about a crate of the codebase that the tree lacks."""
+    key, _, why = idle
+    tables = {"keep": job.codebase.keep, "patch": job.codebase.patches}
+    if why != _NOTHING or key[0] not in tables:
+        return False
+    folder = tables[str(key[0])][int(key[1])].path.partition("/")[0]
+    if job.codebase.directory is None or f"{folder}/Cargo.toml" in job.workspace.sources:
+        return False
+    from portkit.fetch.workspace import published_crates  # few trees lack a crate
+
+    return folder in published_crates(job.codebase.directory)
 
 
 def looked_at_nothing(path: str, line: int, place: str) -> Finding:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from portkit.codebases.known import MAIN, named
 from portkit.errors import ProfileError
-from portkit.fetch.workspace import FetchFile
+from portkit.fetch.workspace import published_crates
 from portkit.profile.profile import Ported, load_codebase, load_vendor
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from portkit.codebases.directory import Directory
     from portkit.profile.profile import CodebaseProfile
-
-_FETCH: Final = "fetch.toml"
 
 
 def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
@@ -64,10 +62,7 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
 
 
 def _crates(directory: Directory, below: CodebaseProfile) -> Iterator[str]:
-    if not directory.has(_FETCH):
-        yield below.crate
-        return
-    for crate in directory.typed(_FETCH, FetchFile).crates:
+    for crate in published_crates(directory) or (below.crate,):
         if below.kept(f"{crate}/Cargo.toml") is None:
             yield crate
 

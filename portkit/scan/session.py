@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import needed, placed
-from portkit.copying.dialect import spoken
+from portkit.copying.dialect import is_before, spoken
 from portkit.copying.kernels import formed
 from portkit.copying.patches import OVERRIDE
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
@@ -194,7 +194,8 @@ def check_portable(found: Scan) -> None:
 
     Raises:
         ProfileError: there is no profile for the codebase.
-        UnsupportedVersionError: the version is older than the profile's first.
+        UnsupportedVersionError: the version is older than the profile's first, or asks for what
+            the port has no counterpart of.
     """
     job = found.job
     root, codebase, version = job.workspace.root, job.codebase, job.workspace.version
@@ -208,6 +209,13 @@ def check_portable(found: Scan) -> None:
         raise UnsupportedVersionError(
             f"{root} is {codebase.name} {version or 'without a version'}, and the port begins at"
             f" {codebase.first_version}: update the tree; `portkit scan` works on any version"
+        )
+    generator = job.vendor.generator
+    asked = job.workspace.requirement(generator.source)
+    if is_before(asked, generator.oldest):
+        raise UnsupportedVersionError(
+            f"{root} asks for {generator.source} {asked}, and the generator that takes its place"
+            f" begins at {generator.oldest}: update the tree; `portkit scan` works on any version"
         )
 
 

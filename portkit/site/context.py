@@ -112,12 +112,15 @@ class Job(Value, frozen=True, dict=True):
             kind: of the patches.
             path: the file.
             idle: return those that have nothing to do in the tree's version, they say, and not
-                those that have.
+                those that have; one in whose place another stands in that version is neither.
         """
         known = self._patches.get((kind, idle))
         if known is None:
             version = self.workspace.version
             wanted = [p for p in self.codebase.of(kind) if p.is_for(version) is not idle]
+            if idle:
+                others = [p for p in self.codebase.patches if p.is_for(version)]
+                wanted = [p for p in wanted if not any(o.stands_for(p) for o in others)]
             exact: dict[str, list[tuple[int, Kind]]] = {}
             patterns = []
             for each in enumerate(wanted):

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 def has_target(job: Job, patch: Patch) -> bool:
-    """Whether the tree has what a patch is about that says that there is nothing."""
+    """Whether the tree has what a patch is about that says that there is nothing.
+
+    It may where another patch stands for it in the tree's version.
+    """
+    version = job.workspace.version
+    if any(other.is_for(version) and other.stands_for(patch) for other in job.codebase.patches):
+        return False
     return any(
         _stands_in(source, patch)
         for source in files(job, patch.path)

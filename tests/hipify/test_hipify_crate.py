@@ -45,6 +45,30 @@ def test_the_layout_is_read(source: dict[str, bytes]) -> None:
     assert "moe_gemm.hip" in layout.declarations
 
 
+CONSTANTS = """\
+pub const FILL: &str = include_str!(concat!(env!("OUT_DIR"), "/fill.ptx"));
+pub const SORT_ALL: &str = include_str!(concat!(env!("OUT_DIR"), "/sort_all.ptx"));
+"""
+
+
+def test_a_module_may_be_a_constant_with_its_ptx(source: dict[str, bytes]) -> None:
+    source["src/lib.rs"] = CONSTANTS.encode()
+    layout = read_layout(source)
+    assert layout.plain
+    assert [m.constant for m in layout.modules] == ["FILL", "SORT_ALL"]
+    library = crate(source).text("src/lib.rs")
+    assert 'mdl!(FILL, "fill.hip");' in library
+    assert "pub const $cst: &Kernels = &Kernels {" in library
+    assert "Id" not in library
+    assert "Module" not in library
+
+
+def test_a_crate_without_a_module_is_refused(source: dict[str, bytes]) -> None:
+    source["src/lib.rs"] = b'pub const FILL: &str = "fill";\n'
+    with pytest.raises(KernelsCrateError, match="neither with mdl! nor as a constant"):
+        read_layout(source)
+
+
 def test_sources_are_translated_with_their_headers(source: dict[str, bytes]) -> None:
     files = emitted(source)
     assert files["src/fill.hip"].startswith('#include "hipx.h"\n#include "hip_shared.h"\n')

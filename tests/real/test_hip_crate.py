@@ -69,7 +69,7 @@ TESTS = {
     "dialect": 4,
     "failures": 1,
     "memory": 1,
-    "older": 5,
+    "older": 8,
     "one_stream": 1,
     "peers": 3,
     "ranks": 1,

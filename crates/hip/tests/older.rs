@@ -8,6 +8,7 @@ use hiprc::older::driver::{
     sys, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, HipDevice, HipSlice, LaunchAsync,
     LaunchConfig,
 };
+use hiprc::older::hiprand::HipRng;
 use hiprc::older::rocblas::StridedBatchedConfig;
 use hiprc::older::rocblas::{sys::rocblas_operation, Gemm, GemmConfig, RocBlas};
 use hiprc::older::types::HipTypeName;
@@ -190,6 +191,76 @@ fn products_in_each_type() -> Outcome {
     // SAFETY: as above.
     unsafe { blas.set_stream(None) }?;
     assert!(!blas.handle().is_null());
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_list_of_addresses_is_arguments_as_a_tuple_is() -> Outcome {
+    let device = device()?;
+    let line = device.get_func("lines", "line").unwrap();
+    let mut y = device.alloc_zeros::<f32>(3)?;
+    let of = Line {
+        slope: 10.,
+        start: 1.,
+    };
+    let (written, count) = (&mut y, 3u32);
+    let mut given = vec![
+        written.as_kernel_param(),
+        of.as_kernel_param(),
+        count.as_kernel_param(),
+    ];
+    let shape = LaunchConfig::for_num_elems(3);
+    // SAFETY: the arguments are those of the kernel, which stays within 3 values.
+    unsafe { line.clone().launch(shape, &mut given) }?;
+    assert_eq!(device.dtoh_sync_copy(&y)?, [1., 11., 21.]);
+    device.memset_zeros(&mut y)?;
+    // SAFETY: as above.
+    unsafe { line.launch(shape, given.as_mut_slice()) }?;
+    assert_eq!(device.dtoh_sync_copy(&y)?, [1., 11., 21.]);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn random_numbers_are_those_of_their_seed() -> Outcome {
+    let device = HipDevice::new_with_stream(0)?;
+    let mut rng = HipRng::new(7, device.clone())?;
+    let mut first = device.alloc_zeros::<f32>(1000)?;
+    rng.fill_with_uniform(&mut first)?;
+    let first = device.dtoh_sync_copy(&first)?;
+    assert!(first.iter().all(|&x| 0. < x && x <= 1.));
+    rng.set_seed(7)?;
+    rng.set_offset(0)?;
+    let mut again = device.alloc_zeros::<f32>(1000)?;
+    rng.fill_with_uniform(&mut again)?;
+    assert_eq!(device.dtoh_sync_copy(&again)?, first);
+    let mut normal = device.alloc_zeros::<f64>(1000)?;
+    rng.fill_with_normal(&mut normal, 3., 0.)?;
+    assert_eq!(device.dtoh_sync_copy(&normal)?, [3.; 1000]);
+    rng.fill_with_log_normal(&mut normal, 0., 0.)?;
+    assert_eq!(device.dtoh_sync_copy(&normal)?, [1.; 1000]);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_stream_of_its_own_waits_for_the_default_one() -> Outcome {
+    let (default, own) = (device()?, HipDevice::new_with_stream(0)?);
+    own.load_hsaco(compile_hsaco(SOURCE)?, "lines", &["axpy"])?;
+    let line = default.get_func("lines", "line").unwrap();
+    let axpy = own.get_func("lines", "axpy").unwrap();
+    let mut x = default.alloc_zeros::<f32>(4)?;
+    let mut y = own.alloc_zeros::<f32>(4)?;
+    let shape = LaunchConfig::for_num_elems(4);
+    let (slope, start) = (1., 1.);
+    // SAFETY: the arguments are those of the kernels, which stay within 4 values.
+    unsafe {
+        line.launch(shape, (&mut x, Line { slope, start }, 4u32))?;
+        axpy.launch(shape, (&x, &mut y, 2f32, 4u32))?;
+    }
+    // The default stream waits in its turn.
+    assert_eq!(default.dtoh_sync_copy(&y)?, [2., 4., 6., 8.]);
     Ok(())
 }
 

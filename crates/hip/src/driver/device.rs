@@ -4,10 +4,10 @@
 //! All work goes through the default stream of the device, whose order it keeps.
 
 use super::{
-    DevicePtr, DevicePtrMut, DeviceRepr, HipContext, HipError, HipFunction, HipSlice, HipStream,
-    HipView, HipViewMut, LaunchArgs, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+    DevicePtr, DevicePtrMut, DeviceRepr, HipContext, HipError, HipFunction, HipModule, HipSlice,
+    HipStream, HipView, HipViewMut, LaunchArgs, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
-use crate::hiprtc::Hsaco;
+use crate::hiprtc::{Hsaco, HsacoKind};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,15 +18,29 @@ type Functions = HashMap<&'static str, HipFunction>;
 pub struct HipDevice {
     stream: Arc<HipStream>,
     modules: RwLock<HashMap<String, Functions>>,
+    /// What was loaded of kernels that the program carries, by their address: code from before
+    /// 0.14 loads the same ones under many names.
+    kernels: RwLock<HashMap<usize, Arc<HipModule>>>,
 }
 
 impl HipDevice {
     /// The device with an ordinal.
     pub fn new(ordinal: usize) -> Result<Arc<Self>, HipError> {
-        Ok(Arc::new(Self {
-            stream: HipContext::new(ordinal)?.default_stream(),
+        Ok(Self::of(HipContext::new(ordinal)?.default_stream()))
+    }
+
+    fn of(stream: Arc<HipStream>) -> Arc<Self> {
+        Arc::new(Self {
+            stream,
             modules: RwLock::default(),
-        }))
+            kernels: RwLock::default(),
+        })
+    }
+
+    /// The device with an ordinal, with a stream of its own: it and the default stream wait for each
+    /// other, which [`new`](Self::new) gives, and two such streams do not.
+    pub(crate) fn new_with_stream(ordinal: usize) -> Result<Arc<Self>, HipError> {
+        Ok(Self::of(HipContext::new(ordinal)?.new_waiting_stream()?))
     }
 
     /// The number of devices.
@@ -180,7 +194,7 @@ impl HipDevice {
         module_name: &str,
         func_names: &[&'static str],
     ) -> Result<(), HipError> {
-        let module = self.stream.context().load_module(hsaco)?;
+        let module = self.loaded(hsaco)?;
         let functions = func_names
             .iter()
             .map(|name| Ok((*name, module.load_function(name)?)))
@@ -188,6 +202,21 @@ impl HipDevice {
         let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
         modules.insert(module_name.to_string(), functions);
         Ok(())
+    }
+
+    fn loaded(&self, hsaco: Hsaco) -> Result<Arc<HipModule>, HipError> {
+        let HsacoKind::Kernels(kernels) = hsaco.0 else {
+            return self.stream.context().load_module(hsaco);
+        };
+        let address = std::ptr::from_ref(kernels) as usize;
+        let known = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = known.get(&address) {
+            return Ok(module.clone());
+        }
+        drop(known);
+        let module = self.stream.context().load_module(hsaco)?;
+        let mut known = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(known.entry(address).or_insert(module).clone())
     }
 
     /// Whether a kernel was found in a module.

@@ -120,6 +120,12 @@ impl HipContext {
         self.owned(|| result::stream::create(StreamKind::NonBlocking))
     }
 
+    /// Creates a stream that waits for the default stream, as that does for it (HIP programming
+    /// manual, "Default stream").
+    pub fn new_waiting_stream(self: &Arc<Self>) -> Result<Arc<HipStream>, HipError> {
+        self.owned(|| result::stream::create(StreamKind::Default))
+    }
+
     /// Creates a stream with a priority; a lower number goes first.
     pub fn new_stream_with_priority(
         self: &Arc<Self>,

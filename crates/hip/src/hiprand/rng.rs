@@ -71,7 +71,7 @@ impl HipRng {
         let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
         guard.begun()?;
         // SAFETY: generator and memory are alive.
-        unsafe { UniformFill::fill(self.generator, dst as *mut T, num) }
+        unsafe { self.fill_uniform(dst as *mut T, num) }
     }
 
     /// Fills memory with normally distributed numbers.
@@ -93,7 +93,7 @@ impl HipRng {
         let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
         guard.begun()?;
         // SAFETY: generator and memory are alive.
-        unsafe { NormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+        unsafe { self.fill_normal(dst as *mut T, num, mean, std) }
     }
 
     /// Fills memory with numbers with normally distributed logarithms.
@@ -114,6 +114,43 @@ impl HipRng {
         let (dst, mut guard) = dst.device_ptr_mut(&self.stream);
         guard.begun()?;
         // SAFETY: generator and memory are alive.
-        unsafe { LogNormalFill::fill(self.generator, dst as *mut T, num, mean, std) }
+        unsafe { self.fill_log_normal(dst as *mut T, num, mean, std) }
+    }
+
+    // The memory of each has to have room for that many numbers.
+    pub(crate) unsafe fn fill_uniform<T>(&self, dst: *mut T, num: usize) -> Result<(), HiprandError>
+    where
+        sys::hiprandGenerator_t: UniformFill<T>,
+    {
+        let _bound = self.stream.context().bound();
+        UniformFill::fill(self.generator, dst, num)
+    }
+
+    pub(crate) unsafe fn fill_normal<T>(
+        &self,
+        dst: *mut T,
+        num: usize,
+        mean: T,
+        std: T,
+    ) -> Result<(), HiprandError>
+    where
+        sys::hiprandGenerator_t: NormalFill<T>,
+    {
+        let _bound = self.stream.context().bound();
+        NormalFill::fill(self.generator, dst, num, mean, std)
+    }
+
+    pub(crate) unsafe fn fill_log_normal<T>(
+        &self,
+        dst: *mut T,
+        num: usize,
+        mean: T,
+        std: T,
+    ) -> Result<(), HiprandError>
+    where
+        sys::hiprandGenerator_t: LogNormalFill<T>,
+    {
+        let _bound = self.stream.context().bound();
+        LogNormalFill::fill(self.generator, dst, num, mean, std)
     }
 }

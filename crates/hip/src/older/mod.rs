@@ -6,11 +6,12 @@
 //! [`driver::HipStream::wait_for_default`]. Code that only uses a device finds the same shape, over
 //! slices that know their streams, in [`crate::driver::HipDevice`].
 //!
-//! Names and signatures follow `cudarc` 0.9.15 and 0.11.9, modules `driver::safe`, `cublas::safe`
-//! and `types`, with HIP's names.
+//! Names and signatures follow `cudarc` 0.9.15, 0.11.9 and 0.13.9, modules `driver::safe`,
+//! `cublas::safe`, `curand::safe` and `types`, with HIP's names.
 
 pub mod driver;
+pub mod hiprand;
 pub mod rocblas;
 pub mod types;
 
-pub use crate::{hiprand, hiprtc};
+pub use crate::hiprtc;

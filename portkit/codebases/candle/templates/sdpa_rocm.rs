@@ -112,8 +112,8 @@ impl RocmSdpa {
     where
         T: candle::WithDType
             + candle::rocm_backend::RocmDType
-            + candle::rocm_backend::candle_hip::driver::DeviceRepr
-            + candle::rocm_backend::candle_hip::driver::ValidAsZeroBits,
+            + candle::rocm_backend::attention::DeviceRepr
+            + candle::rocm_backend::attention::ValidAsZeroBits,
     {
         use candle::backend::BackendStorage;
         use candle::rocm_backend::attention::{Attention, Besides, Sizes};

@@ -16,6 +16,13 @@ impl HipDevice {
         Ok(Arc::new(Self { device }))
     }
 
+    /// The device with an ordinal, with a stream of its own: it and the default stream wait for each
+    /// other, which [`new`](Self::new) gives, and two such streams do not.
+    pub fn new_with_stream(ordinal: usize) -> Result<Arc<Self>, HipError> {
+        let device = driver::HipDevice::new_with_stream(ordinal)?;
+        Ok(Arc::new(Self { device }))
+    }
+
     /// The number of devices.
     pub fn count() -> Result<i32, HipError> {
         driver::HipDevice::count()

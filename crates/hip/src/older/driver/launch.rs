@@ -56,6 +56,46 @@ impl HipFunction {
     }
 }
 
+// SAFETY: each address is that of one argument.
+unsafe impl LaunchAsync<&mut [*mut std::ffi::c_void]> for HipFunction {
+    unsafe fn launch(
+        self,
+        cfg: LaunchConfig,
+        params: &mut [*mut std::ffi::c_void],
+    ) -> Result<(), HipError> {
+        self.launch_at(self.device.default_stream(), cfg, params)
+    }
+
+    unsafe fn launch_on_stream(
+        self,
+        stream: &HipStream,
+        cfg: LaunchConfig,
+        params: &mut [*mut std::ffi::c_void],
+    ) -> Result<(), HipError> {
+        self.launch_at(&stream.stream, cfg, params)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl LaunchAsync<&mut Vec<*mut std::ffi::c_void>> for HipFunction {
+    unsafe fn launch(
+        self,
+        cfg: LaunchConfig,
+        params: &mut Vec<*mut std::ffi::c_void>,
+    ) -> Result<(), HipError> {
+        self.launch_at(self.device.default_stream(), cfg, params)
+    }
+
+    unsafe fn launch_on_stream(
+        self,
+        stream: &HipStream,
+        cfg: LaunchConfig,
+        params: &mut Vec<*mut std::ffi::c_void>,
+    ) -> Result<(), HipError> {
+        self.launch_at(&stream.stream, cfg, params)
+    }
+}
+
 macro_rules! tuples {
     ($first:ident $(, $rest:ident)*) => {
         // SAFETY: each member is one argument, in order.
