@@ -11,7 +11,6 @@ fail.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -24,13 +23,14 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
+from hipcc import capability  # noqa: E402
+
 from build import cargo, copy_stripped, run  # noqa: E402
 from portkit.errors import PortkitError  # noqa: E402
 
 OTHER: Final = "80"
 """A compute capability whose machine code the GPU cannot run."""
 
-LAUNCHES: Final = "launch_errors_tests"
 ALONE: Final = "quantized_alignment_tests"
 """Has an allocator of its own, and so a program."""
 
@@ -44,7 +44,6 @@ edition = "2021"
 cuda = ["candle-core/cuda", "candle-nn/cuda"]
 
 [dependencies]
-candle = {{ package = "candle-core", path = "{tree}/candle-core" }}
 candle-core = {{ path = "{tree}/candle-core" }}
 candle-nn = {{ path = "{tree}/candle-nn" }}
 float8 = "{float8}"
@@ -67,14 +66,11 @@ def main() -> int:
         pack.mkdir(parents=True)
         for name, place in trees.items():
             crate = crate_of(name, place, trees["after"], output)
-            build(crate, output, pack / name)
-            shutil.copytree(crate, crate.with_name(f"{name}-other"), dirs_exist_ok=True)
-            own = os.environ.get("CUDA_COMPUTE_CAP", "")
-            os.environ["CUDA_COMPUTE_CAP"] = OTHER
-            build(crate.with_name(f"{name}-other"), output, pack / f"{name}-other")
+            own = capability()
+            for folder, wanted in ((name, own), (f"{name}-other", OTHER)):
+                os.environ["CUDA_COMPUTE_CAP"] = wanted
+                build(crate, output, pack / folder)
             os.environ["CUDA_COMPUTE_CAP"] = own
-            if not own:
-                del os.environ["CUDA_COMPUTE_CAP"]
         shutil.copy(HERE / "run_repairs.py", pack / "run.py")
     except (PortkitError, subprocess.CalledProcessError, OSError) as error:
         print(f"ci/nvidia/repairs.py: {error}", file=sys.stderr)
@@ -120,7 +116,8 @@ def crate_of(name: str, place: Path, repaired: Path, output: Path) -> Path:
     added = subprocess.run(
         (*command, base), capture_output=True, text=True, check=True
     ).stdout.split()
-    modules = []
+    # What a package of candle's own calls candle is candle-core.
+    modules = ["extern crate candle_core as candle;\n\n"]
     for path in sorted(added):
         stem = Path(path).stem
         text = (repaired / path).read_text(encoding="utf-8")
@@ -138,7 +135,6 @@ def build(crate: Path, output: Path, place: Path) -> None:
     for message in cargo(crate, output, "cuda", ("test", "--no-run", "--tests")):
         if message["profile"]["test"] and message["target"]["name"] != "repairs":
             copy_stripped(Path(message["executable"]), place / message["target"]["name"])
-    (place / "built.json").write_text(json.dumps({"crate": crate.name}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,6 @@ def main() -> int:
     for when in ("before", "after"):
         for folder in (when, f"{when}-other"):
             for program in sorted((HERE / folder).iterdir() if (HERE / folder).is_dir() else ()):
-                if program.suffix:
-                    continue
                 for test in tests(program):
                     of_other = f"{test.partition('::')[0]}" == LAUNCHES
                     if of_other == folder.endswith("-other"):
