@@ -265,6 +265,12 @@ def test_another_file_under_the_test_s_name_is_not_replaced(weir: Path) -> None:
     assert "is there and is another file" in repair.why
 
 
+def test_a_tree_without_the_package_has_no_such_defect(weir: Path) -> None:
+    shutil.rmtree(weir / "weir-nn")
+    repair = found(weir)["last-sluice"]
+    assert (repair.state, repair.why) == (State.ABSENT, "the tree has no package weir-nn")
+
+
 def test_what_upstream_has_mended_is_not_here(weir: Path) -> None:
     place = weir / CUDA
     place.write_text(place.read_text().replace("levels.len() - from", "0"))

@@ -154,7 +154,11 @@ def _settled(
         return replace(repair, state=State.WITHOUT, why=defect.without)
     if not defect.is_for(job.workspace.version):
         return replace(repair, why=_VERSION)
-    test = test_of(scan, repair.page, defect)
+    package = defect.crate or job.codebase.crate
+    crate = next((each for each in job.workspace.crates if each.name == package), None)
+    if crate is None:
+        return replace(repair, why=f"the tree has no package {package}")
+    test = test_of(scan, repair.page, crate, defect.page)
     if test is not None and files.get(test.path) is not None:
         if _words(files[test.path]) == _words(test.text.encode()):
             return replace(repair, state=State.STANDS, why=f"{test.path} is there", test=test)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.errors import ProfileError
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from portkit.profile.upstream import Defect
     from portkit.repairs.page import Page
     from portkit.scan.scan import Scan
     from portkit.tree.workspace import Crate, Workspace
@@ -31,34 +29,30 @@ class Test(Value, frozen=True):
     command: str
 
 
-def test_of(scan: Scan, page: Page, defect: Defect) -> Test | None:
+def test_of(scan: Scan, page: Page, crate: Crate, name: str) -> Test | None:
     """Return the test of a defect; none where its page shows none.
 
     It asks for the source vendor's feature where it needs such a GPU, and calls crates by the names
     that the package has for them.
 
-    Raises:
-        ProfileError: the tree has no such package.
+    Args:
+        scan: of the tree.
+        page: the defect's.
+        crate: the package that has the test.
+        name: the defect's.
     """
     if not page.test:
         return None
     job = scan.job
-    wanted = defect.crate or job.codebase.crate
-    crate = next((each for each in job.workspace.crates if each.name == wanted), None)
-    if crate is None:
-        raise ProfileError(
-            f"the test of {defect.page} belongs to the package {wanted}, which is not in"
-            f" {job.workspace.root}: name another"
-        )
     text = page.test
-    for package, name in _renamed(job.workspace, crate):
-        text = re.sub(rf"\b{package}::", f"{name}::", text)
+    for package, own in _renamed(job.workspace, crate):
+        text = re.sub(rf"\b{package}::", f"{own}::", text)
     feature = ""
     if page.needs_gpu:
         gate = f'#![cfg(feature = "{job.source_feature}")]\n'
         text = text if gate in text else f"{gate}\n{text}"
         feature = f" --features {job.source_feature}"
-    stem = f"{defect.page.replace('-', '_')}_tests"
+    stem = f"{name.replace('-', '_')}_tests"
     folder = "" if crate.directory == "." else f"{crate.directory}/"
     return Test(
         path=f"{folder}tests/{stem}.rs",
