@@ -110,6 +110,20 @@ def test_a_message_says_what_is_wrong_how_it_is_mended_and_how_to_check_it(weir:
     assert "There is no test that fails every time" in message(found(weir)["stream-order"])
 
 
+def test_a_test_that_need_not_fail_is_said_to_be_one(weir: Path, profile: Path) -> None:
+    page = profile / "upstream" / "shut-sluices.md"
+    said = page.read_text()
+    page.write_text(
+        said.replace(
+            "## Reproduction\n", "## Reproduction\n\nThere is none that fails every time.\n"
+        )
+    )
+    assert "This may fail without the change" in message(
+        found(weir, profile=profile)["shut-sluices"]
+    )
+    assert "This fails without the change" in message(found(weir)["shut-sluices"])
+
+
 def test_what_is_not_written_is_said_with_the_reason(weir: Path) -> None:
     made = found(weir)
     assert [name for name, each in made.items() if each.state is State.TO_WRITE] == DUE

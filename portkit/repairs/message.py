@@ -30,7 +30,8 @@ def _check(repair: Repair) -> tuple[str, ...]:
     if repair.test is None:
         return ("There is no test that fails every time without this.",)
     gpu = " on a GPU" if repair.page.needs_gpu else ""
-    said = f"This fails{gpu} without the change, and passes with it:"
+    fails = "fails" if repair.page.steady else "may fail"
+    said = f"This {fails}{gpu} without the change, and passes with it:"
     return (said, "", f"    {repair.test.command}")
 
 

@@ -28,6 +28,7 @@ _SECTION: Final = re.compile(r"^## (.*)\n((?s:.*?))(?=^## |\Z)", re.MULTILINE)
 _ROW: Final = re.compile(r"^\| ([a-z ]+) \| (.*?) ?\|$", re.MULTILINE)
 _LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _GPU: Final = "GPU"
+_UNSTEADY: Final = "none that fails every time"
 
 
 class Page(Value, frozen=True):
@@ -39,6 +40,7 @@ class Page(Value, frozen=True):
         what: what is wrong, in paragraphs.
         test: a file of tests in Rust that show it; empty where there is none.
         fix: how it is mended, in paragraphs.
+        steady: whether the test fails every time; a page says where there is none that does.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Page(Value, frozen=True):
     what: str
     test: str
     fix: str
+    steady: bool = True
 
     @property
     def needs_gpu(self) -> bool:
@@ -86,6 +89,7 @@ def read_page(directory: Directory, name: str) -> Page:
         what=_plain(sections["What"]),
         test=code[1] if code else "",
         fix=_plain(sections["Fix"]),
+        steady=_UNSTEADY not in sections.get("Reproduction", ""),
     )
 
 
