@@ -89,7 +89,7 @@ def said(installed: Path, code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("home", [HIP, CROSSCHECK, DEVICE])
+@pytest.mark.parametrize("home", [HIP, CROSSCHECK, DEVICE, "docs/upstream"])
 def test_a_wheel_brings_what_is_not_python(installed: Path, home: str) -> None:
     where = said(installed, f"import portkit.shipped as s; print(s.shipped({home!r}))")
     assert Path(where) == installed / "portkit" / "shipped" / home

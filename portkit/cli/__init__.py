@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "review": "review",
     "branch": "update",
     "update": "update",
+    "repairs": "repairs",
     "verify": "verify",
     "pull-request": "pull_request",
     "device": "device",

@@ -8,11 +8,12 @@ from functools import cached_property, partial
 from itertools import chain
 from posixpath import relpath
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from portkit.copying.bindings import copied, needed
+from portkit.hipify.archs import ARCHS
 from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
 from portkit.profile.profile import dependency
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from portkit.site.context import Job
 
 Kind = TypeVar("Kind")
+
+WORKFLOWS: Final = ".github/workflows"
+"""Where GitHub looks for workflows ("Workflow syntax for GitHub Actions")."""
 
 
 def nothing_found() -> tuple[Finding, ...]:
@@ -132,9 +136,15 @@ def additions(job: Job) -> Iterator[Addition]:
 
 
 def _has_a_place(job: Job, path: str) -> bool:
-    """Whether there is a crate for a file, and for a module the folder that it lies in."""
+    """Whether there is a crate for a file, and for a module the folder that it lies in.
+
+    A workflow has one where the tree has workflows, and where ``portkit.toml`` says so.
+    """
     if "/" not in path:
         return True
+    if path.startswith(f"{WORKFLOWS}/"):
+        wanted = job.codebase.ci
+        return _has_workflows(job) if wanted is None else wanted
     if "/src/" not in path:
         return job.workspace.crate_of(path) is not None
     folder = f"{path.rpartition('/')[0]}/"
@@ -144,12 +154,18 @@ def _has_a_place(job: Job, path: str) -> bool:
     )
 
 
+def _has_workflows(job: Job) -> bool:
+    folder = job.workspace.root / WORKFLOWS
+    return folder.is_dir() and not folder.is_symlink()
+
+
 def values(job: Job) -> dict[str, Any]:
     """Return what a template may name."""
     workspace = job.workspace.manifest.get("workspace", {})
     shared = workspace.get("package", {})
     return {
         "job": job,
+        "archs": ARCHS,
         "vendor": job.vendor,
         "gating": job.gating.value,
         "facade": job.vendor.facade,

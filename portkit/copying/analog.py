@@ -22,7 +22,7 @@ from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, holds, node_text
 from portkit.lang.tokens import fill
 from portkit.lang.value import Value
-from portkit.profile.entries import Whole
+from portkit.profile.entries import Repair, Whole
 from portkit.templates import render
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from portkit.copying.patches import Hit
     from portkit.lang.cfg import Cfg
     from portkit.lang.source import Source
+    from portkit.profile.entries import Within
     from portkit.site.context import Job, Site
 
 
@@ -119,8 +120,15 @@ def _written(job: Job, source: Source, hit: Hit, pieces: list[_Piece]) -> str:
         for name, span in hit.captured.items()
     }
     patch = hit.patch
-    text = patch.write or render(patch.template, job.codebase.directory, job=job).strip("\n")
-    return fill(_indented(text, source.indent(hit.span.start)), captured)
+    text = text_of(job, patch)
+    if isinstance(patch, Repair):
+        text = job.rename(text)
+    return fill(indented(text, source.indent(hit.span.start)), captured)
+
+
+def text_of(job: Job, patch: Within) -> str:
+    """Return what a patch writes, with the names of its captures."""
+    return patch.write or render(patch.template, job.codebase.directory, job=job).strip("\n")
 
 
 def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
@@ -142,7 +150,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             if override is not None:
                 start = attached[0].start_byte if attached else current.start_byte
                 text = render(override.template, job.codebase.directory, job=job).strip("\n")
-                yield _Piece(start, current.end_byte, _indented(text, source.indent(start)))
+                yield _Piece(start, current.end_byte, indented(text, source.indent(start)))
                 continue
         dropped = _evaluated(job, source, current, attached)
         yield from dropped
@@ -378,5 +386,6 @@ def substitute_peer(job: Job, text: str, vendor: str) -> str:
     return text
 
 
-def _indented(text: str, indent: str) -> str:
+def indented(text: str, indent: str) -> str:
+    """Return lines of which all but the first have an indent, where they have anything."""
     return text.replace("\n", "\n" + indent).replace(f"\n{indent}\n", "\n\n")

@@ -87,7 +87,7 @@ def looked_into(job: Job, source: Source) -> tuple[Looked, ...]:
     """
 
     def look() -> tuple[Looked, ...]:
-        return tuple(_looked_into(job, source, job.patches(Within, source.path)))
+        return tuple(places_in(job, source, job.patches(Within, source.path)))
 
     return job.once("looked into", source, make=look)
 
@@ -129,7 +129,7 @@ def within(job: Job, source: Source, kind: type[Within]) -> Iterator[Finding]:
     whole = Span(0, len(source.data))
     # Of one that says that there is nothing only places count, and most files lack its words.
     stands = tuple(patch for patch in idle if patch.pattern.may_stand(source.data, whole))
-    for looked in _looked_into(job, source, stands):
+    for looked in places_in(job, source, stands):
         if looked.hits:
             yield _not_idle(job, source, looked.symbol, looked.span)
 
@@ -211,26 +211,40 @@ def _status(job: Job, source: Source) -> Status:
     return Status.PORTED if standing else Status.NONE
 
 
-def _items(job: Job, source: Source) -> list[tuple[str, Span]]:
-    """Return the items of a file that patches are about, among others: once for all patches."""
+def _items(job: Job, source: Source, patches: tuple[Within, ...] = ()) -> list[tuple[str, Span]]:
+    """Return the items of a file that patches are about, among others: once for all patches.
+
+    Args:
+        job: the job.
+        source: the file.
+        patches: more patches than the profile has for copies.
+    """
+    kinds: tuple[type[Whole | Within], ...] = (Whole, Within)
+    every = (job.patches(k, source.path, idle=i) for k in kinds for i in (False, True))
+    known = {patch.symbol for some in every for patch in some}
+    more = frozenset(patch.symbol for patch in patches) - known - {_FILE}
 
     def find() -> list[tuple[str, Span]]:
-        symbols = {_FILE}
-        for idle in (False, True):
-            symbols |= {patch.symbol for patch in job.patches(Whole, source.path, idle=idle)}
-            symbols |= {patch.symbol for patch in job.patches(Within, source.path, idle=idle)}
-        return [(item.symbol, item.span) for item in items(source, symbols - {_FILE})]
+        found = items(source, (known - {_FILE}) | more)
+        return [(item.symbol, item.span) for item in found]
 
-    return job.once("patched items", source, make=find)
+    return job.once("patched items", source, more, make=find)
 
 
-def _looked_into(job: Job, source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
+def places_in(job: Job, source: Source, patches: tuple[Within, ...]) -> Iterator[Looked]:
+    """Yield the items of a file that some patches are about, with the places in them.
+
+    Args:
+        job: the job.
+        source: the file, which need not be as it stands in the tree.
+        patches: all of them about this file.
+    """
     read: dict[Span, list[Token]] = {}
     for patch in patches:
         if patch.symbol == _FILE:
             concerned = [(source.path.rpartition("/")[2], Span(0, len(source.data)))]
         else:
-            every = _items(job, source)
+            every = _items(job, source, patches)
             concerned = [each for each in every if fnmatchcase(each[0], patch.symbol)]
         found = [
             Looked(patch, *each, tuple(_hits(source, patch, each[1], read))) for each in concerned

@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from portkit.hipify.kernel_source import KernelSource
 from portkit.lang.span import Span
 from portkit.lang.tokens import fill, matches
@@ -37,6 +39,9 @@ class Patch(Value, frozen=True, dict=True):
         upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
             its authors.
         with_comments: whether the comments right before the place go with it.
+        page: the page about that defect, without its ending.
+        repair: what stands in the CUDA source once it is repaired (`portkit.repairs`); empty where
+            that is what the port has.
         beside: a name that a file holds where it has what the patch changes; empty for all.
     """
 
@@ -49,6 +54,8 @@ class Patch(Value, frozen=True, dict=True):
     upstream_bug: bool = False
     with_comments: bool = False
     beside: str = ""
+    page: str = ""
+    repair: str = ""
 
     @cached_property
     def pattern(self) -> list[Token]:
@@ -62,6 +69,10 @@ class Patch(Value, frozen=True, dict=True):
     def belongs(self, source: KernelSource) -> bool:
         """Whether the file has what the patch changes, as far as its name and names in it tell."""
         return self.concerns(source.path) and (not self.beside or self.beside in source.names)
+
+    def repaired(self) -> Patch:
+        """Return the patch as it repairs the CUDA source, which has nothing of the port's."""
+        return replace(self, replace=self.repair or self.replace)
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""

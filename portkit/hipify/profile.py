@@ -14,6 +14,7 @@ from portkit.hipify.patch import Patch
 from portkit.hipify.paths import BUILD
 from portkit.hipify.prelude import device_files
 from portkit.lang.tokens import check
+from portkit.lang.typed import Fault
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -54,11 +55,23 @@ class PatchRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     beside: Annotated[
         str, Meta(description="A name that a file holds where it has what the patch changes.")
     ] = ""
+    page: Annotated[
+        str, Meta(description="The page about the defect of the CUDA source, without its ending.")
+    ] = ""
+    repair: Annotated[
+        str,
+        Meta(
+            description="What stands in the CUDA source once it is repaired, where that is not what"
+            " the port has."
+        ),
+    ] = ""
     each: Annotated[
         tuple[_Text, ...], Meta(description="Words for which % stands, one after the other.")
     ] = ()
 
     def __post_init__(self) -> None:
+        if not self.upstream_bug and (self.page or self.repair):
+            raise Fault("it mends no defect of the CUDA source: write upstream_bug = true", "page")
         for word in self.each or ("",):
             text = self.match.replace("%", word) if word else self.match
             check([token.text for token in KernelSource("", text).tokens])
@@ -190,6 +203,8 @@ def _patches(row: PatchRow) -> list[Patch]:
                 upstream_bug=row.upstream_bug,
                 with_comments=row.with_comments,
                 beside=row.beside,
+                page=row.page,
+                repair=row.repair.strip(),
             )
         )
     return patches

@@ -24,7 +24,7 @@ _OTHERS = {
         " by `apply --verify` a place that was taken back,"
         " by `apply --check`, `apply --diff`, `review`, `branch` and `update` a killed run that"
         " `apply` must end first, by `update` a conflict, by `branch --check` and `update --check`"
-        " a branch that would be moved,"
+        " a branch that would be moved, by `repairs` one that does not fit the tree,"
         " by `hipify` a place that a person must write, by `map` a name that it does not know, by"
         " `doctor` what keeps a port from running, by `trial` a stage that failed."
     ),

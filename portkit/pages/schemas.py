@@ -22,6 +22,7 @@ from portkit.profile.entries import CodebaseFile
 from portkit.profile.looked import LookedFile
 from portkit.profile.proven import Proven
 from portkit.profile.settings import ConfigFile
+from portkit.profile.upstream import UpstreamFile
 from portkit.profile.vendor_file import VendorFile
 from portkit.proof.mutation import MutantsFile
 from portkit.proof.versions.asked import VersionsFile
@@ -44,6 +45,7 @@ FILES: Final[dict[str, tuple[str, type[Struct]]]] = {
     f"{_FOLDER}/proven.schema.json": ("proven.toml", Proven),
     f"{_FOLDER}/review.schema.json": ("portkit.review.toml", LookedFile),
     f"{_FOLDER}/spills.schema.json": ("spills.toml", SpillsFile),
+    f"{_FOLDER}/upstream.schema.json": ("upstream.toml", UpstreamFile),
     f"{_FOLDER}/vendor.schema.json": ("vendor.toml", VendorFile),
     f"{_FOLDER}/verify.schema.json": ("verify.toml", VerifyFile),
     f"{_FOLDER}/versions.schema.json": ("versions.toml", VersionsFile),

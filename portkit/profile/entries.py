@@ -61,6 +61,16 @@ Template = Annotated[
 ]
 
 
+Page = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z0-9]+(-[a-z0-9]+)*)?$",
+        title="a name as conv-kernel-layout",
+        description="The page about a defect of the codebase, without its ending.",
+    ),
+]
+
+
 def release(version: str) -> tuple[int, ...]:
     """Return the numbers of a version; a pre-release counts as its release.
 
@@ -254,7 +264,24 @@ class Within(About, frozen=True, kw_only=True, tag_field="code"):
 
 
 class Repair(Within, frozen=True, kw_only=True, tag="PK107"):
-    """A bug of the CUDA side that the copy does not carry on."""
+    """A bug of the CUDA side that the copy does not carry on.
+
+    Attributes:
+        write: in the words of the CUDA side, as ``template`` is: the copy has it under the name
+            table.
+        source: what stands on the CUDA side once it is repaired (`portkit.repairs`), where that is
+            not what the copy has.
+        page: the page about the defect, without its ending.
+    """
+
+    source: Annotated[
+        str,
+        Meta(
+            description="What stands on the CUDA side once it is repaired, where that is not what"
+            " the copy has."
+        ),
+    ] = ""
+    page: Page = ""
 
 
 class Adjust(Within, frozen=True, kw_only=True, tag="PK108"):

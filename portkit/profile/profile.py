@@ -24,6 +24,7 @@ from portkit.lang.value import Value
 from portkit.profile.entries import CodebaseFile, InPlace, KernelsCrate, Prose
 from portkit.profile.feature_names import features_of
 from portkit.profile.vendor_file import VendorFile
+from portkit.templates import is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,6 +221,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         ported: the crates of those that their ports give a feature.
         support: where the tree takes the crate from that compiles kernels, in the words of Cargo's
             dependencies; empty where the crate of kernels holds a copy.
+        ci: whether the port has the workflows that the profile lists; none where that is so in a
+            tree that has workflows.
     """
 
     name: str
@@ -247,6 +250,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     uses: tuple[str, ...] = ()
     ported: Mapping[str, Ported] = field(default_factory=dict)
     support: Mapping[str, str] = field(default_factory=dict)
+    ci: bool | None = None
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -430,7 +434,7 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
     named += ((("templates", path), template) for path, template in said.templates.items())
     known = directory.files(TEMPLATES)
     for key, template in named:
-        if template not in known and not _is_there(directory, template, key):
+        if not (template in known or _is_there(directory, template, key) or is_shared(template)):
             raise directory.fault(
                 MAIN,
                 key,

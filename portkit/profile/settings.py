@@ -128,6 +128,16 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " By default the crate of kernels holds a copy of it."
         ),
     ] = None
+    ci: (
+        Annotated[
+            bool,
+            Meta(
+                description="Whether the port brings a workflow of GitHub Actions for the feature."
+                " By default it does where the tree has workflows."
+            ),
+        ]
+        | None
+    ) = None
     skip: Annotated[
         tuple[SkipEntry, ...], Meta(description="Places that are not ported, on purpose.")
     ] = ()
@@ -183,6 +193,7 @@ class Settings(Value, frozen=True):
         build_line: the line that says so.
         kernels: ``translated`` or ``shared``.
         kernels_line: the line that says so.
+        ci: whether the port has a workflow.
     """
 
     profile: str = ""
@@ -198,6 +209,7 @@ class Settings(Value, frozen=True):
     build_line: int = 0
     kernels: str = ""
     kernels_line: int = 0
+    ci: bool | None = None
 
 
 def is_own_change(path: str, before: bytes, after: bytes) -> bool:
@@ -240,6 +252,7 @@ def settings(source: Source | None) -> Settings:
         build=to_builtins(said.build) if said.build else {},
         build_line=lines.of(("build",)) if said.build else 0,
         kernels=said.kernels or "",
+        ci=said.ci,
         kernels_line=lines.of(("kernels",)) if said.kernels else 0,
         decision_lines=tuple(
             lines.of(("decision", number)) for number in range(len(said.decision))

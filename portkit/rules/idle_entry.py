@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import MAIN, brought
+from portkit.copying.additions import WORKFLOWS
 from portkit.copying.patches import IDLE
 from portkit.lang.span import Span
 from portkit.lang.typed import Lines
@@ -128,6 +129,8 @@ def _idle_entries(
         met = bool(folder.found(job.workspace.sources))
         yield from _said(job, ("hip_sources", number), folder, folder.source, met)
     added = {finding.path for finding in findings if finding.code == "PK103"}
+    # Whether a workflow is written is a decision, and depends on whether the tree has others.
+    added |= {path for path in codebase.templates if path.startswith(f"{WORKFLOWS}/")}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
     for key, names in (
         (("dependencies",), [d for d in codebase.said_dependencies if not named_in(manifests, d)]),

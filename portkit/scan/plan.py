@@ -66,13 +66,23 @@ def plan(scan: Scan, *, rustfmt: bool = True) -> Plan:
             changes[file.path] = Change(file.path, file.before, file.text.encode())
     unformatted: tuple[str, ...] = ()
     if rustfmt:
-        changes, unformatted = _formatted(scan, changes)
+        changes, unformatted = formatted(scan, changes)
     return Plan(tuple(changes[p] for p in sorted(changes)), unformatted)
 
 
-def _formatted(
+def formatted(
     scan: Scan, changes: Mapping[str, Change]
 ) -> tuple[dict[str, Change], tuple[str, ...]]:
+    """Return changes of which those of Rust files are laid out, and the files that are not.
+
+    Args:
+        scan: of the tree, whose settings rustfmt follows.
+        changes: by path.
+
+    Raises:
+        PlanError: rustfmt could read a file and could not read what it would become.
+        ToolError: rustfmt is missing.
+    """
     rust = [c for c in changes.values() if c.path.endswith(".rs")]
     if not rust:
         return dict(changes), ()
@@ -81,14 +91,14 @@ def _formatted(
         results = list(pool.map(lambda c: _format_one(scan, rustfmt, c), rust))
     if not any(results):
         rustfmt.check()
-    formatted = dict(changes)
+    made = dict(changes)
     unformatted = []
     for change, after in zip(rust, results, strict=True):
         if after is None:
             unformatted.append(change.path)
         else:
-            formatted[change.path] = Change(change.path, change.before, after)
-    return formatted, tuple(sorted(unformatted))
+            made[change.path] = Change(change.path, change.before, after)
+    return made, tuple(sorted(unformatted))
 
 
 def _format_one(scan: Scan, rustfmt: Rustfmt, change: Change) -> bytes | None:

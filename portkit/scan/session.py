@@ -126,7 +126,8 @@ def look(
     seen = looked.entries(workspace.sources.get(looked.NAME))
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))
-    codebase = replace(codebase, conditions=(*said.decisions, *codebase.conditions))
+    conditions = (*said.decisions, *codebase.conditions)
+    codebase = replace(codebase, conditions=conditions, ci=said.ci)
     codebase = formed(codebase, said, workspace)
     if codebase.uses:
         from portkit.scan.below import with_ports  # few trees are built on another codebase

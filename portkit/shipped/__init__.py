@@ -1,4 +1,4 @@
-"""What portkit brings besides Python: the crates in ``crates/`` and the CPU device in ``device/``.
+"""What portkit brings besides Python: ``crates/``, the CPU device and pages on defects upstream.
 
 In a checkout, also one that is installed as editable, they stand beside the package. A wheel has
 them in this folder, where ``pyproject.toml`` (``force-include``) puts them.

@@ -85,6 +85,11 @@ def text(name: str, own: Directory | None = None) -> str:
     return _SHARED.text(name)
 
 
+def is_shared(name: str) -> bool:
+    """Whether a template is one that portkit brings for any codebase."""
+    return _SHARED.has(name)
+
+
 def folder(name: str) -> tuple[str, ...]:
     """Return the files below a folder of templates, relative to it, sorted."""
     root = TEMPLATES / name

@@ -51,13 +51,20 @@ class Commit(Value, frozen=True):
     changes: tuple[Change, ...]
 
 
-def commit_series(ground: Ground, commits: Sequence[Commit], changes: Sequence[Change]) -> str:
+def commit_series(
+    ground: Ground,
+    commits: Sequence[Commit],
+    changes: Sequence[Change],
+    *,
+    by: str = "portkit apply --series",
+) -> str:
     """Put commits on the branch that is checked out, and write the tree; return the last's hash.
 
     Args:
         ground: where they begin; the tree is clean.
         commits: the first of them stands on what is checked out.
         changes: all of them together.
+        by: the command, for the reflog.
 
     Raises:
         PortkitError: something failed; the branch, the tree and the index are as they were.
@@ -69,11 +76,11 @@ def commit_series(ground: Ground, commits: Sequence[Commit], changes: Sequence[C
         # -i: the files are not as the index will say before they are written (git-read-tree(1)).
         asked(ground.root, "read-tree", "-i", "-m", ground.head, last, index=index)
         with _locked(ground.index) as lock:
-            _move(ground, ground.head, last)
+            _move(ground, ground.head, last, by)
             try:
                 write(ground.root, changes)
             except BaseException:
-                _move(ground, last, ground.head)
+                _move(ground, last, ground.head, by)
                 raise
             _install(ground, index.read_bytes(), lock)
     # Without it the next `git status` would read every file that was written.
@@ -191,8 +198,8 @@ def _known(ground: Ground, changes: Sequence[Change]) -> tuple[Mapping[str, str]
         if _hash(_unix(change.before), blob) != blob:
             raise HistoryError(
                 f"git has {path} in another form than the work tree, or not at all, so that no"
-                " commit of it can be written: run `portkit apply` without --series, and commit"
-                " what it writes"
+                " commit of it can be written: mend that, or run `portkit apply` without --series"
+                " and commit what it writes"
             )
         converts.add(path)
     if converts:  # new files are as those that stand there
@@ -215,8 +222,8 @@ def _hash(data: bytes, alike: str) -> str:
     return made.hexdigest()
 
 
-def _move(ground: Ground, old: str, new: str) -> None:
-    moving = ("update-ref", "-m", "portkit apply --series", ground.branch, new, old)
+def _move(ground: Ground, old: str, new: str, by: str) -> None:
+    moving = ("update-ref", "-m", by, ground.branch, new, old)
     asked(ground.root, *moving)
 
 

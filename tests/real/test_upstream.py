@@ -28,6 +28,9 @@ candle-core = {{ path = "{root}/candle-core" }}
 candle-nn = {{ path = "{root}/candle-nn" }}
 float8 = "{float8}"
 
+[features]
+cuda = []
+
 [workspace]
 """
 HUNG = 60

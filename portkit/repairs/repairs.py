@@ -1,0 +1,245 @@
+"""The repairs of a codebase's defects in a tree: which there are, and what each changes.
+
+Each is made upon those before it, so that together they can be commits. One that is asked for alone
+is made of the same declarations.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.copying.patches import REPAIR
+from portkit.hipify.patch import Patch
+from portkit.hipify.profile import load_profile
+from portkit.lang.value import Value
+from portkit.profile.entries import Repair as Declared
+from portkit.profile.upstream import Change as Own
+from portkit.profile.upstream import load_defects
+from portkit.repairs.mended import mended
+from portkit.repairs.page import read_page
+from portkit.repairs.shown import test_of
+from portkit.scan.plan import formatted
+from portkit.write.change import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from portkit.profile.entries import Within
+    from portkit.profile.upstream import Defect
+    from portkit.repairs.page import Page
+    from portkit.repairs.shown import Test
+    from portkit.scan.scan import Scan
+    from portkit.site.context import Job
+
+_MENDED: Final = "nothing of it is found: upstream has mended it, or says it in other words"
+_SHOWN: Final = 60
+"""How many characters of a declaration are shown."""
+_VERSION: Final = "it is not in this version"
+
+
+class State(StrEnum):
+    """What is with a repair in a tree."""
+
+    TO_WRITE = "to write"
+    STANDS = "stands"
+    ABSENT = "not here"
+    WITHOUT = "no repair"
+    UNFIT = "left out"
+
+
+class Repair(Value, frozen=True):
+    """A defect and its repair in a tree.
+
+    Attributes:
+        defect: as the codebase declares it.
+        page: what is said about it.
+        codes: the codes of the patches that it comes from, sorted.
+        state: what is with it.
+        why: the reason, where it is not to be written.
+        changes: against the repairs before, sorted by path; the test among them.
+        test: the file of the test; none where there is no test.
+        reasons: why its places are changed, each once.
+    """
+
+    defect: Defect
+    page: Page
+    codes: tuple[str, ...]
+    state: State
+    why: str = ""
+    changes: tuple[Change, ...] = ()
+    test: Test | None = None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by."""
+        return self.defect.page
+
+    def is_asked_for(self, word: str) -> bool:
+        """Whether a word of ``--codes`` is its name or begins one of its codes."""
+        return word == self.name or any(code.startswith(word) for code in self.codes)
+
+
+def names(scan: Scan) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return what repairs can be asked for by: the name of each, and its codes."""
+    return tuple((d.page, _codes(_declared(scan.job, d))) for d in _defects(scan.job))
+
+
+def repairs(scan: Scan, asked: Iterable[str] = (), *, rustfmt: bool = True) -> tuple[Repair, ...]:
+    """Return the repairs of a tree, in the order of their commits.
+
+    Args:
+        scan: of the tree.
+        asked: names of repairs, or what codes begin with; all where there is none.
+        rustfmt: whether to format what is written.
+
+    Raises:
+        ProfileError: what is declared is malformed.
+        PlanError: a repair would leave a file that is no Rust.
+        ToolError: rustfmt is missing.
+    """
+    files = {path: source.data for path, source in scan.job.workspace.sources.items()}
+    wanted = tuple(asked)
+    found = []
+    for defect in _defects(scan.job):
+        repair = _repair(scan, defect, files, rustfmt=rustfmt, wanted=wanted)
+        if repair is not None:
+            files |= {change.path: change.after for change in repair.changes}
+            found.append(repair)
+    return tuple(found)
+
+
+def together(made: Sequence[Repair]) -> tuple[Change, ...]:
+    """Return what repairs change between them, sorted by path."""
+    before: dict[str, bytes | None] = {}
+    after: dict[str, bytes] = {}
+    for change in (change for repair in made for change in repair.changes):
+        before.setdefault(change.path, change.before)
+        after[change.path] = change.after
+    return tuple(Change(path, before[path], after[path]) for path in sorted(after))
+
+
+def _repair(
+    scan: Scan,
+    defect: Defect,
+    files: Mapping[str, bytes],
+    *,
+    rustfmt: bool,
+    wanted: tuple[str, ...],
+) -> Repair | None:
+    """Return a repair upon those before; none where it is not asked for."""
+    job = scan.job
+    declared = _declared(job, defect)
+    assert job.codebase.directory is not None  # what has defects has a directory
+    page = read_page(job.codebase.directory, defect.page)
+    repair = Repair(defect, page, _codes(declared), State.ABSENT)
+    if wanted and not any(repair.is_asked_for(word) for word in wanted):
+        return None
+    return _settled(scan, repair, declared, files, rustfmt=rustfmt)
+
+
+def _settled(
+    scan: Scan,
+    repair: Repair,
+    declared: Sequence[Within | Patch],
+    files: Mapping[str, bytes],
+    *,
+    rustfmt: bool,
+) -> Repair:
+    job, defect = scan.job, repair.defect
+    if defect.without:
+        return replace(repair, state=State.WITHOUT, why=defect.without)
+    if not defect.is_for(job.workspace.version):
+        return replace(repair, why=_VERSION)
+    package = defect.crate or job.codebase.crate
+    crate = next((each for each in job.workspace.crates if each.name == package), None)
+    if crate is None:
+        return replace(repair, why=f"the tree has no package {package}")
+    test = test_of(scan, repair.page, crate, defect.page)
+    if test is not None and files.get(test.path) is not None:
+        if _words(files[test.path]) == _words(test.text.encode()):
+            return replace(repair, state=State.STANDS, why=f"{test.path} is there", test=test)
+        return replace(
+            repair, state=State.UNFIT, why=f"{test.path} is there and is another file: rename it"
+        )
+    now = dict(files)
+    lacking: list[Within | Patch] = []
+    reasons: dict[str, None] = {}
+    places = 0
+    for declaration in declared:
+        made = [*mended(job, declaration, now, _sources(job))]
+        if isinstance(declaration, Patch) and not made:
+            continue  # this version has no such kernels
+        count = sum(each.places for each in made)
+        places += count
+        if not count or not all(each.fits for each in made):
+            lacking.append(declaration)
+        now |= {each.path: each.data for each in made}
+        reasons[declaration.reason] = None
+    if not places:
+        return replace(repair, why=_MENDED)
+    if lacking:
+        return replace(repair, state=State.UNFIT, why=_unfit(lacking[0]))
+    changes = {p: Change(p, files[p], now[p]) for p in sorted(now) if now[p] != files[p]}
+    if test is not None:
+        changes[test.path] = Change(test.path, None, test.text.encode())
+    if rustfmt:
+        changes, _ = formatted(scan, changes)
+    ordered = tuple(changes[path] for path in sorted(changes))
+    return replace(repair, state=State.TO_WRITE, changes=ordered, test=test, reasons=tuple(reasons))
+
+
+def _unfit(declaration: Within | Patch) -> str:
+    files = declaration.files if isinstance(declaration, Patch) else (declaration.path,)
+    text = " ".join(declaration.match.split())
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return (
+        f"{', '.join(files)} has {shown!r} not as often as it is declared: see whether upstream has"
+        " mended a part of it"
+    )
+
+
+def _words(data: bytes) -> list[bytes]:
+    return data.split()
+
+
+def _defects(job: Job) -> tuple[Defect, ...]:
+    directory = job.codebase.directory
+    return load_defects(directory) if directory is not None else ()
+
+
+def _declared(job: Job, defect: Defect) -> tuple[Within | Patch, ...]:
+    """Return the declarations of a defect's repair that are for the tree's version."""
+    version = job.workspace.version
+    copied = (p for p in job.codebase.of(Declared) if p.page == defect.page)
+    own: Iterator[Own] = iter(defect.change)
+    rust = tuple(each for each in (*copied, *own) if each.is_for(version))
+    return (*rust, *(p for p in _kernel_patches(job) if p.page == defect.page))
+
+
+def _kernel_patches(job: Job) -> tuple[Patch, ...]:
+    codebase = job.codebase
+    if codebase.directory is None or codebase.kernels is None:
+        return ()
+    return load_profile(codebase.directory, codebase.name).patches
+
+
+def _sources(job: Job) -> str:
+    """Return the folder of the kernels' sources."""
+    kernels = job.codebase.kernels
+    if kernels is None:
+        return ""
+    crate = next((c for c in job.workspace.crates if c.name == kernels.source), None)
+    return f"{crate.directory if crate is not None else kernels.source}/src/"
+
+
+def _codes(declared: Iterable[Within | Patch]) -> tuple[str, ...]:
+    codes = {
+        REPAIR if isinstance(each, Declared) else each.code
+        for each in declared
+        if isinstance(each, Declared | Patch)
+    }
+    return tuple(sorted(codes))
