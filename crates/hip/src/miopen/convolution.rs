@@ -193,7 +193,7 @@ impl Convolution {
             miopenStatus_t::NO_TYPE => format!("{error} {elements}: they are computed without it"),
             _ => format!(
                 "{error}: a convolution of {elements} {:?} by {:?}, padding {:?}, stride {:?}, \
-                 dilation {:?}, is computed without it",
+                 dilation {:?}, is computed without it; MIOPEN_LOG_LEVEL=4 lets MIOpen say more",
                 self.input, self.filter, self.padding, self.stride, self.dilation
             ),
         }
@@ -267,12 +267,12 @@ mod tests {
         let error = MiopenError(miopenStatus_t::miopenStatusNotImplemented);
         let said = PLAIN.sentence("f16", error);
         assert!(
-            said.starts_with("MIOpen: miopenStatusNotImplemented;"),
+            said.starts_with("MIOpen: miopenStatusNotImplemented: a"),
             "{said}"
         );
         let rest =
             "a convolution of f16 [2, 3, 9, 8] by [5, 3, 3, 2], padding [1, 0], stride [2, 3], \
-                    dilation [1, 2], is computed without it";
-        assert!(said.ends_with(rest), "{said}");
+                    dilation [1, 2], is computed without it;";
+        assert!(said.contains(rest), "{said}");
     }
 }

@@ -36,7 +36,7 @@ impl fmt::Display for MiopenError {
             miopenStatus_t::TOO_LARGE => {
                 f.write_str("MIOpen counts in 32 bits, and a size or a stride is larger")
             }
-            status => write!(f, "MIOpen: {status:?}; MIOPEN_LOG_LEVEL=4 lets it say more"),
+            status => write!(f, "MIOpen: {status:?}"),
         }
     }
 }
@@ -335,9 +335,7 @@ mod tests {
     fn a_status_is_success_or_an_error() {
         assert_eq!(miopenStatus_t::miopenStatusSuccess.result(), Ok(()));
         let error = miopenStatus_t(6).result().unwrap_err();
-        assert!(error
-            .to_string()
-            .starts_with("MIOpen: miopenStatusNotImplemented;"));
+        assert_eq!(error.to_string(), "MIOpen: miopenStatusNotImplemented");
     }
 
     #[test]
