@@ -179,6 +179,9 @@ def differences(module: str, text: str, folder: Path) -> str:
     if module == "rccl":
         start += ["#include <hip/hip_runtime_api.h>"]
         start += [f"#define {guard}" for guard in RCCL_NEEDS]
+    if module == "miopen":
+        # In C the header names a type that it declares for C++ alone.
+        start += ["#include <stdbool.h>", "typedef struct argument miopenTensorArgument_t;"]
     lines = [*start, f"#include <{header}>"]
     declared = functions(text)
     assert len(declared) == len(
