@@ -134,7 +134,9 @@ def layout_of(name: str, fields: dict[str, str], text: str) -> list[str]:
     Both compilers lay out a struct by the same rules (the Rust reference, "The C representation"), so
     that the types of the fields, one after the other, tell the offsets.
     """
-    (body,) = re.findall(rf"#\[repr\(C\)\]\n(?:#.*\n)*pub struct {name} \{{\n(.*?)\n\}}", text, re.S)
+    (body,) = re.findall(
+        rf"#\[repr\(C\)\]\n(?:#.*\n)*pub struct {name} \{{\n(.*?)\n\}}", text, re.S
+    )
     found = re.findall(r"^ {4}pub (\w+): (\w+),$", body, re.M)
     own = " ".join(f"{fields.get(type_, c_type(type_))} {field};" for field, type_ in found)
     lines = [f"struct own_{name} {{ {own} }};"]
@@ -202,11 +204,7 @@ def differences(module: str, text: str, folder: Path) -> str:
         lines.append('_Static_assert((size_t)hipStreamPerThread == 2, "hipStreamPerThread");')
         lines.append('_Static_assert(hipHostMallocWriteCombined == 4, "WriteCombined");')
     if module == "miopen":
-        lines += [
-            line
-            for name, rust in LAYOUTS.items()
-            for line in layout_of(name, rust, text)
-        ]
+        lines += [line for name, rust in LAYOUTS.items() for line in layout_of(name, rust, text)]
     if module == "rccl":
         (size,) = re.findall(r"pub internal: \[c_char; (\d+)\],", text)
         lines.append(f'_Static_assert(sizeof(ncclUniqueId) == {size}, "ncclUniqueId");')
@@ -229,7 +227,12 @@ WRONG = [
     ("rccl", "[c_char; 128]", "[c_char; 64]", "ncclUniqueId"),
     ("miopen", "y: *mut c_void, most: c_int", "y: *mut c_void, most: usize", "FindConvolution"),
     ("miopen", "miopenBFloat16 = 5,", "miopenBFloat16 = 4,", "miopenBFloat16"),
-    ("miopen", "pub time: f32,\n    /// The workspace that it needs, in bytes.\n    pub memory", "pub time: f64,\n    /// The workspace that it needs, in bytes.\n    pub memory", "miopenConvAlgoPerf_t"),
+    (
+        "miopen",
+        "pub time: f32,\n    /// The workspace that it needs, in bytes.\n    pub memory",
+        "pub time: f64,\n    /// The workspace that it needs, in bytes.\n    pub memory",
+        "miopenConvAlgoPerf_t",
+    ),
     ("miopen", "pub solution_id: u64,", "pub solution_id: u32,", "miopenConvSolution_t"),
 ]
 

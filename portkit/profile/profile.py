@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         HipSources,
         Keep,
         Patch,
+        Unported,
     )
 
 Kind = TypeVar("Kind")
@@ -138,7 +139,8 @@ class VendorProfile(Value, frozen=True):
         older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
-        libraries: features for a library, and those for its counterpart.
+        libraries: features for a library, and those for its counterpart; without what a codebase
+            leaves out.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
         facade: the bindings crate that the port writes.
@@ -291,6 +293,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             name of another.
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
+    unported = codebase.unported if codebase else {}
     names = said.names
     name = codebase.bindings if codebase else _joined("hip")
     facade = Facade(name, said.facade.package, older=said.facade.older)
@@ -303,7 +306,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             said.bindings: facade.module,
             _module(generator.source): generator.module,
             **(codebase.words if codebase else {}),
-            **({name: name for name in codebase.kept_names} if codebase else {}),
+            **{name: name for name in (codebase.kept_names if codebase else ())},
+            **{name: name for name in said.libraries if name in unported},
         },
         parts=names.parts,
         prose=names.prose,
@@ -328,8 +332,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         bindings=said.bindings,
         older=names.older,
         parameters=names.parameters,
-        unported={**said.unported, **(codebase.unported if codebase else {})},
-        libraries=said.libraries,
+        unported={**said.unported, **unported},
+        libraries={old: new for old, new in said.libraries.items() if old not in unported},
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
         facade=facade,

@@ -177,6 +177,27 @@ def ranks(
     raise typer.Exit(1 if any(run.lost for run in runs) else 0)
 
 
+@app.command()
+def convolutions(
+    folder: Annotated[Path, typer.Option(help="For what is built of the bindings.")],
+    wave: _Waves = "32,64",
+    report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
+) -> None:
+    """Compare what MIOpen's convolutions give with arithmetic, on the CPU device."""
+    from datetime import UTC, datetime
+
+    from portkit.proof.convolutions import page, take
+    from portkit.verify.options import parse_waves
+
+    runs = take(folder.absolute(), parse_waves(wave.split(",")))
+    for run in runs:
+        said = run.lost or "none is off by more than its type allows"
+        typer.echo(f"wave {run.wave}, {run.choice}: {len(run.cases)} cases: {said}")
+    if report is not None:
+        report.write_text(page(runs, datetime.now(UTC).date().isoformat()), encoding="utf-8")
+    raise typer.Exit(1 if any(run.lost for run in runs) else 0)
+
+
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
     """Return a tree whose code will be run.
 
