@@ -131,8 +131,8 @@ def where_it_is(name: str, line: str) -> list[str]:
 def layout_of(name: str, fields: dict[str, str], text: str) -> list[str]:
     """Assertions that a struct of a ``sys`` module has the header's fields, in order and in size.
 
-    Both compilers lay out a struct by the same rules (the Rust reference, "The C representation"), so
-    that the types of the fields, one after the other, tell the offsets.
+    Rust lays out such a struct as C does (the Rust reference, "The C representation"), so that the
+    types of the fields, one after the other, tell the offsets.
     """
     (body,) = re.findall(
         rf"#\[repr\(C\)\]\n(?:#.*\n)*pub struct {name} \{{\n(.*?)\n\}}", text, re.S

@@ -28,6 +28,9 @@ def crosscheck(
     seed: Annotated[int, typer.Option(help="Of everything that is random.")] = 1,
     cases: Annotated[int, typer.Option(help="Of each operation and type.")] = 24,
     only: Annotated[str, typer.Option(help="Operations and types with this text.")] = "",
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Turn this on as well, such as miopen; repeatable.")
+    ] = None,
     wave: _Waves = "32",
     check_memory: _Checked = False,
     report: Annotated[Path | None, typer.Option(help="Write a page about it.")] = None,
@@ -46,7 +49,9 @@ def crosscheck(
     table = load_table(_directory(tree))
     device = cpu_device(tree)
     with interruptible():
-        runs = compare(tree, device, table, seed=seed, cases=cases, only=only)
+        runs = compare(
+            tree, device, table, seed=seed, cases=cases, only=only, features=feature or ()
+        )
     found = outcome(device, runs, whole=not only)
     for line in found.evidence:
         typer.echo(line)
