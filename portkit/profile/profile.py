@@ -139,8 +139,7 @@ class VendorProfile(Value, frozen=True):
         older: by version, identifiers that those bindings had before it.
         parameters: parameters of functions whose type differs, as they stand in the source.
         unported: features without a counterpart, with the reason.
-        libraries: features for a library, and those for its counterpart; without what a codebase
-            leaves out.
+        libraries: features for a library, and those for its counterpart.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
         facade: the bindings crate that the port writes.
@@ -333,7 +332,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         older=names.older,
         parameters=names.parameters,
         unported={**said.unported, **unported},
-        libraries={old: new for old, new in said.libraries.items() if old not in unported},
+        libraries=said.libraries,
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
         facade=facade,

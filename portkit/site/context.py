@@ -155,7 +155,9 @@ class Job(Value, frozen=True, dict=True):
     @cached_property
     def counterparts(self) -> Mapping[str, str]:
         """The features of the source vendor and of its libraries, with what is written for each."""
-        return {self.source_feature: self.feature, **self.vendor.libraries}
+        libraries = self.vendor.libraries.items()
+        written = {old: new for old, new in libraries if old not in self.vendor.unported}
+        return {self.source_feature: self.feature, **written}
 
     def of_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists for the source vendor alone.

@@ -177,7 +177,7 @@ impl HipStream {
 
     /// What a library keeps for the stream, which is made if there is none; on the stream of a thread
     /// each thread has its own. It is dropped before the stream is destroyed, and must not keep it.
-    pub(crate) fn kept<T: Any + Send + Sync, E>(
+    pub fn kept<T: Any + Send + Sync, E>(
         &self,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {

@@ -193,7 +193,7 @@ impl Convolution {
             miopenStatus_t::NO_TYPE => format!("{error} {elements}: they are computed without it"),
             _ => format!(
                 "{error}: a convolution of {elements} {:?} by {:?}, padding {:?}, stride {:?}, \
-                 dilation {:?}, is computed without it; MIOPEN_LOG_LEVEL=4 lets MIOpen say more",
+                 dilation {:?}, is computed without it; MIOPEN_LOG_LEVEL=5 lets MIOpen say more",
                 self.input, self.filter, self.padding, self.stride, self.dilation
             ),
         }
