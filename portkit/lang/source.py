@@ -173,9 +173,9 @@ class Source(Value, frozen=True, dict=True):
 def parses(text: str) -> bool:
     """Whether a text is items of Rust, as far as the parser can tell.
 
-    It lets two things pass that Rust does not: comparisons in a row (the Rust reference, "Expression
-    precedence": they require parentheses), and ``mut`` before what is no name ("Identifier
-    patterns").
+    It lets two things pass that Rust does not: comparisons in a row (the Rust reference,
+    "Expression precedence": they require parentheses), and ``mut`` before what is no name
+    ("Identifier patterns").
     """
     root = Source("text.rs", text.encode()).tree.root_node
     return not root.has_error and not _holds_refused(root)
