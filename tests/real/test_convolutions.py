@@ -52,7 +52,7 @@ def test_its_tests_pass_by_miopen_and_where_a_call_of_it_fails(
 
     def run(environment: dict[str, str]) -> str:
         done = subprocess.run(
-            [program.path, "--test-threads", "1", "rocm"],
+            [program.path, "--nocapture", "--test-threads", "1", "rocm"],
             cwd=program.folder,
             env=os.environ | environment,
             stdout=subprocess.PIPE,
