@@ -36,17 +36,17 @@ def test_a_copy_is_the_renamed_text() -> None:
     [
         # An item under a feature that is off goes, with its comments and its line.
         (
-            'fn a() {}\n/// One.\n#[cfg(feature = "cudnn")]\nfn b() {}\nfn c() {}\n',
+            'fn a() {}\n/// One.\n#[cfg(feature = "cutile")]\nfn b() {}\nfn c() {}\n',
             "fn a() {}\nfn c() {}\n",
         ),
         # What asks for its absence stays, without the condition.
-        ('#[cfg(not(feature = "cudnn"))]\nfn b() {}\n', "fn b() {}\n"),
+        ('#[cfg(not(feature = "cutile"))]\nfn b() {}\n', "fn b() {}\n"),
         # Other conditions decide for themselves.
         ("#[cfg(unix)]\nfn b() {}\n", "#[cfg(unix)]\nfn b() {}\n"),
         ('#[cfg(feature = "cuda")]\nfn b() {}\n', '#[cfg(feature = "rocm")]\nfn b() {}\n'),
         # Fields, variants and initializers go with their comma.
         (
-            'struct S {\n    a: u8,\n    #[cfg(feature = "cudnn")]\n    b: u8,\n    c: u8,\n}\n',
+            'struct S {\n    a: u8,\n    #[cfg(feature = "cutile")]\n    b: u8,\n    c: u8,\n}\n',
             "struct S {\n    a: u8,\n    c: u8,\n}\n",
         ),
         (
@@ -55,23 +55,23 @@ def test_a_copy_is_the_renamed_text() -> None:
         ),
         (
             "fn f() -> S {\n    S {\n        a: 1,\n"
-            '        #[cfg(feature = "cudnn")]\n        b: 2,\n    }\n}\n',
+            '        #[cfg(feature = "cutile")]\n        b: 2,\n    }\n}\n',
             "fn f() -> S {\n    S {\n        a: 1,\n    }\n}\n",
         ),
         (
-            'fn f() {\n    match x {\n        #[cfg(feature = "cudnn")]\n        1 => a(),\n'
+            'fn f() {\n    match x {\n        #[cfg(feature = "cutile")]\n        1 => a(),\n'
             "        _ => b(),\n    }\n}\n",
             "fn f() {\n    match x {\n        _ => b(),\n    }\n}\n",
         ),
         # Of two blocks that answer for each other one is left, and at the end it needs no braces.
         (
-            'fn f() -> u8 {\n    #[cfg(feature = "cudnn")]\n    {\n        1\n    }\n'
-            '    #[cfg(not(feature = "cudnn"))]\n    {\n        2\n    }\n}\n',
+            'fn f() -> u8 {\n    #[cfg(feature = "cutile")]\n    {\n        1\n    }\n'
+            '    #[cfg(not(feature = "cutile"))]\n    {\n        2\n    }\n}\n',
             "fn f() -> u8 {\n        2\n    }\n",
         ),
         # In the middle the braces keep what they hold to themselves.
         (
-            'fn f() {\n    #[cfg(not(feature = "cudnn"))]\n'
+            'fn f() {\n    #[cfg(not(feature = "cutile"))]\n'
             "    {\n        let x = 2;\n    }\n    g();\n}\n",
             "fn f() {\n    {\n        let x = 2;\n    }\n    g();\n}\n",
         ),

@@ -26,6 +26,7 @@ HEADERS = {
     "rocblas": "rocblas/rocblas.h",
     "hiprand": "hiprand/hiprand.h",
     "rccl": "rccl/rccl.h",
+    "miopen": "miopen/miopen.h",
 }
 # A function that a `sys` module declares; an argument may be a function itself.
 DECLARATION = re.compile(
@@ -39,9 +40,11 @@ SCALARS = {
     "c_uint": "unsigned int",
     "c_ulonglong": "unsigned long long",
     "c_void": "void",
+    "bool": "bool",
     "usize": "size_t",
     "i32": "int32_t",
     "u32": "uint32_t",
+    "u64": "uint64_t",
     "i64": "int64_t",
     "f32": "float",
     "f64": "double",
@@ -56,6 +59,11 @@ SCALARS = {
 HIPRAND_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H", "HIPRAND_ROCM_H_"]
 # And of those that rccl.h asks for.
 RCCL_NEEDS = ["HIP_INCLUDE_HIP_HIP_RUNTIME_H", "HIP_INCLUDE_HIP_HIP_FP16_H"]
+# Structs of MIOpen, and the types whose names are not C's: what a solution's algorithm is called.
+LAYOUTS = {
+    "miopenConvAlgoPerf_t": {},
+    "miopenConvSolution_t": {"miopenConvFwdAlgorithm_t": "miopenConvAlgorithm_t"},
+}
 # What a version of a library brought: a header of an older one need not have it.
 SINCE = {
     "ncclCommFinalize": "NCCL_VERSION_CODE >= 21400",
@@ -120,6 +128,26 @@ def where_it_is(name: str, line: str) -> list[str]:
     return [f"#if {SINCE[name]}", line, "#endif"] if name in SINCE else [line]
 
 
+def layout_of(name: str, fields: dict[str, str], text: str) -> list[str]:
+    """Assertions that a struct of a ``sys`` module has the header's fields, in order and in size.
+
+    Rust lays out such a struct as C does (the Rust reference, "The C representation"), so that the
+    types of the fields, one after the other, tell the offsets.
+    """
+    (body,) = re.findall(
+        rf"#\[repr\(C\)\]\n(?:#.*\n)*pub struct {name} \{{\n(.*?)\n\}}", text, re.S
+    )
+    found = re.findall(r"^ {4}pub (\w+): (\w+),$", body, re.M)
+    own = " ".join(f"{fields.get(type_, c_type(type_))} {field};" for field, type_ in found)
+    lines = [f"struct own_{name} {{ {own} }};"]
+    lines.append(f'_Static_assert(sizeof({name}) == sizeof(struct own_{name}), "{name}");')
+    for field, _ in found:
+        place = f"offsetof({name}, {field}) == offsetof(struct own_{name}, {field})"
+        size = f"sizeof((({name} *)0)->{field}) == sizeof(((struct own_{name} *)0)->{field})"
+        lines.append(f'_Static_assert({place} && {size}, "{name}.{field}");')
+    return lines
+
+
 def compile_c(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "check.c"
     source.write_text("\n".join([*lines, ""]))
@@ -153,6 +181,9 @@ def differences(module: str, text: str, folder: Path) -> str:
     if module == "rccl":
         start += ["#include <hip/hip_runtime_api.h>"]
         start += [f"#define {guard}" for guard in RCCL_NEEDS]
+    if module == "miopen":
+        # In C the header names a type that it declares for C++ alone.
+        start += ["#include <stdbool.h>", "typedef struct argument miopenTensorArgument_t;"]
     lines = [*start, f"#include <{header}>"]
     declared = functions(text)
     assert len(declared) == len(
@@ -172,6 +203,8 @@ def differences(module: str, text: str, folder: Path) -> str:
         lines.append('_Static_assert(sizeof(hipDeviceProp_tR0600) == 1472, "hipDeviceProp");')
         lines.append('_Static_assert((size_t)hipStreamPerThread == 2, "hipStreamPerThread");')
         lines.append('_Static_assert(hipHostMallocWriteCombined == 4, "WriteCombined");')
+    if module == "miopen":
+        lines += [line for name, rust in LAYOUTS.items() for line in layout_of(name, rust, text)]
     if module == "rccl":
         (size,) = re.findall(r"pub internal: \[c_char; (\d+)\],", text)
         lines.append(f'_Static_assert(sizeof(ncclUniqueId) == {size}, "ncclUniqueId");')
@@ -192,6 +225,15 @@ WRONG = [
     ("rccl", "ncclAvg = 4,", "ncclAvg = 5,", "ncclAvg"),
     ("rccl", "ncclBfloat16 = 9,", "ncclBfloat16 = 8,", "ncclBfloat16"),
     ("rccl", "[c_char; 128]", "[c_char; 64]", "ncclUniqueId"),
+    ("miopen", "y: *mut c_void, most: c_int", "y: *mut c_void, most: usize", "FindConvolution"),
+    ("miopen", "miopenBFloat16 = 5,", "miopenBFloat16 = 4,", "miopenBFloat16"),
+    (
+        "miopen",
+        "pub time: f32,\n    /// The workspace that it needs, in bytes.\n    pub memory",
+        "pub time: f64,\n    /// The workspace that it needs, in bytes.\n    pub memory",
+        "miopenConvAlgoPerf_t",
+    ),
+    ("miopen", "pub solution_id: u64,", "pub solution_id: u32,", "miopenConvSolution_t"),
 ]
 
 

@@ -38,7 +38,11 @@ SMALL = NameTable(
         # What is named after no platform stays.
         ("Barracuda", "Barrarocm"),
         ("MetalDevice", "MetalDevice"),
-        ("cudnn", "cudnn"),
+        ("cutile", "cutile"),
+        # The library for convolutions, with what the port of candle's feature is called.
+        ("cudnn", "miopen"),
+        ("CudnnDataType", "MiopenDataType"),
+        ("cudnnStatus_t", "miopenStatus_t"),
     ],
 )
 def test_identifiers(before: str, after: str) -> None:

@@ -101,7 +101,8 @@ BROKEN = [
     (CODEBASE, HEAD + "feature = 1\n", 4, "feature is not a text"),
     # What Cargo takes, and stands for something else already.
     ("features", HEAD + 'feature = "metal"\n', 4, "'metal' is the feature of a peer"),
-    ("features", HEAD + 'source_feature = "cudnn"\n', 4, "'cudnn' is the feature of a peer, or of"),
+    ("features", HEAD + 'source_feature = "cudnn"\n', 4, "'cudnn' is the feature of a peer, of a"),
+    ("features", HEAD + 'feature = "miopen"\n', 4, "'miopen' is the feature of a peer, of a lib"),
     ("features", HEAD + 'feature = "cuda"\n', 4, "feature and source_feature are both 'cuda'"),
     ("features", HEAD + 'feature = "no-cuda"\n', 4, "'no-cuda' holds 'cuda', by which another"),
     (

@@ -45,7 +45,7 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
         if only and words.get(vendor.bindings) == facade.module:
             words[vendor.bindings] = f"{facade.module}::{module}"
             facade = replace(facade, shape=module)
-    used = set(_asked(workspace, vendor.bindings))
+    used = set(_asked(workspace, vendor.bindings)) - vendor.unported.keys()
     unused = tuple(sorted(new for old, new in vendor.libraries.items() if old not in used))
     facade = replace(facade, unused=unused)
     return replace(vendor, names=replace(vendor.names, words=words, below=below), facade=facade)

@@ -91,7 +91,11 @@ def analogs(
         if path.endswith(".rs") and not job.codebase.kept(path)
     }
     for names in modules:
-        found.update((path, each.copy) for path, each in names.items() if found.get(path) != "")
+        found.update(
+            (path, each.copy)
+            for path, each in names.items()
+            if found.get(path) != "" and not job.codebase.kept(path)
+        )
     return {
         path: copy
         for path, copy in sorted(found.items())

@@ -20,6 +20,7 @@ _NOT_SUPPORTED: Final = {
     "rocblas": 2,  # rocblas_status_not_implemented
     "hiprand": 1000,  # HIPRAND_STATUS_NOT_IMPLEMENTED
     "rccl": 5,  # ncclInvalidUsage
+    "MIOpen": 6,  # miopenStatusNotImplemented
     "hiprtc": 11,  # HIPRTC_ERROR_INTERNAL_ERROR
 }
 
@@ -29,6 +30,7 @@ _POINTERS: Final = frozenset(
         "hipKernelNameRef",
         "hipKernelNameRefByPtr",
         "hiprtcGetErrorString",
+        "miopenGetErrorString",
         "ncclGetErrorString",
         "ncclGetLastError",
         "rocblas_status_to_string",

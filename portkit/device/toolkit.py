@@ -4,7 +4,7 @@ It lies in the user's cache under a name that says all that it was made from::
 
     bin/hipcc               the compiler
     bin/hipcc-checked       the same, for code objects that the checker watches
-    lib/libamdhip64.so…     the runtime, and librocblas, libhiprand, librccl, libhiprtc
+    lib/libamdhip64.so…     the runtime, and librocblas, libhiprand, librccl, libMIOpen, libhiprtc
     include/hip/…           what sources include
     libexec/portkit/…       a copy of the compiler's Python package
 """
@@ -60,6 +60,7 @@ LIBRARIES: Final = (
     Library("rocblas", ("blas",), ("5", "4"), ("amdhip64",)),
     Library("hiprand", ("rand",), ("1",), ("amdhip64",)),
     Library("rccl", ("coll",), ("1",), ("amdhip64",)),
+    Library("MIOpen", ("conv",), ("1",), ("amdhip64",)),
     Library("hiprtc", ("rtc",), ("7", "6"), ("amdhip64",)),
 )
 

@@ -32,6 +32,7 @@ PACKAGES: Final = {
     "hiprtc": Packages("hip-runtime-amd", "libhiprtc6", "rocm-hip"),
     "rocblas": Packages("rocblas", "librocblas-dev", "rocblas"),
     "hiprand": Packages("hiprand", "libhiprand-dev", "hiprand"),
+    "MIOpen": Packages("miopen-hip", "libmiopen-dev", "miopen"),
     "rccl": Packages("rccl", "librccl-dev", "rccl"),
     "hipcc": Packages("hipcc", "hipcc", "hipcc"),
 }

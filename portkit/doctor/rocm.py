@@ -21,7 +21,7 @@ DISTRIBUTION: Final = "/usr"
 """Where a distribution's own packages install it."""
 NAMES: Final = {library.name: library.versions for library in LIBRARIES}
 """The libraries that a port looks for, with the versions that follow ``.so``."""
-OF_A_FEATURE: Final = frozenset({"rccl"})
+OF_A_FEATURE: Final = frozenset({"MIOpen", "rccl"})
 """Those of them that only a feature asks for; its absence is then told by the program."""
 
 _LOADER: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")

@@ -33,6 +33,8 @@ _GRAMMARS = {
 _COMMA = re.compile(rb"(?:\s|//[^\n]*|/\*(?s:.*?)\*/)*+,")
 _COMMA_ELSE = re.compile(rb"(?:\s|#[^\n]*)*+,")
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_NAMED = frozenset({"identifier", "captured_pattern"})
+"""What ``mut`` may stand before in a pattern."""
 _BLOCK = 1 << 12
 _LONG = 160
 """How many bytes of a line are shown on each side of a place in it."""
@@ -171,19 +173,22 @@ class Source(Value, frozen=True, dict=True):
 def parses(text: str) -> bool:
     """Whether a text is items of Rust, as far as the parser can tell.
 
-    It lets comparisons in a row pass, which Rust does not (the Rust reference, "Expression
-    precedence": they require parentheses).
+    It lets two things pass that Rust does not: comparisons in a row (the Rust reference,
+    "Expression precedence": they require parentheses), and ``mut`` before what is no name
+    ("Identifier patterns").
     """
     root = Source("text.rs", text.encode()).tree.root_node
-    return not root.has_error and not _compares_in_a_row(root)
+    return not root.has_error and not _holds_refused(root)
 
 
-def _compares_in_a_row(root: Node) -> bool:
+def _holds_refused(root: Node) -> bool:
     pending = [root]
     while pending:
         node = pending.pop()
         pending += node.named_children
         if _compares(node) and any(map(_compares, node.named_children)):
+            return True
+        if node.type == "mut_pattern" and node.named_children[-1].type not in _NAMED:
             return True
     return False
 

@@ -457,7 +457,7 @@ class Renamed(Entry, frozen=True, kw_only=True):
 
 
 class Unported(Entry, frozen=True, kw_only=True):
-    """A feature without a counterpart that not every version has.
+    """A feature without a counterpart, or a name that is kept, that not every version has.
 
     Attributes:
         reason: why, for the reader of the report.
@@ -471,11 +471,19 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         words: identifiers, and what they become.
+        kept: identifiers that name the source's platform and stay as they are, with the reason.
     """
 
     words: Annotated[
         dict[str, Text | Renamed],
         Meta(description="Identifiers of its own, and what they become."),
+    ] = {}
+    kept: Annotated[
+        dict[str, Reason | Unported],
+        Meta(
+            description="Identifiers of its own that name CUDA's platform and stay as they are,"
+            " with the reason: every backend uses them."
+        ),
     ] = {}
 
 

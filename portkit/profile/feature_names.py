@@ -21,6 +21,7 @@ def features_of(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[s
     """
     if codebase is None:
         return vendor.source, vendor.name
+    libraries = (*vendor.libraries, *vendor.libraries.values())
     source, written = codebase.source_feature or vendor.source, codebase.feature or vendor.name
     for key, name, words in (
         ("feature", written, (*vendor.vocabulary.source, *vendor.vocabulary.peers)),
@@ -29,8 +30,8 @@ def features_of(vendor: VendorFile, codebase: CodebaseProfile | None) -> tuple[s
         word = next((word for word in words if word in name.lower()), "")
         if source == written:
             fault = f"feature and source_feature are both {name!r}"
-        elif name in (*vendor.peers, *vendor.unported, *codebase.unported):
-            fault = f"{name!r} is the feature of a peer, or of what is not ported"
+        elif name in (*vendor.peers, *vendor.unported, *codebase.unported, *libraries):
+            fault = f"{name!r} is the feature of a peer, of a library, or of what is not ported"
         elif word:
             fault = f"{name!r} holds {word!r}, by which another platform is known"
         else:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         HipSources,
         Keep,
         Patch,
+        Unported,
     )
 
 Kind = TypeVar("Kind")
@@ -207,6 +208,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         kernels: its kernels, where it has any.
         hip_sources: folders of other kernels.
         exclusives: items that cannot stand beside their copies.
+        kept_names: identifiers that stay as they are, with the reason.
         bindings: the crate of bindings that the port writes.
         feature: the Cargo feature that the port writes; empty for the vendor's name.
         source_feature: the Cargo feature of the source; empty for its name.
@@ -215,7 +217,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         templates: files to add: path in the tree to template.
         unported: its own features without a counterpart, with the reason.
         directory: where the rest of what is particular to it lies, if anywhere.
-        versions: its words and its unported features as the file has them.
+        versions: its names and its unported features as the file has them.
         said_dependencies: the crates that the file names.
         uses: the codebases that it is built on, by name.
         ported: the crates of those that their ports give a feature.
@@ -239,6 +241,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     unported: Mapping[str, str]
     hip_sources: tuple[HipSources, ...]
     exclusives: tuple[Exclusive, ...] = ()
+    kept_names: Mapping[str, str] = field(default_factory=dict)
     bindings: str = ""
     feature: str = ""
     source_feature: str = ""
@@ -295,6 +298,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             name of another.
     """
     said = vendor_directory(name).typed(VENDOR, VendorFile)
+    unported = codebase.unported if codebase else {}
     names = said.names
     name = codebase.bindings if codebase else _joined("hip")
     facade = Facade(name, said.facade.package, older=said.facade.older)
@@ -309,6 +313,8 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
             said.bindings: facade.module,
             _module(generator.source): generator.module,
             **(codebase.words if codebase else {}),
+            **{name: name for name in (codebase.kept_names if codebase else ())},
+            **{name: name for name in said.libraries if name in unported},
         },
         parts=names.parts,
         prose=names.prose,
@@ -333,7 +339,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         bindings=said.bindings,
         older=names.older,
         parameters=names.parameters,
-        unported={**said.unported, **(codebase.unported if codebase else {})},
+        unported={**said.unported, **unported},
         libraries=said.libraries,
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
@@ -382,7 +388,8 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         patches=said.patch,
         kernels=kernels,
         templates=said.templates,
-        unported={k: u if isinstance(u, str) else u.reason for k, u in said.unported.items()},
+        unported=_reasons(said.unported),
+        kept_names=_reasons(said.names.kept),
         hip_sources=said.hip_sources,
         exclusives=said.exclusive,
         bindings=said.bindings or _joined(said.name, "hip"),
@@ -395,9 +402,14 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         uses=said.uses,
         versions={
             **{("names", "words", k): w for k, w in said.names.words.items()},
+            **{("names", "kept", k): u for k, u in said.names.kept.items()},
             **{("unported", k): u for k, u in said.unported.items()},
         },
     )
+
+
+def _reasons(said: Mapping[str, str | Unported]) -> dict[str, str]:
+    return {name: one if isinstance(one, str) else one.reason for name, one in said.items()}
 
 
 def parse_codebase(data: Mapping[str, Any], directory: Directory | None = None) -> CodebaseProfile:

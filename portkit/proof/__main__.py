@@ -28,6 +28,9 @@ def crosscheck(
     seed: Annotated[int, typer.Option(help="Of everything that is random.")] = 1,
     cases: Annotated[int, typer.Option(help="Of each operation and type.")] = 24,
     only: Annotated[str, typer.Option(help="Operations and types with this text.")] = "",
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Turn this on as well, such as miopen; repeatable.")
+    ] = None,
     wave: _Waves = "32",
     check_memory: _Checked = False,
     report: Annotated[Path | None, typer.Option(help="Write a page about it.")] = None,
@@ -46,7 +49,9 @@ def crosscheck(
     table = load_table(_directory(tree))
     device = cpu_device(tree)
     with interruptible():
-        runs = compare(tree, device, table, seed=seed, cases=cases, only=only)
+        runs = compare(
+            tree, device, table, seed=seed, cases=cases, only=only, features=feature or ()
+        )
     found = outcome(device, runs, whole=not only)
     for line in found.evidence:
         typer.echo(line)
@@ -172,6 +177,27 @@ def ranks(
     for run in runs:
         said = run.lost or "none is off by more than its type allows"
         typer.echo(f"wave {run.wave}: {len(run.cases)} cases: {said}")
+    if report is not None:
+        report.write_text(page(runs, datetime.now(UTC).date().isoformat()), encoding="utf-8")
+    raise typer.Exit(1 if any(run.lost for run in runs) else 0)
+
+
+@app.command()
+def convolutions(
+    folder: Annotated[Path, typer.Option(help="For what is built of the bindings.")],
+    wave: _Waves = "32,64",
+    report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
+) -> None:
+    """Compare what MIOpen's convolutions give with arithmetic, on the CPU device."""
+    from datetime import UTC, datetime
+
+    from portkit.proof.convolutions import page, take
+    from portkit.verify.options import parse_waves
+
+    runs = take(folder.absolute(), parse_waves(wave.split(",")))
+    for run in runs:
+        said = run.lost or "none is off by more than its type allows"
+        typer.echo(f"wave {run.wave}, {run.choice}: {len(run.cases)} cases: {said}")
     if report is not None:
         report.write_text(page(runs, datetime.now(UTC).date().isoformat()), encoding="utf-8")
     raise typer.Exit(1 if any(run.lost for run in runs) else 0)

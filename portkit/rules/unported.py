@@ -1,7 +1,8 @@
-"""A place that belongs to a library without a counterpart: cuDNN, cuTile.
+"""A place that belongs to a library without a counterpart, such as cuTile, or a name that stays.
 
 The profile lists such features, each with its reason. What stands under one, or is named after one,
-is left alone; a copy of the code around it is made with the feature off.
+is left alone; a copy of the code around it is made with the feature off. So is a name that every
+backend uses, though it is that of a library of CUDA's.
 
 Where such an item can be reached with a value of ROCm, the profile may hold a guard (PK106).
 
@@ -28,8 +29,12 @@ _NAMES = frozenset(
 
 
 def check(site: Site) -> Iterator[Intent]:
-    """Find an item under an unported feature, or a name of one."""
+    """Find an item under an unported feature, or a name of one, or one that is kept."""
     job = site.job
+    kept = job.codebase.kept_names
+    if site.kind in _NAMES and site.code in kept:
+        yield Keep("name that is kept", kept[site.code], symbol=site.symbol(site.name))
+        return
     feature = site.unported_feature
     if not feature and site.kind in _NAMES:
         words = site.code.lower().replace("_", "-")

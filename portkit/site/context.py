@@ -158,7 +158,9 @@ class Job(Value, frozen=True, dict=True):
     @cached_property
     def counterparts(self) -> Mapping[str, str]:
         """The features of the source vendor and of its libraries, with what is written for each."""
-        return {self.source_feature: self.feature, **self.vendor.libraries}
+        libraries = self.vendor.libraries.items()
+        written = {old: new for old, new in libraries if old not in self.vendor.unported}
+        return {self.source_feature: self.feature, **written}
 
     def of_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists for the source vendor alone.
@@ -251,6 +253,12 @@ class Job(Value, frozen=True, dict=True):
         return re.compile("|".join(ported))
 
     @cached_property
+    def _kept_names(self) -> re.Pattern[str]:
+        """The identifiers that name the source's platform and stay as they are."""
+        names = sorted(map(re.escape, self.codebase.kept_names))
+        return re.compile(rf"\b(?:{'|'.join(names)})\b" if names else r"(?!)")
+
+    @cached_property
     def unported_words(self) -> tuple[str, ...]:
         """The unported features that are words of the platform's own, sorted."""
         return tuple(sorted(f for f in self.vendor.unported if f in self.vendor.vocabulary))
@@ -283,8 +291,9 @@ class Job(Value, frozen=True, dict=True):
     def names_source(self, text: str) -> bool:
         """Whether text names the source vendor's platform."""
         lowered = text.lower()  # most texts name nothing, and this tells it in a tenth of the time
-        named = any(word in lowered for word in self._source_words)
-        return named and self._source_code.search(text) is not None
+        if not any(word in lowered for word in self._source_words):
+            return False
+        return self._source_code.search(self._kept_names.sub("", text)) is not None
 
     def names_peer(self, text: str) -> bool:
         """Whether text names a peer's platform."""

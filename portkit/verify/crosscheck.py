@@ -93,6 +93,7 @@ def compare(
     seed: int = SEED,
     cases: int = CASES,
     only: str = "",
+    features: Sequence[str] = (),
 ) -> tuple[Compared, ...]:
     """Return what the cross-check finds on a device.
 
@@ -103,24 +104,28 @@ def compare(
         seed: of everything random.
         cases: how many of each operation and type.
         only: a part of the names of operations and types that are wanted; all by default.
+        features: what is turned on beside the port's, such as ``miopen``.
 
     Raises:
         VerificationError: it cannot be built, or does not end.
         ToolError: cargo is missing.
         DiskError: the cache cannot be written.
     """
-    program = build(tree, device)
+    program = build(tree, device, features=features)
     arguments = ("--seed", str(seed), "--cases", str(cases), "--only", only)
     return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
 
 
-def build(tree: Tree, device: Chosen, *, release: bool = False) -> Path:
+def build(
+    tree: Tree, device: Chosen, *, release: bool = False, features: Sequence[str] = ()
+) -> Path:
     """Return the program, built against a tree.
 
     Args:
         tree: the ported tree; it is not written to.
         device: what it is built for.
         release: whether it is built as users build, for who measures.
+        features: what is turned on beside the port's.
 
     Raises:
         VerificationError: it cannot be built.
@@ -130,7 +135,8 @@ def build(tree: Tree, device: Chosen, *, release: bool = False) -> Path:
     codebase = tree.scan.job.codebase
     program = _program(codebase.directory) if codebase.directory else None
     crate = placed(tree.root, codebase.name, crate=program)
-    profile = ("--release",) if release else ()
+    profile: tuple[str, ...] = ("--release",) if release else ()
+    profile += ("--features", ",".join(features)) if features else ()
     done = tree.cargo("build", *profile, folder=crate, environment=device.environment)
     if done.status != 0:
         said = next((line for line in done.lines if line.startswith("error")), "no message")

@@ -64,6 +64,7 @@ def test_it_is_fit_to_be_published(crate: Path, target: Path, command: list[str]
 TESTS = {
     "against_f64": 1,
     "collectives": 4,
+    "convolutions": 5,
     "crowd": 1,
     "device": 13,
     "dialect": 4,
@@ -182,6 +183,89 @@ def test_without_rccl_the_error_names_its_package(
     assert "AMD's package rccl; Debian's and Ubuntu's librccl-dev, Fedora's rccl" in done.stdout, (
         done.stdout
     )
+
+
+SEARCH = {"HIPRC_MIOPEN_SEARCH": "1"}
+"""MIOpen measures its solutions when a convolution is first computed."""
+DESTROYED = {"miopenDestroyConvolutionDescriptor", "miopenDestroyTensorDescriptor"}
+"""What nobody hears of, and changes no result."""
+
+
+def convolutions(crate: Path, target: Path, test: str = "") -> Callable[..., str]:
+    """Return what runs the tests of convolutions under settings, and gives what they print."""
+    program = programs(crate, target)["convolutions"]
+    device = build_toolkit().environment(arch="gfx1100")
+
+    def run(**settings: str) -> str:
+        done = subprocess.run(
+            [program, "--include-ignored", "--nocapture", test],
+            env=device | settings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{settings}: {done.stdout[-4000:]}"
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("search", [{}, SEARCH], ids=["estimated", "measured"])
+def test_a_call_of_miopen_that_fails_leaves_the_convolution_to_others(
+    crate: Path, target: Path, tmp_path: Path, search: dict[str, str]
+) -> None:
+    """Let each call fail, one a run, with each of MIOpen's statuses."""
+    run = convolutions(crate, target, "what_fails_once_is_left_to_others")
+    printed = run(PORTKIT_DEVICE_REPORT=str(tmp_path), **search)
+    assert "left: 0" in printed
+    assert "computed without it" not in printed
+    (report,) = tmp_path.glob("*.json")
+    calls = {n: c for n, c in json.loads(report.read_text())["calls"].items() if n[:3] == "mio"}
+    for number, function in enumerate(sorted(calls.keys() - {"miopenDestroy"})):
+        status = 1 + number % 8
+        printed = run(PORTKIT_DEVICE_FAIL=f"{function}:1:{status}", **search)
+        assert f"HIP device: {function} fails, as" in printed
+        told = 0 if function in DESTROYED else 1
+        assert f"left: {told}" in printed, printed
+        assert printed.count("is computed without it; MIOPEN_LOG_LEVEL=5") == told, printed
+
+
+def test_what_was_searched_is_known_to_programs_that_come_after(
+    crate: Path, target: Path, tmp_path: Path
+) -> None:
+    run = convolutions(crate, target, "what_fails_once_is_left_to_others")
+    database = {"MIOPEN_USER_DB_PATH": str(tmp_path)}
+    assert "fastest: miopenConvolutionFwdAlgoGEMM" in run(**database)
+    assert "fastest: miopenConvolutionFwdAlgoDirect" in run(**database, **SEARCH)
+    assert "fastest: miopenConvolutionFwdAlgoDirect" in run(**database)
+    assert "fastest: miopenConvolutionFwdAlgoGEMM" in run()
+    # Whichever is taken, what comes of it is right.
+    assert "left: 0" in convolutions(crate, target)(**SEARCH)
+
+
+def test_without_miopen_its_package_is_named_once(
+    crate: Path, target: Path, tmp_path: Path
+) -> None:
+    """A machine has HIP and no MIOpen: all convolutions are left to others."""
+    root = build_toolkit().root
+    for library in (root / "lib").iterdir():
+        if not library.name.startswith("libMIOpen"):
+            (tmp_path / library.name).symlink_to(library)
+    done = subprocess.run(
+        [programs(crate, target)["convolutions"], "--include-ignored", "--nocapture", "once"],
+        env=build_toolkit().environment(arch="gfx1100")
+        | {"LD_LIBRARY_PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr.count("MIOpen could not be loaded: no libMIOpen.so, libMIOpen.so.1") == 1
+    packages = "AMD's package miopen-hip; Debian's and Ubuntu's libmiopen-dev, Fedora's miopen"
+    assert packages in done.stderr
+    assert "; convolutions are computed without it" in done.stderr
 
 
 # Two to eight ranks, in threads and in processes: at once, and as late as HIP allows.

@@ -1,4 +1,4 @@
-//! AMD's HIP runtime, rocBLAS, hipRAND, RCCL and hipRTC for Rust, loaded at run time.
+//! AMD's HIP runtime, rocBLAS, hipRAND, MIOpen, RCCL and hipRTC for Rust, loaded at run time.
 //!
 //! Nothing of ROCm is needed to build this crate. The shared libraries are opened on first use by
 //! [`loader`], and a missing library or function is an error with a text that says what to
@@ -9,6 +9,7 @@
 //! | [`driver`] | `libamdhip64` | [`driver::HipContext`], [`driver::HipStream`], [`driver::HipSlice`] |
 //! | [`rocblas`] | `librocblas` | [`rocblas::RocBlas`], [`rocblas::Gemm`] |
 //! | [`hiprand`] | `libhiprand` | [`hiprand::HipRng`] |
+//! | [`miopen`] | `libMIOpen` | [`miopen::Convolution`], [`miopen::ConvForward`] |
 //! | [`rccl`] | `librccl` | [`rccl::Comm`] |
 //! | [`hiprtc`] | `libhiprtc` | [`hiprtc::Hsaco`], [`hiprtc::compile_hsaco`], [`hiprtc::Kernels`] |
 //!
@@ -53,6 +54,7 @@ pub mod hiprand;
 pub mod hiprtc;
 pub mod launchers;
 pub mod loader;
+pub mod miopen;
 pub mod older;
 pub mod rccl;
 pub mod rocblas;

@@ -11,12 +11,13 @@
 //! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64_6.dll`, `amdhip64_7.dll` |
 //! | [`ROCBLAS`] | `librocblas.so.3` | `.so.4` | `.so.5` | `rocblas.dll` |
 //! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `.so.1` | `hiprand.dll` |
+//! | [`MIOPEN`] | `libMIOpen.so.1` | `.so.1` | `.so.1` | |
 //! | [`RCCL`] | `librccl.so.1` | `.so.1` | `.so.1` | |
 //! | [`HIPRTC`] | `libhiprtc.so.5` | `.so.6` | `.so.7` | `hiprtc0600.dll`, …, `hiprtc0702.dll` |
 //!
 //! The numbers are the `SOVERSION`s in the CMake files of the libraries' releases: the major
 //! version of HIP for HIP and hipRTC (`hipamd/src/CMakeLists.txt`), `rocblas_SOVERSION`
-//! (`library/CMakeLists.txt`), `hiprand_SOVERSION` and RCCL's (`CMakeLists.txt` of each).
+//! (`library/CMakeLists.txt`), `hiprand_SOVERSION`, MIOpen's and RCCL's (`CMakeLists.txt` of each).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,15 @@ pub static HIPRAND: Library = Library::new(Names {
     stem: "hiprand",
     versions: &["1"],
     windows: &["hiprand"],
+});
+
+/// Convolutions.
+pub static MIOPEN: Library = Library::new(Names {
+    title: "MIOpen",
+    packages: &["miopen-hip", "libmiopen-dev", "miopen"],
+    stem: "MIOpen",
+    versions: &["1"],
+    windows: &["MIOpen"],
 });
 
 /// Collective operations of several devices.

@@ -3,6 +3,7 @@
 //! device that runs on the CPU), and reads what is printed.
 
 use hiprc::driver::{sys, HipContext, PinnedHostSlice};
+use hiprc::miopen::Convolution;
 use hiprc::rocblas::RocBlas;
 use std::error::Error;
 
@@ -47,8 +48,23 @@ fn program() -> Outcome {
 
     let blas = RocBlas::new(stream.clone())?;
     assert!(!blas.handle().is_null());
+
+    let plain = Convolution {
+        input: [1, 1, 3, 3],
+        filter: [1, 1, 2, 2],
+        padding: [0; 2],
+        stride: [1; 2],
+        dilation: [1; 2],
+    };
+    let (image, filter) = (
+        stream.clone_htod(&[1f32; 9])?,
+        other.clone_htod(&[2f32; 4])?,
+    );
+    let mut sums = other.alloc_zeros::<f32>(4)?;
+    let done = plain.forward::<f32, _, _, _>(&other, None, &image, &filter, &mut sums)?;
+    assert!(done && stream.clone_dtoh(&sums)? == [8.; 4]);
     context.synchronize()?;
-    drop((source, target, host, blas, other, own));
+    drop((source, target, host, blas, image, filter, sums, other, own));
     Ok(context.check_err()?)
 }
 

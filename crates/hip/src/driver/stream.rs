@@ -1,7 +1,9 @@
 use super::allocator::SHARED;
 use super::gpu::{Gpu, StreamKey};
+use super::kept::{this_thread, Kept};
 use super::result::stream::StreamKind;
 use super::{result, sys, HipContext, HipError, HipEvent};
+use std::any::Any;
 use std::sync::Arc;
 
 /// A queue of work on a device.
@@ -14,6 +16,7 @@ pub(super) struct Queue {
     stream: sys::hipStream_t,
     context: Arc<HipContext>,
     kind: Kind,
+    kept: Kept,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +56,7 @@ impl Drop for Queue {
             self.gpu().memory.retire(self.key());
         }
         context.record_err(done);
+        self.kept.clear();
         if self.kind == Kind::Owned {
             // SAFETY: the stream is alive and not used again.
             context.record_err(unsafe { result::stream::destroy(self.stream) });
@@ -164,6 +168,7 @@ impl HipContext {
             stream,
             context: self.clone(),
             kind,
+            kept: Kept::default(),
         })))
     }
 }
@@ -174,6 +179,16 @@ impl HipStream {
         let stream = self.context().new_stream()?;
         stream.join(self)?;
         Ok(stream)
+    }
+
+    /// What a library keeps for the stream, which is made if there is none; on the stream of a thread
+    /// each thread has its own. It is dropped before the stream is destroyed, and must not keep it.
+    pub fn kept<T: Any + Send + Sync, E>(
+        &self,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        let thread = self.is_of_thread().then(this_thread);
+        self.0.kept.get(&thread.unwrap_or_default(), make)
     }
 
     pub(super) fn queue(&self) -> &Arc<Queue> {

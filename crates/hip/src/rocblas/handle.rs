@@ -1,6 +1,6 @@
 use super::result::{self, RocblasError};
 use super::sys;
-use crate::driver::HipStream;
+use crate::driver::{this_thread, HipStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Handles of rocBLAS for a stream: each thread has one of its own.
@@ -40,11 +40,6 @@ struct Shared(sys::rocblas_handle);
 // SAFETY: it is null.
 unsafe impl Sync for Shared {}
 
-thread_local! {
-    /// Is there as long as the thread.
-    static THREAD: Arc<()> = Arc::new(());
-}
-
 impl Drop for RocBlas {
     fn drop(&mut self) {
         let _bound = self.stream.context().bound();
@@ -82,7 +77,7 @@ impl RocBlas {
     }
 
     fn own_handle(&self) -> Result<*const sys::rocblas_handle, RocblasError> {
-        let thread = THREAD.try_with(Arc::downgrade).unwrap_or_default();
+        let thread = this_thread();
         let mut handles = self.lock();
         if let Some(own) = handles.all.iter().find(|one| one.thread.ptr_eq(&thread)) {
             return Ok(own.at);
