@@ -429,6 +429,7 @@ def test_nothing_is_said_of_a_healthy_machine(tmp_path: Path) -> None:
         "amdhip64": "/opt/rocm-6.2.4/lib/libamdhip64.so.6, ROCm 6.2",
         "hiprand": "/opt/rocm-6.2.4/lib/libhiprand.so.1, ROCm 6.2",
         "hiprtc": "/opt/rocm-6.2.4/lib/libhiprtc.so.6, ROCm 6.2",
+        "hipblaslt": "not found",
         "rccl": "not found",
         "rocblas": "/opt/rocm-6.2.4/lib/librocblas.so.4, ROCm 6.2",
         "hipcc": "/opt/rocm-6.2.4/bin/hipcc, ROCm 6.2",

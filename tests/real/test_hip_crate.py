@@ -72,7 +72,9 @@ TESTS = {
     "older": 5,
     "one_stream": 1,
     "peers": 3,
+    "products": 7,
     "ranks": 1,
+    "refusals": 1,
     "streams": 12,
 }
 

@@ -4,6 +4,7 @@
 
 #include "../check/checker.h"
 #include "../exec/pool.h"
+#include "failures.h"
 #include "stream.h"
 
 namespace hipcpu {
@@ -67,5 +68,7 @@ void work_writes(const void *begin, size_t bytes, const char *what) {
 }
 
 void count_library_call(const char *name) { count_call(name); }
+
+int asked_library_failure(const char *name) { return asked_failure(name); }
 
 }  // namespace hipcpu

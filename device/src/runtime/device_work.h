@@ -34,4 +34,7 @@ HIPCPU_INTERNAL void for_each_piece(size_t count, const std::function<void(size_
 // Counts a call of a function of another library.
 HIPCPU_INTERNAL void count_library_call(const char *name);
 
+// The status of its library with which a call has to fail, as PORTKIT_DEVICE_FAIL asks; 0 for none.
+HIPCPU_INTERNAL int asked_library_failure(const char *name);
+
 }  // namespace hipcpu
