@@ -2,11 +2,10 @@
 
 use super::choice::{Choice, CHOICE};
 use super::plan::Plan;
-use super::result::{create_handle, destroy_handle};
+use super::result::{create_handle, destroy_handle, HipblasltError};
 use super::shape::Shape;
-use super::sys::{hipblasLtHandle_t, hipblasLtMatmul};
-use crate::driver::{result::device::get_arch_name, sys::hipError_t, DevicePtrMut};
-use crate::driver::{HipError, HipStream};
+use super::sys::{hipblasLtHandle_t, hipblasLtMatmul, hipblasStatus_t};
+use crate::driver::{result::device::get_arch_name, DevicePtrMut, HipError, HipSlice, HipStream};
 use crate::loader::HIPBLASLT;
 use crate::rocblas::result::RocblasError;
 use crate::rocblas::sys::{
@@ -132,13 +131,13 @@ impl Engine {
         let plan = state.plan(handle, &shape)?;
         let mut workspace = match plan.workspace {
             0 => None,
-            bytes => Some(self.untold(self.stream.alloc::<u8>(bytes))?),
+            bytes => Some(self.workspace(bytes)?),
         };
         let (at, guard) = match &mut workspace {
             None => (0, None),
             Some(memory) => {
                 let (at, mut guard) = memory.device_ptr_mut(&self.stream);
-                self.untold(guard.begun())?;
+                self.waits(guard.begun())?;
                 (at, Some(guard))
             }
         };
@@ -187,19 +186,26 @@ impl Engine {
             && mode == rocblas_pointer_mode::rocblas_pointer_mode_host
     }
 
-    /// Leaves it to rocBLAS where there is no memory. Any other error waits for who is told the next one.
-    fn untold<T>(&self, result: Result<T, HipError>) -> Option<T> {
-        match result {
-            Err(HipError(hipError_t::hipErrorOutOfMemory)) => {
-                say("there is no memory for hipBLASLt's workspace: rocBLAS does without".into());
-                None
-            }
+    /// The workspace; none where it cannot be had, which is said, or where an error waits, which waits on.
+    fn workspace(&self, bytes: usize) -> Option<HipSlice<u8>> {
+        self.waits(self.stream.context().bind_to_thread())?;
+        // SAFETY: the product alone uses it, and writes what it reads.
+        match unsafe { self.stream.alloc(bytes) } {
+            Ok(workspace) => Some(workspace),
             Err(error) => {
-                self.stream.context().record_err::<T>(Err(error));
+                say(format!(
+                    "{error} for hipBLASLt's workspace: rocBLAS does without"
+                ));
                 None
             }
-            Ok(value) => Some(value),
         }
+    }
+
+    /// Keeps an error for who is told the next one, and leaves the product to rocBLAS.
+    fn waits(&self, result: Result<(), HipError>) -> Option<()> {
+        let good = result.is_ok();
+        self.stream.context().record_err(result);
+        good.then_some(())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -239,7 +245,17 @@ impl State {
             Handle::Untried if engine.stream.captures_are_underway() => return None,
             Handle::Untried => {}
         }
-        match create_handle() {
+        let made = create_handle().or_else(|error| match error {
+            // It allocates by itself, and this crate's allocator may hold what there is.
+            HipblasltError(hipblasStatus_t::HIPBLAS_STATUS_ALLOC_FAILED) => {
+                let context = engine.stream.context();
+                let emptied = context.empty_cache();
+                context.record_err(emptied);
+                create_handle()
+            }
+            _ => Err(error),
+        });
+        match made {
             Ok(handle) => {
                 self.handle = Handle::Made(handle);
                 Some(handle)
