@@ -212,7 +212,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         templates: files to add: path in the tree to template.
         unported: its own features without a counterpart, with the reason.
         directory: where the rest of what is particular to it lies, if anywhere.
-        versions: its words and its unported features as the file has them.
+        versions: its words, its unported features and its files as the file has them.
         said_dependencies: the crates that the file names.
         uses: the codebases that it is built on, by name.
         ported: the crates of those that their ports give a feature.
@@ -373,7 +373,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         conditions=said.condition,
         patches=said.patch,
         kernels=kernels,
-        templates=said.templates,
+        templates={p: t if isinstance(t, str) else t.template for p, t in said.templates.items()},
         unported={k: u if isinstance(u, str) else u.reason for k, u in said.unported.items()},
         hip_sources=said.hip_sources,
         exclusives=said.exclusive,
@@ -388,6 +388,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         versions={
             **{("names", "words", k): w for k, w in said.names.words.items()},
             **{("unported", k): u for k, u in said.unported.items()},
+            **{("templates", p): t for p, t in said.templates.items()},
         },
     )
 
@@ -423,7 +424,10 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
         for number, patch in enumerate(said.patch)
         if not isinstance(patch, (InPlace, Prose)) and patch.template
     ]
-    named += ((("templates", path), template) for path, template in said.templates.items())
+    named += (
+        (("templates", path), each if isinstance(each, str) else each.template)
+        for path, each in said.templates.items()
+    )
     known = directory.files(TEMPLATES)
     for key, template in named:
         if template not in known and not _is_there(directory, template, key):

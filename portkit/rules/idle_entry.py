@@ -113,12 +113,9 @@ def _idle_entries(
         yield from _said(job, ("hip_sources", number), folder, folder.source, met)
     added = {finding.path for finding in findings if finding.code == "PK103"}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
-    for key, names in (
-        (("dependencies",), [d for d in codebase.said_dependencies if not named_in(manifests, d)]),
-        (("templates",), [path for path in codebase.templates if path not in added]),
-    ):
-        for name in names:
-            yield (*key, name), name, _NOTHING
+    for name in codebase.said_dependencies:
+        if not named_in(manifests, name):
+            yield ("dependencies", name), name, _NOTHING
     for name in codebase.uses:
         crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
         if not job.workspace.depends_on(crates):
@@ -127,7 +124,10 @@ def _idle_entries(
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
         word = str(place[-1])
-        met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
+        if place[0] == "templates":
+            met = word in added
+        else:
+            met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:

@@ -59,13 +59,15 @@ def run(program: str, *asked: str, **settings: str) -> str:
 
 
 def taken(printed: str) -> list[int]:
-    return [int(number) for number in re.findall(r"^taken: (\d+)", printed, re.M)]
+    return [int(number) for number in re.findall(r"taken: (\d+)", printed)]
 
 
 UNTOLD = {
-    # The workspace is done without; what fails in a drop may be told to nobody.
-    *("hipDeviceSynchronize", "hipFree", "hipGetDevice", "hipMalloc", "hipStreamSynchronize"),
-    *("hipDeviceGet", "hipEventDestroy", "hipInit"),
+    # What hipBLASLt calls it says itself; what fails in a drop may be told to nobody.
+    *("hipFree", "hipGetDevice", "hipMalloc", "hipMemset"),
+    *("hipDeviceSynchronize", "hipStreamSynchronize"),
+    # Where the test itself begins anew.
+    *("hipDeviceGet", "hipInit"),
 }
 """What of HIP a program may not hear of."""
 
@@ -95,10 +97,11 @@ def test_each_call_that_fails_is_told_or_done_by_rocblas(
             failed[function] += 1
             untold[function] += "told: []" in printed
             if function.startswith("hipblasLt") and function not in OF_DROPS:
-                # One line says it, or the error does.
-                said = re.findall(r"^hiprc: hipBLASLt: HIPBLAS_STATUS_\w+", printed, re.M)
+                # A line says it, or the error does; without memory a handle is asked for again.
+                said = re.findall(r"hiprc: hipBLASLt: HIPBLAS_STATUS_\w+", printed)
                 told = re.findall(r'told: \["hipBLASLt: HIPBLAS_STATUS_\w+; HIPRC_BLAS', printed)
-                assert len(said) + len(told) == 1, printed
+                again = function == "hipblasLtCreate" and status == "2"
+                assert len(said) + len(told) == (0 if again else 1), printed
                 refused[function] += len(told)
     assert failed.keys() == called.keys()
     assert {name for name, times in untold.items() if times and name[:9] != "hipblasLt"} <= UNTOLD
@@ -108,9 +111,7 @@ def test_each_call_that_fails_is_told_or_done_by_rocblas(
 
 def test_a_shape_without_a_solution_is_said_once(made: dict[str, str]) -> None:
     printed = run(made["products"], "both_libraries_compute")
-    lines = re.findall(
-        r"^hiprc: hipBLASLt has no solution for (.*): rocBLAS does it", printed, re.M
-    )
+    lines = re.findall(r"hiprc: hipBLASLt has no solution for (.*): rocBLAS does it", printed, re.M)
     assert lines and max(Counter(lines).values()) == 1
     assert all(" TT, " in line for line in lines)
 
@@ -128,7 +129,7 @@ def test_without_hipblaslt_rocblas_does_all(made: dict[str, str], tmp_path: Path
     printed = run(made["refusals"], **without_hipblaslt(tmp_path))
     assert "told: []" in printed and taken(printed) == [0, 0]
     # Who asks for it hears what to install, once.
-    assert len(re.findall(r"^hiprc: hipBLASLt could not be loaded: no ", printed, re.M)) == 1
+    assert len(re.findall(r"hiprc: hipBLASLt could not be loaded: no ", printed)) == 1
     package = "AMD's package hipblaslt; Debian's and Ubuntu's libhipblaslt-dev, Fedora's hipblaslt"
     assert package in printed
 

@@ -5,6 +5,7 @@
 //! the other gives, to the bit.
 
 use half::{bf16, f16};
+use hiprc::driver::result as memory;
 use hiprc::driver::{sys, DeviceRepr, HipContext, HipSlice, HipStream};
 use hiprc::hipblaslt::Choice;
 use hiprc::rocblas::sys::{rocblas_operation, rocblas_pointer_mode};
@@ -325,7 +326,8 @@ fn the_environment_chooses() -> Outcome {
         }
         Ok(blas.taken_by_hipblaslt())
     };
-    let said = taken(RocBlas::new(stream.clone())?)?;
+    let made = RocBlas::new(stream.clone()).map_err(|error| error.to_string());
+    let said = taken(made?)?;
     assert_eq!(said, taken(on(choice, &stream)?)?);
     match choice {
         Choice::Rocblas => assert_eq!(said, 0),
@@ -360,6 +362,17 @@ fn threads_have_handles_of_their_own() -> Outcome {
         assert_eq!(blas.taken_by_hipblaslt(), 32);
     }
     Ok(context.check_err()?)
+}
+
+/// Memory of HIP's, of the size that hipBLASLt has beside a handle, full of ones.
+fn filled(stream: &HipStream) -> Outcome<sys::hipDeviceptr_t> {
+    const BYTES: usize = 16 * 40960 * 4;
+    // SAFETY: the memory is set in the next line, which is waited for.
+    let pointer = unsafe { memory::malloc_sync(BYTES) }?;
+    // SAFETY: the memory is as large.
+    unsafe { memory::memset_d8_async(pointer, 1, BYTES, stream.hip_stream()) }?;
+    stream.synchronize()?;
+    Ok(pointer)
 }
 
 #[test]
@@ -399,11 +412,18 @@ fn a_graph_holds_products_and_their_memory() -> Outcome {
         let taken = known && !context.has_async_alloc();
         assert_eq!(blas.taken_by_hipblaslt() - before, usize::from(taken));
         drop(blas);
-        // Others may have what the graph does not keep.
+        // Others may have what the graph does not keep, be it as large as what hipBLASLt allocates.
         let own = stream.clone_htod(&vec![1u8; 4 << 20])?;
+        let raw = (0..8)
+            .map(|_| filled(&stream))
+            .collect::<Outcome<Vec<_>>>()?;
         graph.launch()?;
         assert_eq!(bits(&stream.clone_dtoh(&c)?), bits(&case.expected::<f16>()));
         assert!(stream.clone_dtoh(&own)?.iter().all(|&byte| byte == 1));
+        for pointer in raw {
+            // SAFETY: the memory is alive and not used again.
+            unsafe { memory::free_sync(pointer) }?;
+        }
         stream.memcpy_htod(&case.before::<f16>(), &mut c)?;
         graph.launch()?;
         assert_eq!(bits(&stream.clone_dtoh(&c)?), bits(&case.expected::<f16>()));
