@@ -140,6 +140,13 @@ def test_a_version_in_which_it_has_nothing_to_do_is_checked(candle: Path, kind: 
     assert idle(candle, text.format(gone) + "published = false\n") == []
 
 
+def test_a_file_to_add_may_have_a_version(candle: Path) -> None:
+    text = '[templates]\n"{}" = {{ template = "t", since = "99.0.0" }}\n'
+    assert idle(candle, text.format("gone/ADDED.md")) == []
+    (finding,) = idle(candle, text.format("ADDED.md"))
+    assert "has nothing to do in " in finding.message
+
+
 def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
     add_file(
         candle,
