@@ -13,7 +13,7 @@ pub enum Choice {
     /// - on gfx90a, gfx942, gfx950, gfx1200 and gfx1201 all products. PyTorch prefers hipBLASLt there
     ///   (`CUDAHooks::getHipblasltPreferredArchs`);
     /// - on gfx1100, gfx1101 and gfx1151 those of a transposed `a` and a plain `b`. With these rocBLAS does 6
-    ///   to 45 TFLOP/s on gfx1101, and 25 to 57 where `a` is plain (huggingface/candle 3801), while hipBLASLt
+    ///   to 45 TFLOP/s on gfx1101, and 25 to 57 where `a` is plain (a hand port, July 2026), while hipBLASLt
     ///   is best at them (ROCm/rocm-libraries 9632), and slower than rocBLAS with a transposed `b` alone
     ///   (ROCm/TheRock 5314, gfx1151: 8 to 23 against 25 to 40 TFLOP/s).
     ///
