@@ -367,8 +367,8 @@ fn threads_have_handles_of_their_own() -> Outcome {
 /// Memory of HIP's, of the size that hipBLASLt has beside a handle, full of ones.
 fn filled(stream: &HipStream) -> Outcome<sys::hipDeviceptr_t> {
     const BYTES: usize = 16 * 40960 * 4;
-    // SAFETY: the memory is set in the next line, which is waited for.
-    let pointer = unsafe { memory::malloc_sync(BYTES) }?;
+    // SAFETY: the memory is set below, which is waited for. Where there is none there may be some again.
+    let pointer = unsafe { memory::malloc_sync(BYTES).or_else(|_| memory::malloc_sync(BYTES)) }?;
     // SAFETY: the memory is as large.
     unsafe { memory::memset_d8_async(pointer, 1, BYTES, stream.hip_stream()) }?;
     stream.synchronize()?;
