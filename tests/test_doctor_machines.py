@@ -430,6 +430,7 @@ def test_nothing_is_said_of_a_healthy_machine(tmp_path: Path) -> None:
         "hiprand": "/opt/rocm-6.2.4/lib/libhiprand.so.1, ROCm 6.2",
         "hiprtc": "/opt/rocm-6.2.4/lib/libhiprtc.so.6, ROCm 6.2",
         "MIOpen": "not found",
+        "hipblaslt": "not found",
         "rccl": "not found",
         "rocblas": "/opt/rocm-6.2.4/lib/librocblas.so.4, ROCm 6.2",
         "hipcc": "/opt/rocm-6.2.4/bin/hipcc, ROCm 6.2",

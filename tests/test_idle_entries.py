@@ -164,6 +164,13 @@ def test_a_crate_that_was_not_published_has_no_idle_entries(candle: Path) -> Non
     assert len(idle(candle, KINDS["keep"][0].format("candle-core/src/gone.rs"))) == 1
 
 
+def test_a_file_to_add_may_have_a_version(candle: Path) -> None:
+    text = '[templates]\n"{}" = {{ template = "t", since = "99.0.0" }}\n'
+    assert idle(candle, text.format("gone/ADDED.md")) == []
+    (finding,) = idle(candle, text.format("ADDED.md"))
+    assert "has nothing to do in " in finding.message
+
+
 def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
     add_file(
         candle,

@@ -18,6 +18,7 @@ HOME: Final = "device"
 _NOT_SUPPORTED: Final = {
     "amdhip64": 801,  # hipErrorNotSupported
     "rocblas": 2,  # rocblas_status_not_implemented
+    "hipblaslt": 7,  # HIPBLAS_STATUS_NOT_SUPPORTED
     "hiprand": 1000,  # HIPRAND_STATUS_NOT_IMPLEMENTED
     "rccl": 5,  # ncclInvalidUsage
     "MIOpen": 6,  # miopenStatusNotImplemented

@@ -4,7 +4,8 @@ It lies in the user's cache under a name that says all that it was made from::
 
     bin/hipcc               the compiler
     bin/hipcc-checked       the same, for code objects that the checker watches
-    lib/libamdhip64.so…     the runtime, and librocblas, libhiprand, librccl, libMIOpen, libhiprtc
+    lib/libamdhip64.so…     the runtime, and librocblas, libhipblaslt, libhiprand, librccl,
+                            libMIOpen, libhiprtc
     include/hip/…           what sources include
     libexec/portkit/…       a copy of the compiler's Python package
 """
@@ -58,6 +59,7 @@ class Library:
 LIBRARIES: Final = (
     Library("amdhip64", ("runtime", "exec", "check"), ("7", "6")),
     Library("rocblas", ("blas",), ("5", "4"), ("amdhip64",)),
+    Library("hipblaslt", ("lt",), ("1", "0"), ("amdhip64",)),
     Library("hiprand", ("rand",), ("1",), ("amdhip64",)),
     Library("rccl", ("coll",), ("1",), ("amdhip64",)),
     Library("MIOpen", ("conv",), ("1",), ("amdhip64",)),

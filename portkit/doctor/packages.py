@@ -31,6 +31,7 @@ PACKAGES: Final = {
     "amdhip64": Packages("hip-runtime-amd", "libamdhip64-dev", "rocm-hip"),
     "hiprtc": Packages("hip-runtime-amd", "libhiprtc6", "rocm-hip"),
     "rocblas": Packages("rocblas", "librocblas-dev", "rocblas"),
+    "hipblaslt": Packages("hipblaslt", "libhipblaslt-dev", "hipblaslt"),
     "hiprand": Packages("hiprand", "libhiprand-dev", "hiprand"),
     "MIOpen": Packages("miopen-hip", "libmiopen-dev", "miopen"),
     "rccl": Packages("rccl", "librccl-dev", "rccl"),

@@ -21,8 +21,8 @@ DISTRIBUTION: Final = "/usr"
 """Where a distribution's own packages install it."""
 NAMES: Final = {library.name: library.versions for library in LIBRARIES}
 """The libraries that a port looks for, with the versions that follow ``.so``."""
-OF_A_FEATURE: Final = frozenset({"MIOpen", "rccl"})
-"""Those of them that only a feature asks for; its absence is then told by the program."""
+OF_A_FEATURE: Final = frozenset({"MIOpen", "hipblaslt", "rccl"})
+"""Those of them that a port does without, or that only a feature asks for: the program tells it."""
 
 _LOADER: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
 """Where the dynamic loader looks without being told (ld.so(8))."""

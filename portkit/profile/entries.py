@@ -466,6 +466,16 @@ class Unported(Entry, frozen=True, kw_only=True):
     reason: Reason
 
 
+class Added(Entry, frozen=True, kw_only=True):
+    """A file to add that not every version has a place for.
+
+    Attributes:
+        template: what it is made from.
+    """
+
+    template: Template
+
+
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of the codebase's own.
 
@@ -549,7 +559,8 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     condition: tuple[Condition, ...] = ()
     patch: tuple[Patch, ...] = ()
     templates: Annotated[
-        dict[str, Template], Meta(description="Files to add: path in the tree to template.")
+        dict[str, Template | Added],
+        Meta(description="Files to add: path in the tree to template."),
     ] = {}
 
     def __post_init__(self) -> None:

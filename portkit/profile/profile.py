@@ -217,7 +217,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         templates: files to add: path in the tree to template.
         unported: its own features without a counterpart, with the reason.
         directory: where the rest of what is particular to it lies, if anywhere.
-        versions: its names and its unported features as the file has them.
+        versions: its names, its unported features and its files as the file has them.
         said_dependencies: the crates that the file names.
         uses: the codebases that it is built on, by name.
         ported: the crates of those that their ports give a feature.
@@ -387,7 +387,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         conditions=said.condition,
         patches=said.patch,
         kernels=kernels,
-        templates=said.templates,
+        templates={p: t if isinstance(t, str) else t.template for p, t in said.templates.items()},
         unported=_reasons(said.unported),
         kept_names=_reasons(said.names.kept),
         hip_sources=said.hip_sources,
@@ -404,6 +404,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
             **{("names", "words", k): w for k, w in said.names.words.items()},
             **{("names", "kept", k): u for k, u in said.names.kept.items()},
             **{("unported", k): u for k, u in said.unported.items()},
+            **{("templates", p): t for p, t in said.templates.items()},
         },
     )
 
@@ -443,7 +444,10 @@ def _check_templates(said: CodebaseFile, directory: Directory) -> None:
         for number, patch in enumerate(said.patch)
         if not isinstance(patch, (InPlace, Prose)) and patch.template
     ]
-    named += ((("templates", path), template) for path, template in said.templates.items())
+    named += (
+        (("templates", path), each if isinstance(each, str) else each.template)
+        for path, each in said.templates.items()
+    )
     known = directory.files(TEMPLATES)
     for key, template in named:
         if not (template in known or _is_there(directory, template, key) or is_shared(template)):

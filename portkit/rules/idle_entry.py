@@ -132,12 +132,9 @@ def _idle_entries(
     # Whether a workflow is written is a decision, and depends on whether the tree has others.
     added |= {path for path in codebase.templates if path.startswith(f"{WORKFLOWS}/")}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
-    for key, names in (
-        (("dependencies",), [d for d in codebase.said_dependencies if not named_in(manifests, d)]),
-        (("templates",), [path for path in codebase.templates if path not in added]),
-    ):
-        for name in names:
-            yield (*key, name), name, _NOTHING
+    for name in codebase.said_dependencies:
+        if not named_in(manifests, name):
+            yield ("dependencies", name), name, _NOTHING
     for name in codebase.uses:
         crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
         if not job.workspace.depends_on(crates):
@@ -146,7 +143,10 @@ def _idle_entries(
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
         word = str(place[-1])
-        met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
+        if place[0] == "templates":
+            met = word in added
+        else:
+            met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from port_of_candle import PRODUCTS, turn
+from port_of_candle import PRODUCTS, VERSIONS, turn
 
 from portkit.proof.versions.asked import WITHOUT_OPENSSL
 
@@ -77,6 +77,17 @@ def test_the_whole_workspace_type_checks(
     ported: Callable[[str], Path], arguments: tuple[str, ...]
 ) -> None:
     assert not warnings(cargo(ported("0.11.1"), "check", "--all-targets", *arguments))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_example_of_several_processes_type_checks(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    """With RCCL, in a port in which `rocm_llama_multiprocess` stands beside CUDA's example."""
+    asked = ("--example", "rocm_llama_multiprocess", "--features", "rocm,rccl")
+    printed = cargo(ported(version), "check", "-p", "candle-examples", *asked)
+    assert f"candle-examples v{version}" in printed
 
 
 def test_core_and_nn_of_the_one_whose_turn_it_is_type_check(

@@ -73,7 +73,9 @@ TESTS = {
     "older": 8,
     "one_stream": 1,
     "peers": 3,
+    "products": 7,
     "ranks": 1,
+    "refusals": 1,
     "streams": 12,
 }
 

@@ -167,6 +167,35 @@ def test_copies_hold_nothing_of_features_that_are_not_ported(
 
 
 @EACH
+def test_what_has_no_counterpart_says_what_takes_its_place(
+    scanned: Callable[[str], Scan], version: str
+) -> None:
+    unported = load_vendor("rocm", load_codebase(CANDLE)).unported
+    messages = [finding.message for finding in scanned(version).findings]
+    left = {name for name, why in unported.items() if any(why in said for said in messages)}
+    # ROCm's feature for flash attention has another name, which the reason says.
+    assert left <= {"cutile", "flash-attn"}
+    assert "rocm-flash-attn is ROCm's" in unported["flash-attn"]
+    assert unported["cutile"].endswith("take its place")
+
+
+@EACH
+def test_messages_name_the_feature_that_serves_on_rocm(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    said = "compile with '--features flash-attn'"
+    models = ported(version) / "candle-transformers" / "src"
+    found = [
+        line
+        for file in models.rglob("*.rs")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if said in line
+    ]
+    assert len(found) > 10
+    assert [line for line in found if f"{said}, or 'rocm-flash-attn' on ROCm" not in line] == []
+
+
+@EACH
 def test_the_tool_leaves_no_trace_of_itself(ported: Callable[[str], Path], version: str) -> None:
     root = ported(version)
     for file in sorted(root.rglob("*")):

@@ -1,4 +1,4 @@
-//! AMD's HIP runtime, rocBLAS, hipRAND, MIOpen, RCCL and hipRTC for Rust, loaded at run time.
+//! AMD's HIP runtime, rocBLAS, hipBLASLt, hipRAND, MIOpen, RCCL and hipRTC for Rust, loaded at run time.
 //!
 //! Nothing of ROCm is needed to build this crate. The shared libraries are opened on first use by
 //! [`loader`], and a missing library or function is an error with a text that says what to
@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | [`driver`] | `libamdhip64` | [`driver::HipContext`], [`driver::HipStream`], [`driver::HipSlice`] |
 //! | [`rocblas`] | `librocblas` | [`rocblas::RocBlas`], [`rocblas::Gemm`] |
+//! | [`hipblaslt`] | `libhipblaslt` | [`hipblaslt::Choice`] |
 //! | [`hiprand`] | `libhiprand` | [`hiprand::HipRng`] |
 //! | [`miopen`] | `libMIOpen` | [`miopen::Convolution`], [`miopen::ConvForward`] |
 //! | [`rccl`] | `librccl` | [`rccl::Comm`] |
@@ -50,6 +51,7 @@ mod ffi;
 
 pub mod arch;
 pub mod driver;
+pub mod hipblaslt;
 pub mod hiprand;
 pub mod hiprtc;
 pub mod launchers;

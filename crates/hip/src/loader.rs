@@ -10,6 +10,7 @@
 //! | --- | --- | --- | --- | --- |
 //! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64_6.dll`, `amdhip64_7.dll` |
 //! | [`ROCBLAS`] | `librocblas.so.3` | `.so.4` | `.so.5` | `rocblas.dll` |
+//! | [`HIPBLASLT`] | | `libhipblaslt.so.0` | `.so.1` | `libhipblaslt.dll` |
 //! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `.so.1` | `hiprand.dll` |
 //! | [`MIOPEN`] | `libMIOpen.so.1` | `.so.1` | `.so.1` | |
 //! | [`RCCL`] | `librccl.so.1` | `.so.1` | `.so.1` | |
@@ -17,7 +18,8 @@
 //!
 //! The numbers are the `SOVERSION`s in the CMake files of the libraries' releases: the major
 //! version of HIP for HIP and hipRTC (`hipamd/src/CMakeLists.txt`), `rocblas_SOVERSION`
-//! (`library/CMakeLists.txt`), `hiprand_SOVERSION`, MIOpen's and RCCL's (`CMakeLists.txt` of each).
+//! (`library/CMakeLists.txt`), `hiprand_SOVERSION`, hipBLASLt's, MIOpen's and RCCL's (`CMakeLists.txt` of
+//! each).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,15 @@ pub static ROCBLAS: Library = Library::new(Names {
     stem: "rocblas",
     versions: &["5", "4", "3"],
     windows: &["rocblas"],
+});
+
+/// Products of matrices, beside rocBLAS.
+pub static HIPBLASLT: Library = Library::new(Names {
+    title: "hipBLASLt",
+    packages: &["hipblaslt", "libhipblaslt-dev", "hipblaslt"],
+    stem: "hipblaslt",
+    versions: &["1", "0"],
+    windows: &["libhipblaslt", "hipblaslt"],
 });
 
 /// Random numbers.

@@ -71,7 +71,7 @@ void count_library_call(const char *name) { count_call(name); }
 
 int count_failing_call(const char *name) {
   count_call(name);
-  return asked_failure_of_library(name);
+  return asked_failure(name);
 }
 
 }  // namespace hipcpu

@@ -208,6 +208,11 @@ impl HipStream {
         self.gpu().captures.pool(self.key()) != SHARED
     }
 
+    /// Whether any stream of the device is captured.
+    pub(crate) fn captures_are_underway(&self) -> bool {
+        self.gpu().captures.are_underway()
+    }
+
     /// The stream that this is in the calling thread.
     pub(super) fn key(&self) -> StreamKey {
         self.0.key()

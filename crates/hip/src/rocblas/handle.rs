@@ -1,6 +1,7 @@
 use super::result::{self, RocblasError};
 use super::sys;
 use crate::driver::{this_thread, HipStream};
+use crate::hipblaslt::{attach, detach, taken, Choice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Handles of rocBLAS for a stream: each thread has one of its own.
@@ -8,8 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// A handle has memory that its kernels share, one after the other in its stream, and is not made for
 /// two threads at once (rocBLAS, "Device memory allocation"; PyTorch has one for each thread and
 /// stream as well). On the stream of a thread another thread means another stream.
+///
+/// Products of half and bf16 matrices may go to [hipBLASLt](crate::hipblaslt).
 #[derive(Debug)]
 pub struct RocBlas {
+    choice: Choice,
     handles: Mutex<Handles>,
     stream: Arc<HipStream>,
 }
@@ -46,6 +50,7 @@ impl Drop for RocBlas {
         for handle in self.lock().all.drain(..) {
             // SAFETY: the memory comes from a box, and nobody uses it again.
             let handle = unsafe { Box::from_raw(handle.at) };
+            detach(*handle);
             // SAFETY: the handle is alive and not used again. There is nobody to tell an error to.
             let _ = unsafe { result::destroy_handle(*handle) };
         }
@@ -54,10 +59,22 @@ impl Drop for RocBlas {
 
 impl RocBlas {
     /// Creates a handle for a stream, that of the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of rocBLAS; [`NO_CHOICE`](sys::rocblas_status::NO_CHOICE), when `HIPRC_BLAS` is none of
+    /// `auto`, `rocblas` and `hipblaslt`.
     pub fn new(stream: Arc<HipStream>) -> Result<Self, RocblasError> {
+        let no_choice = RocblasError(sys::rocblas_status::NO_CHOICE);
+        Self::with_choice(stream, Choice::of_environment().ok_or(no_choice)?)
+    }
+
+    /// The same, where `HIPRC_BLAS` says nothing.
+    pub fn with_choice(stream: Arc<HipStream>, choice: Choice) -> Result<Self, RocblasError> {
         let mode = sys::rocblas_pointer_mode::rocblas_pointer_mode_host;
         let all = Vec::new();
         let blas = Self {
+            choice,
             handles: Mutex::new(Handles { mode, all }),
             stream,
         };
@@ -100,6 +117,7 @@ impl RocBlas {
             if mode != sys::rocblas_pointer_mode::rocblas_pointer_mode_host {
                 sys::rocblas_set_pointer_mode(*at, mode).result()?;
             }
+            attach(*at, &self.stream, self.choice);
         }
         Ok(at)
     }
@@ -122,9 +140,21 @@ impl RocBlas {
     pub unsafe fn set_stream(&mut self, stream: Arc<HipStream>) -> Result<(), RocblasError> {
         for handle in &self.lock().all {
             result::set_stream(*handle.at, stream.hip_stream())?;
+            attach(*handle.at, &stream, self.choice);
         }
         self.stream = stream;
         Ok(())
+    }
+
+    /// How many products hipBLASLt has taken, of all threads.
+    pub fn taken_by_hipblaslt(&self) -> usize {
+        let handles = self.lock();
+        // SAFETY: the memory is there, and nobody writes it.
+        let taken = handles
+            .all
+            .iter()
+            .map(|handle| taken(unsafe { *handle.at }));
+        taken.sum()
     }
 
     /// Sets where scalars are: on the host, as at the beginning, or on the device.

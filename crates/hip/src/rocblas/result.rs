@@ -6,6 +6,9 @@ use super::sys::{
 };
 use crate::driver::sys::hipStream_t;
 use crate::driver::HipError;
+use crate::hipblaslt::result::HipblasltError;
+use crate::hipblaslt::sys::hipblasStatus_t;
+use crate::hipblaslt::{shape, take, Choice, Product};
 use crate::loader::ROCBLAS;
 use std::ffi::{c_int, c_longlong, c_void};
 use std::fmt;
@@ -13,7 +16,8 @@ use std::fmt;
 /// A status of rocBLAS other than success.
 ///
 /// [`rocblas_status::NOT_LOADED`] stands for a library or a function that could not be loaded; its
-/// text says which, and what to do.
+/// text says which, and what to do. A status of hipBLASLt, where that took a product, has a number of
+/// its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RocblasError(pub rocblas_status);
 
@@ -31,7 +35,11 @@ impl fmt::Display for RocblasError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             rocblas_status::NOT_LOADED => f.write_str(&ROCBLAS.not_loaded()),
-            status => write!(f, "rocBLAS: {status:?}"),
+            rocblas_status::NO_CHOICE => f.write_str(&Choice::wrong()),
+            status => match of_hipblaslt(status) {
+                Some(error) => write!(f, "{error}; HIPRC_BLAS=rocblas does without hipBLASLt"),
+                None => write!(f, "rocBLAS: {status:?}"),
+            },
         }
     }
 }
@@ -43,6 +51,21 @@ impl From<HipError> for RocblasError {
     fn from(_: HipError) -> Self {
         Self(rocblas_status::rocblas_status_internal_error)
     }
+}
+
+/// From here on downward numbers stand for hipBLASLt's statuses.
+const HIPBLASLT: c_int = -100;
+
+impl From<HipblasltError> for RocblasError {
+    fn from(HipblasltError(status): HipblasltError) -> Self {
+        Self(rocblas_status(HIPBLASLT.wrapping_sub(status.0 as c_int)))
+    }
+}
+
+/// The error of hipBLASLt that a status stands for.
+fn of_hipblaslt(rocblas_status(number): rocblas_status) -> Option<HipblasltError> {
+    let status = u32::try_from(HIPBLASLT.wrapping_sub(number)).ok()?;
+    Some(HipblasltError(hipblasStatus_t(status)))
 }
 
 /// Creates a handle on the calling thread's device.
@@ -168,6 +191,20 @@ pub unsafe fn gemm_ex(
     compute_type: hipblasComputeType_t,
     algo: rocblas_gemm_algo,
 ) -> Result<(), RocblasError> {
+    let matrices = [(a_type, lda, 0), (b_type, ldb, 0), (c_type, ldc, 0)];
+    let shape = || shape(transa, transb, [m, n, k, 1], matrices, compute_type);
+    if let Some(done) = take(handle, || {
+        Some(Product {
+            shape: shape()?,
+            alpha,
+            a,
+            b,
+            beta,
+            c,
+        })
+    }) {
+        return done;
+    }
     sys::rocblas_gemm_ex(
         handle,
         transa,
@@ -231,6 +268,32 @@ pub unsafe fn gemm_strided_batched_ex(
     compute_type: hipblasComputeType_t,
     algo: rocblas_gemm_algo,
 ) -> Result<(), RocblasError> {
+    let matrices = [
+        (a_type, lda, stride_a),
+        (b_type, ldb, stride_b),
+        (c_type, ldc, stride_c),
+    ];
+    let shape = || {
+        shape(
+            transa,
+            transb,
+            [m, n, k, batch_count],
+            matrices,
+            compute_type,
+        )
+    };
+    if let Some(done) = take(handle, || {
+        Some(Product {
+            shape: shape()?,
+            alpha,
+            a,
+            b,
+            beta,
+            c,
+        })
+    }) {
+        return done;
+    }
     sys::rocblas_gemm_strided_batched_ex(
         handle,
         transa,
@@ -274,6 +337,18 @@ mod tests {
         assert_eq!(rocblas_status::rocblas_status_success.result(), Ok(()));
         let error = rocblas_status(4).result().unwrap_err();
         assert_eq!(error.to_string(), "rocBLAS: rocblas_status_invalid_size");
+    }
+
+    #[test]
+    fn an_error_of_hipblaslt_names_it() {
+        let error = HipblasltError(hipblasStatus_t::HIPBLAS_STATUS_EXECUTION_FAILED);
+        assert_eq!(
+            RocblasError::from(error).to_string(),
+            "hipBLASLt: HIPBLAS_STATUS_EXECUTION_FAILED; HIPRC_BLAS=rocblas does without hipBLASLt"
+        );
+        for number in [-2, -1, 4, 99] {
+            assert_eq!(of_hipblaslt(rocblas_status(number)), None);
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ c_enum! {
 impl rocblas_status {
     /// Not a status of rocBLAS: the library, or the called function in it, could not be loaded.
     pub const NOT_LOADED: Self = Self(-1);
+    /// Not a status of rocBLAS: `HIPRC_BLAS` is none of the words that it may be.
+    pub const NO_CHOICE: Self = Self(-2);
 }
 
 c_enum! {
@@ -151,6 +153,8 @@ c_functions! {
     fn rocblas_destroy_handle(handle: rocblas_handle) -> rocblas_status;
     /// Sets the stream of a handle.
     fn rocblas_set_stream(handle: rocblas_handle, stream: hipStream_t) -> rocblas_status;
+    /// The stream of a handle.
+    fn rocblas_get_stream(handle: rocblas_handle, stream: *mut hipStream_t) -> rocblas_status;
     /// Sets where scalars are.
     fn rocblas_set_pointer_mode(
         handle: rocblas_handle, mode: rocblas_pointer_mode,
