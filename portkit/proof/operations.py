@@ -89,8 +89,7 @@ def take_programs(
 ) -> list[Found]:
     """Run the programs over each defect, until one of their tests fails, and keep what they say.
 
-    Defects of what a Rust expression gives are in one build. What a file of results already holds
-    is not looked at again.
+    All defects are in one build. What a file of results already holds is not looked at again.
 
     Args:
         root: a copy of a port; it is written to.
@@ -108,19 +107,13 @@ def take_programs(
     write_crate(crate, root, programs)
     work = _Work(crate, folder / "target", results)
     every = tuple(mutants)
-    switched = [mutant for mutant in every if mutant.can_be_switched]
-    if any(work.wants(mutant, run) for mutant in switched for run in RUNS):
-        with seeded(root, *switched, switched=True):
-            for run in RUNS:
-                if fault := work.failure(run, {})[0]:
-                    raise VerificationError(f"{run}: they fail where no defect is: {fault}")
-                for mutant in switched:
-                    work.take(mutant, run, {SWITCH: mutant.name})
-    for mutant in every:
-        if not mutant.can_be_switched and any(work.wants(mutant, run) for run in RUNS):
-            with seeded(root, mutant):
-                for run in RUNS:
-                    work.take(mutant, run, {})
+    with seeded(root, *every, switched=True):
+        for run in RUNS:
+            wanted = [mutant for mutant in every if work.wants(mutant, run)]
+            if wanted and (fault := work.failure(run, {})[0]):
+                raise VerificationError(f"{run}: they fail where no defect is: {fault}")
+            for mutant in wanted:
+                work.take(mutant, run, {SWITCH: mutant.name})
     return work.found
 
 
@@ -144,9 +137,7 @@ class _Work:
         return not any(each.caught or each.step == run for each in mine)
 
     def take(self, mutant: Mutant, run: str, settings: Mapping[str, str]) -> None:
-        """Make a run, if it is still to be made, while the mutant is there."""
-        if not self.wants(mutant, run):
-            return
+        """Make a run over a mutant that settings turn on, and keep what it says."""
         said, seconds = self.failure(run, settings)
         self.found.append(Found(mutant.name, run, bool(said), said, seconds))
         with self._results.open("a", encoding="utf-8") as file:

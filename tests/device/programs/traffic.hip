@@ -56,7 +56,7 @@ struct Many {
 // More than one instruction can: the compiler calls a function for it.
 __global__ void large(Many *to, const Many *from) { to[threadIdx.x] = from[threadIdx.x]; }
 
-__global__ void add(float *to, const float *from) { atomicAdd(to, from[threadIdx.x]); }
+__global__ void add(unsigned *to, const unsigned *from) { atomicAdd(to, from[threadIdx.x]); }
 
 }  // namespace
 
@@ -77,7 +77,9 @@ int main(int count, char **words) {
     OK(hipMalloc(&fresh, n * sizeof(float)));
     large<<<1, n / 32>>>(fresh, reinterpret_cast<Many *>(a));
   }
-  if (strcmp(what, "add") == 0) add<<<1, n>>>(b, a);
+  if (strcmp(what, "add") == 0) {
+    add<<<1, n>>>(reinterpret_cast<unsigned *>(b), reinterpret_cast<unsigned *>(a));
+  }
   if (strcmp(what, "device to device") == 0) OK(hipMemcpy(b, a, 64, hipMemcpyDeviceToDevice));
   if (strcmp(what, "from the host") == 0) OK(hipMemcpy(b, words, 8, hipMemcpyHostToDevice));
   if (strcmp(what, "to the host") == 0) {
