@@ -96,8 +96,8 @@ KINDS = {
     "allocations": "hipMalloc",
     "uploads": "hipMemcpyHtoD",
     "copies on the device": "hipMemcpyDtoD|hipMemset",
-    "downloads": "hipMemcpyDtoH",
-    "waits": "hip(Stream|Device|Event)Synchronize",
+    # The bindings give the host what they have copied.
+    "host waits": "hipMemcpyDtoH|hip(Stream|Device|Event)Synchronize",
     "KiB read": "traffic read",
     "KiB written": "traffic written",
 }
@@ -248,8 +248,8 @@ The largest difference to the logits without fused paths, in the prompt and {ste
 in parts of the largest logit of that step.
 
 A step is a token, or a prompt, an image, or forward, backward and the optimizer. The second number
-is of each layer in it: what one more adds. Bytes are those that are asked for, each time, with no
-cache between.
+is of each layer in it: what one more adds. The host waits for what it downloads, too. Bytes are
+those that are asked for, each time, with no cache between.
 
 """
 
