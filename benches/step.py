@@ -1,6 +1,6 @@
 """What a step of a model costs a GPU, as the CPU device counts it, and whether its paths agree.
 
-Usage: python benches/step.py PORTED [--wave 32|64]... [--prompt N] [--report FILE]
+Usage: python benches/step.py PORTED [--wave 32|64]... [--report FILE] [--calls]
 
 PORTED is a ported candle. A program (``benches/step``) runs a few steps of small models with random
 weights; one step more, and one layer more, differ by what they cost. Launches and calls are exact,
@@ -72,24 +72,29 @@ class Model:
         name: what the program calls it.
         bound: how far the logits may be from those without fused paths, in parts of the largest
             one: what the cross-check allows a model of that type (``docs/proof.md``).
+        prompt: how many tokens there are before the first step: as many as the CPU device does in
+            some seconds.
         beside: another workload, which computes the same; by default itself without fused paths.
     """
 
     name: str
     bound: float
+    prompt: int
     beside: str = ""
 
 
 MODELS_COMPARED = (
-    Model("Llama, f32", 2e-5),
-    Model("Llama, f16", 2e-2),
-    Model("Llama, quantized", 6e-2),
-    Model("Qwen3-MoE, f16", 2e-2),
+    Model("Llama, f32", 2e-5, 240),
+    Model("Llama, f16", 2e-2, 240),
+    Model("Llama, quantized", 6e-2, 48),
+    Model("Qwen3-MoE, f16", 2e-2, 12),
     # Without fused experts candle has no such model: the same values in f32 stand beside it.
-    Model("Qwen3-MoE, quantized", 6e-2, "Qwen3-MoE, dequantized"),
+    Model("Qwen3-MoE, quantized", 6e-2, 12, "Qwen3-MoE, dequantized"),
 )
 ALONE = ("Llama, quantized, the prompt", "training, f32", "image, f16")
 """Workloads that have one way only."""
+OF_ALONE = 12
+"""Tokens of their prompts."""
 
 KINDS = {
     "launches": r"kernel |rocblas_.*gem|hiprandGenerate",
@@ -190,7 +195,6 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("tree", type=Path, metavar="PORTED")
     options.add_argument("--wave", type=int, choices=sorted(ARCH_OF_WAVE), action="append")
-    options.add_argument("--prompt", type=int, default=240, help="tokens before a step (240)")
     options.add_argument("--report", type=Path, metavar="FILE")
     options.add_argument("--calls", action="store_true", help="print each call by its name")
     asked = options.parse_args()
@@ -201,7 +205,6 @@ def main() -> int:
         day=datetime.now(UTC).date(),
         version=manifest.split('version = "', 1)[1].split('"', 1)[0],
         layers=LAYERS,
-        prompt=asked.prompt,
         steps=STEPS,
     )
     for wave in waves:
@@ -218,34 +221,40 @@ def section(program: Program, wave: int, asked: argparse.Namespace) -> Iterator[
     yield "| model | the logits are off by | allowed |"
     yield "| --- | ---: | ---: |"
     for model in MODELS_COMPARED:
-        off = difference(program, model, wave, (LAYERS, asked.prompt, STEPS))
+        off = difference(program, model, wave, (LAYERS, model.prompt, STEPS))
         yield f"| {model.name} | {off:.1e} | {model.bound:.0e} |"
     yield ""
-    yield f"| a step of | {' | '.join(KINDS)} |"
-    yield f"| --- |{' ---: |' * len(KINDS)}"
-    ways = [
-        *((model.name, fused) for model in MODELS_COMPARED for fused in (True, not model.beside)),
-        *((name, True) for name in ALONE),
-    ]
+    yield f"| a step of | tokens before | {' | '.join(KINDS)} |"
+    yield f"| --- | ---: |{' ---: |' * len(KINDS)}"
     calls = []
-    for name, fused in dict.fromkeys(ways):
-        each = program.cost(name, wave, asked.prompt, fused=fused)
+    for name, prompt, fused in ways():
+        each = program.cost(name, wave, prompt, fused=fused)
         cells = (f"{amount(each.step, kind)}, {amount(each.layer, kind)}" for kind in KINDS)
-        yield f"| {name}{'' if fused else f', {WITHOUT}'} | {' | '.join(cells)} |"
-        calls += [f"\n{name}, {'fused' if fused else WITHOUT}"]
+        title = name if fused else f"{name}, {WITHOUT}"
+        yield f"| {title} | {prompt} | {' | '.join(cells)} |"
+        calls += [f"\n{title}"]
         calls += [f"  {n:8} {each.layer[call]:8} {call}" for call, n in sorted(each.step.items())]
     yield ""
     if asked.calls:
         print("\n".join(calls))
 
 
+def ways() -> Iterator[tuple[str, int, bool]]:
+    """Yield the workloads whose cost is counted, with their prompts and whether paths are fused."""
+    for model in MODELS_COMPARED:
+        yield model.name, model.prompt, True
+        yield (model.beside or model.name), model.prompt, False
+    yield from ((name, OF_ALONE, True) for name in ALONE)
+
+
 HEAD = """# Models: what a step costs, and what it gives
 
 Taken on {day} by `benches/step.py` with candle {version} on the CPU device. Small models with
-random weights: {layers} layers, a prompt of {prompt} tokens before the first step.
+random weights, of {layers} layers.
 
 The largest difference to the logits without fused paths, in the prompt and {steps} steps, is told
-in parts of the largest logit of that step.
+in parts of the largest logit of that step. *Qwen3-MoE, dequantized* is what stands beside the
+quantized one, which has no other path: the values of its weights, in f32, expert by expert.
 
 A step is a token, or a prompt, an image, or forward, backward and the optimizer. The second number
 is of each layer in it: what one more adds. The host waits for what it downloads, too. Bytes are
