@@ -169,7 +169,16 @@ class _Work:
             return "", seconds
         if "could not compile" in done.stderr or "failed to run custom build" in done.stderr:
             raise VerificationError(f"the programs do not build: {done.stderr[-2000:]}")
-        return _said(done.stdout) or done.stderr.strip().splitlines()[-1], seconds
+        return _said(done.stdout) or _ended(done.stderr), seconds
+
+
+def _ended(printed: str) -> str:
+    """Return how the process of a program ended that has told nothing, as cargo says it."""
+    signal = re.search(r"\((signal: [^)]*)\)", printed)
+    program = re.search(r"`--test (\w+)`", printed)
+    if signal and program:
+        return f"{program[1]}: {signal[1]}"
+    return printed.strip().splitlines()[-1]
 
 
 def _said(printed: str) -> str:

@@ -95,6 +95,16 @@ def test_programs_that_fail_by_themselves_say_nothing(tree: Path, trouble: str, 
         taken(tree)
 
 
+def test_a_crash_is_told_by_its_signal(tree: Path) -> None:
+    cargo = tree.parent / "bin" / "cargo"
+    crash = "process didn't exit successfully: `experts` (signal: 11, SIGSEGV: invalid reference)"
+    told = f"{crash}\\nerror: 1 target failed:\\n    `--test experts`"
+    broken = f'import sys; print("{told}", file=sys.stderr); sys.exit(101)'
+    text = cargo.read_text(encoding="utf-8")
+    cargo.write_text(text.replace('== "loud":\n', f'== "loud":\n    {broken}\n'), encoding="utf-8")
+    assert taken(tree)[0][2] == "experts: signal: 11, SIGSEGV: invalid reference"
+
+
 def test_the_crate_has_the_programs_as_its_tests(tmp_path: Path) -> None:
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "a.rs").touch()
