@@ -1,6 +1,6 @@
 """Programs with CUDA and ROCm, linked and run: on the CPU device, beside a CUDA without a GPU.
 
-With both GPUs' halves at work ``ci/nvidia/vendors.py`` runs the same program.
+On an NVIDIA GPU ``ci/nvidia`` runs the same program with both backends at work.
 """
 
 from __future__ import annotations
