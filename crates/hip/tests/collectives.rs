@@ -238,7 +238,7 @@ fn one_thread_has_all_ranks_in_a_group() -> Outcome {
 }
 
 #[test]
-#[ignore = "needs HIP devices"]
+#[ignore = "needs a HIP device"]
 fn memory_of_a_group_is_in_use_until_it_ends() -> Outcome {
     // What the stream of a thread has done is known by an event behind what was put in so far.
     let context = HipContext::new(0)?;
