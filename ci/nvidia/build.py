@@ -1,6 +1,7 @@
 """Build what ``run.py`` runs on a machine with an NVIDIA GPU.
 
-For a port and for CUDA's own backend: their tests, a bench and the cross-check.
+For a port and for CUDA's own backend: their tests, a bench and the cross-check; and a program that
+has both.
 
 Usage: ``ci/nvidia/build.py [--version V] [--tree PORTED] [--output FOLDER] [--no-cuda]``.
 
@@ -32,6 +33,8 @@ from portkit.errors import PortkitError  # noqa: E402
 
 PACKAGES: Final = ("candle-core", "candle-nn")
 EXAMPLE: Final = "nvidia_bench"
+VENDORS: Final = ROOT / "tests" / "real" / "vendors"
+BOTH: Final = "both"
 DATA: Final = (".npy", ".npz", ".pt", ".pth")
 """Files beside the tests that they read."""
 
@@ -65,6 +68,8 @@ def main() -> int:
             pack_tests(backend, tree, output, pack)
             pack_bench(backend, tree, output, pack)
             pack_crosscheck(backend, tree, output, pack)
+        if not arguments.no_cuda:
+            pack_vendors(tree, output, pack)
     except (PortkitError, subprocess.CalledProcessError, OSError) as error:
         print(f"ci/nvidia/build.py: {error}", file=sys.stderr)
         return 1
@@ -133,17 +138,29 @@ def pack_crosscheck(backend: str, tree: Path, output: Path, pack: Path) -> None:
         copy_stripped(Path(message["executable"]), pack / "crosscheck" / backend)
 
 
+def pack_vendors(tree: Path, output: Path, pack: Path) -> None:
+    """Build the program that has both backends and put it into the pack."""
+    (pack / "vendors").mkdir(exist_ok=True)
+    crate = placed(tree, "candle", output / "vendors", VENDORS)
+    for message in cargo(crate, output, BOTH, ("build",)):
+        copy_stripped(Path(message["executable"]), pack / "vendors" / BOTH)
+
+
 def cargo(
     folder: Path, output: Path, backend: str, command: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    """Run cargo with the feature of a backend and return its messages about programs."""
+    """Run cargo with the feature of a backend and return its messages about programs.
+
+    What has both backends has no features.
+    """
     environment = dict(os.environ, CUDA_COMPUTE_CAP=capability(), CUDA_HOME=str(cuda()))
     environment["PATH"] = os.pathsep.join([str(cuda() / "bin"), environment["PATH"]])
     environment.setdefault("CARGO_TARGET_DIR", str(output / "target"))
-    if backend == "rocm":
+    if backend in ("rocm", BOTH):
         environment["HIPCC"] = str(output / "rocm" / "bin" / "hipcc")
         environment["CANDLE_ROCM_ARCHS"] = ARCH
-    words = ("cargo", *command, f"--features={backend}", "--message-format=json")
+    features = () if backend == BOTH else (f"--features={backend}",)
+    words = ("cargo", *command, *features, "--message-format=json")
     done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True)
     lines = done.stdout.decode().splitlines()
     messages = [json.loads(line) for line in lines if line.startswith("{")]

@@ -95,7 +95,7 @@ def main() -> int:
 
 def gathered(folder: Path, date: str, cpu: Path | None, reports: Path) -> Seen:
     """Return what a page is about."""
-    older = [each for each in sorted(reports.glob("*-*-*.json")) if each.stem < date]
+    older = [each for each in sorted(reports.glob("????-??-??.json")) if each.stem < date]
     cuda = folder / "crosscheck-cuda.jsonl"
     return Seen(
         date,

@@ -1,9 +1,10 @@
 """Run a port's tests and compare it with CUDA's own backend, on a machine with an NVIDIA GPU.
 
-Usage: ``python run.py RESULTS [tests] [bench] [crosscheck]``, in the folder that ``build.py`` made;
-all three by default. It needs the driver, cuBLAS, cuRAND and libcudart, and Python 3.11 or newer
-without packages. What was seen goes to ``RESULTS``, as far as it came: ``results.json``, to which a
-later call adds its steps, the output of each test binary, and the lines of the cross-check.
+Usage: ``python run.py RESULTS [tests] [bench] [crosscheck] [vendors]``, in the folder that
+``build.py`` made; by default all that it made. It needs the driver, cuBLAS, cuRAND and libcudart,
+NVRTC for a program with both backends, and Python 3.11 or newer without packages. What was seen
+goes to ``RESULTS``, as far as it came: ``results.json``, to which a later call adds its steps, the
+output of each test binary, and the lines of the cross-check.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from typing import Any, Final
 
 HERE: Final = Path(__file__).resolve().parent
 BACKENDS: Final = ("rocm", "cuda")
-STEPS: Final = ("tests", "bench", "crosscheck")
+STEPS: Final = ("tests", "bench", "crosscheck", "vendors")
 
 TEST_SECONDS: Final = 300
 TESTS_AT_A_TIME: Final = 4
 CROSSCHECK_SECONDS: Final = 1800
+VENDORS_SECONDS: Final = 300
 
 BENCH_SECONDS: Final = 120
 ROUNDS: Final = 5
@@ -45,18 +47,19 @@ _TEST: Final = re.compile(
 
 
 def main() -> int:
-    """Do what the arguments say; return 1 if a test of the port failed."""
+    """Do what the arguments say; return 1 if a test of the port, or both backends, failed."""
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or list(STEPS)
+    built = [step for step in STEPS if step != "vendors" or (HERE / "vendors").exists()]
+    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or built
     if unknown := set(wanted) - set(STEPS):
         sys.exit(f"run.py: {', '.join(sorted(unknown))}: the steps are {', '.join(STEPS)}")
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / "results.json"
     results: dict[str, Any] = json.loads(place.read_text()) if place.exists() else {}
     results["machine"] = machine()
-    if (built := HERE / "built.json").exists():
-        results["built"] = json.loads(built.read_text())
+    if (made_of := HERE / "built.json").exists():
+        results["built"] = json.loads(made_of.read_text())
     failed = False
     for step in wanted:
         if step == "tests":
@@ -66,6 +69,9 @@ def main() -> int:
             results["bench"] = bench(ROUNDS)
             again = worth_more(results["bench"])
             results["bench again"] = bench(MORE_ROUNDS, again) if again else {}
+        elif step == "vendors":
+            results["vendors"] = run_vendors()
+            failed = failed or results["vendors"]["status"] != 0
         else:
             results["crosscheck"] = {each: crosscheck(each, folder) for each in BACKENDS}
         place.write_text(json.dumps(results, indent=1))
@@ -135,6 +141,14 @@ def run_binary(backend: str, binary: Path, folder: Path) -> tuple[str, dict[str,
     said += sorted(f"  {line}" for line in set(re.findall(r"HIP over CUDA: .*", output)))
     print("\n".join(said), flush=True)
     return name, {"status": status, "seconds": round(seconds, 2), "tests": found}
+
+
+def run_vendors() -> dict[str, Any]:
+    """Run the program that has both backends; return its status and what it printed."""
+    command = (str(HERE / "vendors" / "both"), "beside")
+    status, output = call(command, VENDORS_SECONDS, HERE, environment())
+    print(f"both backends: status {status}\n{output}", flush=True)
+    return {"status": status, "printed": output.splitlines()}
 
 
 def counts(tests: dict[str, str]) -> str:

@@ -129,6 +129,35 @@ def bindings(
 
 
 @app.command()
+def operations(
+    root: Annotated[Path, typer.Argument(metavar="COPY", help="A copy of a port; it is edited.")],
+    programs: Annotated[Path, typer.Option(help="Tests in Rust that run the operations.")],
+    folder: Annotated[Path, typer.Option(help="For what is built of them.")],
+    results: Annotated[Path, typer.Option(help="What was found, kept from run to run.")],
+    only: Annotated[list[str] | None, typer.Option(help="Take this mutant alone.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
+) -> None:
+    """Seed defects into attention and experts, one at a time, and see which program finds each."""
+    from datetime import UTC, datetime
+
+    from portkit.proof.mutation_run import page
+    from portkit.proof.operations import RUNS, load_mutants, take_programs
+    from portkit.tree.trust import require
+
+    require(root)
+    every = load_mutants()
+    wanted = [mutant for mutant in every if not only or mutant.name in only]
+    found = take_programs(root, programs, folder.absolute(), wanted, results)
+    caught = [each for each in found if each.caught]
+    for each in caught:
+        typer.echo(f"{each.mutant}: {each.step}: {each.said}")
+    typer.echo(f"{len({each.mutant for each in caught})} of {len(every)} mutants are caught")
+    if report is not None:
+        day = datetime.now(UTC).date().isoformat()
+        report.write_text(page("attention and experts", day, every, found, tuple(RUNS)), "utf-8")
+
+
+@app.command()
 def chaos(
     root: _Root,
     folder: Annotated[Path, typer.Option(help="For what is built of the bindings.")],

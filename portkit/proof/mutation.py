@@ -69,7 +69,9 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             text: of the file.
-            switched: whether ``SWITCH`` decides, as the program runs, if it is there.
+            switched: whether ``SWITCH`` decides, as the program runs, if it is there. Both sides
+                are expressions of one type then; kernels can ask for it on the CPU device alone,
+                where they run in the program.
 
         Raises:
             VerificationError: what it replaces is not there.
@@ -81,7 +83,11 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
                 f"the mutant {self.name!r} finds nothing in {self.file}: mend its patterns"
             )
         wrong: str = place.expand(self.replace)
-        if switched:
+        if switched and self.is_kernel:
+            set_to = f'::getenv("{SWITCH}")'
+            on = f'{set_to} && !__builtin_strcmp({set_to}, "{self.name}")'
+            wrong = f"({on} ? ({wrong}) : ({place[0]}))"
+        elif switched:
             on = f'std::env::var_os("{SWITCH}").is_some_and(|name| name == "{self.name}")'
             wrong = f"(if {on} {{ {wrong} }} else {{ {place[0]} }})"
         first, end = place.span()

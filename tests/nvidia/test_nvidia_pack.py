@@ -75,6 +75,7 @@ def test_all_that_runs_is_in_the_pack(built: Path) -> None:
         "tests/candle-core/cuda/sort_tests",
         "tests/candle-core/rocm/sort_tests",
         "tests/candle-core/tests/test.npz",
+        "vendors/both",
     }
     assert json.loads((built / "built.json").read_text())["cuda"] == "13.0"
 
@@ -82,7 +83,9 @@ def test_all_that_runs_is_in_the_pack(built: Path) -> None:
 def test_each_backend_is_built_with_its_feature(built: Path) -> None:
     lines = (built.parent / "calls").read_text().splitlines()
     for words, archs in map(json.loads, lines):
-        assert ("--features=rocm" in words) == (archs == "gfx1030")
+        # What has no feature has both backends.
+        assert ("--features=cuda" not in words) == (archs == "gfx1030")
+    assert len(lines) == 7
     features = [word for line in lines for word in json.loads(line)[0] if "features=" in word]
     assert sorted(features) == ["--features=cuda"] * 3 + ["--features=rocm"] * 3
 
@@ -155,6 +158,24 @@ def test_the_crosscheck_is_shared_out(pack: Path) -> None:
     ]
     found = json.loads((results / "results.json").read_text())["crosscheck"]
     assert set(found["cuda"]) == {3}
+
+
+@pytest.mark.parametrize("status", [0, 101])
+def test_both_backends_have_to_work_in_one_program(pack: Path, status: int) -> None:
+    program(pack / "vendors" / "both", f'echo "$1 $ROCM_PATH"\nexit {status}')
+    done = run(pack, "vendors")
+    assert done.returncode == (1 if status else 0)
+    results = json.loads((pack.parent / "results" / "results.json").read_text())
+    assert results["vendors"] == {"status": status, "printed": [f"beside {pack}"]}
+
+
+def test_what_was_not_built_is_not_run_unless_it_is_asked_for(pack: Path) -> None:
+    for name in ("tests", "bench", "crosscheck", "vendors"):
+        shutil.rmtree(pack / name)
+    (pack / "tests").mkdir()
+    assert run(pack).returncode == 0
+    results = json.loads((pack.parent / "results" / "results.json").read_text())
+    assert "vendors" not in results
 
 
 def test_a_later_call_adds_to_the_results(pack: Path) -> None:

@@ -84,6 +84,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     reports.mkdir()
     (reports / "2026-01-01.json").write_text(json.dumps(BEFORE))
     (reports / "2026-03-01.json").write_text("{}")
+    # A page of one subject is none of those.
+    (reports / "2026-01-15-both.json").write_text("{}")
     (place / "notes").write_text("## Notes\n\nIt rained.\n")
     options = ("--date", "2026-02-01", "--cpu", place / "cpu", "--notes", place / "notes")
     program = ROOT / "ci" / "nvidia" / "report.py"

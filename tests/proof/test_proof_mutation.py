@@ -54,6 +54,15 @@ def test_defects_can_share_a_build(root: Path) -> None:
     assert (root / "src" / "a.rs").read_text(encoding="utf-8") == TEXT
 
 
+def test_a_kernel_asks_for_the_variable_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.hip").write_text("x = less * y;", encoding="utf-8")
+    with seeded(tmp_path, Mutant("kept", "x", "a.hip", "less", "1.0f"), switched=True):
+        seen = (tmp_path / "a.hip").read_text(encoding="utf-8")
+    variable = '::getenv("PORTKIT_MUTANT")'
+    on = f'{variable} && !__builtin_strcmp({variable}, "kept")'
+    assert seen == f"x = ({on} ? (1.0f) : (less)) * y;"
+
+
 def test_the_defect_goes_whatever_happens(root: Path) -> None:
     with pytest.raises(KeyboardInterrupt), seeded(root, SWAPPED):
         raise KeyboardInterrupt

@@ -12,6 +12,7 @@ from codebase_support import CANDLE
 
 from portkit.crosscheck.place import placed
 from portkit.fetch import fetch
+from portkit.proof import operations
 from portkit.proof.mutation import load_mutants, seeded
 from portkit.scan.plan import plan
 from portkit.scan.session import scan_tree
@@ -32,7 +33,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_mutant_fits_the_port(job: Path) -> None:
-    for mutant in load_mutants(CANDLE):
+    for mutant in (*load_mutants(CANDLE), *operations.load_mutants()):
         before = (job / mutant.file).read_text(encoding="utf-8")
         with seeded(job, mutant):
             assert (job / mutant.file).read_text(encoding="utf-8") != before

@@ -5,7 +5,6 @@ Upstream's own tests of candle-flash-attn run there too, with another device and
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from port_of_candle import PRODUCTS
 
 from portkit.cache import cache_folder
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.proof.operations import write_crate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,27 +28,6 @@ OWN = {"experts": 1, "flash_attention": 3}
 """How many tests each program has."""
 UPSTREAM = {"0.11.1": 6, "0.9.2": 3}
 """How many tests candle-flash-attn has."""
-MANIFEST = """[package]
-name = "operations"
-version = "0.1.0"
-edition = "2021"
-
-[dependencies]
-anyhow = "1"
-candle = {{ path = "{tree}/candle-core", package = "candle-core", features = ["rocm"] }}
-candle-nn = {{ path = "{tree}/candle-nn", features = ["rocm"] }}
-
-[dependencies.candle-flash-attn]
-path = "{tree}/candle-flash-attn"
-default-features = false
-features = ["rocm"]
-
-[profile.dev]
-opt-level = 1
-debug = false
-
-[workspace]
-"""
 
 
 @pytest.mark.parametrize("version", UPSTREAM)
@@ -61,10 +40,7 @@ def test_what_they_compute(
     except NoCompilerError as error:
         pytest.skip(str(error))
     tree = ported(version)
-    (tmp_path / "Cargo.toml").write_text(MANIFEST.format(tree=tree))
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "lib.rs").touch()
-    shutil.copytree(PROGRAMS, tmp_path / "tests")
+    write_crate(tmp_path, tree, PROGRAMS)
     upstream = (tree / "candle-flash-attn" / "tests" / "flash_attn_tests.rs").read_text()
     assert "Device::new_cuda(0)" in upstream
     changed = upstream.replace("Device::new_cuda(0)", "Device::new_rocm(0)")

@@ -26,7 +26,10 @@ pub fn network(layers: usize, steps: usize, device: &Device) -> Result<()> {
         for (conv, norm) in &blocks {
             hidden = norm.forward(&conv.forward(&hidden)?)?.silu()?;
         }
-        hidden.mean_all()?.to_dtype(DType::F32)?.to_scalar::<f32>()?;
+        hidden
+            .mean_all()?
+            .to_dtype(DType::F32)?
+            .to_scalar::<f32>()?;
     }
     Ok(())
 }

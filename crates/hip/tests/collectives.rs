@@ -238,6 +238,23 @@ fn one_thread_has_all_ranks_in_a_group() -> Outcome {
 }
 
 #[test]
+#[ignore = "needs a HIP device"]
+fn memory_of_a_group_is_in_use_until_it_ends() -> Outcome {
+    // What the stream of a thread has done is known by an event behind what was put in so far.
+    let context = HipContext::new(0)?;
+    let comms = Comm::from_devices(vec![context.per_thread_stream()])?;
+    let other = context.new_stream()?;
+    let given = values(|v| v as f32, 0, N);
+    let own = other.clone_htod(&given)?;
+    let mut all = other.alloc_zeros::<f32>(N)?;
+    let mut group = comms[0].group()?;
+    group.all_reduce(own.slice(..), all.slice_mut(..), &ReduceOp::Sum)?;
+    group.end()?;
+    assert_eq!(other.clone_dtoh(&all)?, given);
+    Ok(())
+}
+
+#[test]
 #[ignore = "needs two HIP devices"]
 fn memory_that_is_too_small_is_refused() -> Outcome {
     let comms = one_thread()?;

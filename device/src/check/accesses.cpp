@@ -7,6 +7,7 @@
 
 #include "../exec/block.h"
 #include "checker.h"
+#include "traffic.h"
 
 using hipcpu::BlockRunner;
 using hipcpu::check::Access;
@@ -27,7 +28,10 @@ inline __attribute__((always_inline)) void note(const volatile void *pointer, si
   Shadow *shadow = hipcpu::check::device_shadow;
   if (runner == nullptr || shadow == nullptr) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  if (!shadow->contains(address)) {
+  if (shadow->contains(address)) {
+    if (kind != Kind::write) hipcpu::check::traffic.reads(bytes);
+    if (kind != Kind::read) hipcpu::check::traffic.writes(bytes);
+  } else {
     shadow = &runner->shared_shadow();
     if (!shadow->contains(address)) return;
   }
@@ -72,7 +76,7 @@ HOOK void __tsan_read_range(void *p, size_t bytes) {
   note(p, bytes, Kind::read, false, HERE);
 }
 HOOK void __tsan_write_range(void *p, size_t bytes) {
-  note(p, bytes, Kind::change, false, HERE);
+  note(p, bytes, Kind::write, false, HERE);
 }
 HOOK void __tsan_vptr_update(void **, void *) {}
 HOOK void __tsan_vptr_read(void **) {}
@@ -84,16 +88,16 @@ HOOK void __tsan_func_exit() {}
 // they come here (ld's --wrap).
 HOOK void *__wrap_memcpy(void *to, const void *from, size_t bytes) {
   note(from, bytes, Kind::read, false, HERE);
-  note(to, bytes, Kind::change, false, HERE);
+  note(to, bytes, Kind::write, false, HERE);
   return memcpy(to, from, bytes);
 }
 HOOK void *__wrap_memmove(void *to, const void *from, size_t bytes) {
   note(from, bytes, Kind::read, false, HERE);
-  note(to, bytes, Kind::change, false, HERE);
+  note(to, bytes, Kind::write, false, HERE);
   return memmove(to, from, bytes);
 }
 HOOK void *__wrap_memset(void *to, int value, size_t bytes) {
-  note(to, bytes, Kind::change, false, HERE);
+  note(to, bytes, Kind::write, false, HERE);
   return memset(to, value, bytes);
 }
 

@@ -12,6 +12,7 @@
 #include "../runtime/options.h"
 #include "../runtime/report.h"
 #include "order.h"
+#include "traffic.h"
 
 namespace hipcpu::check {
 
@@ -179,21 +180,29 @@ void allocated(const void *begin, size_t bytes) { set(begin, bytes, State::unini
 void freed(const void *begin, size_t bytes) { set(begin, bytes, State::freed); }
 
 void reads(const void *begin, size_t bytes, const char *what) {
+  if (enabled()) traffic.reads(bytes);
   access_by_host(begin, bytes, Kind::read, what);
 }
 
 void writes(const void *begin, size_t bytes, const char *what) {
+  if (enabled()) traffic.writes(bytes);
   access_by_host(begin, bytes, Kind::write, what);
 }
 
 void copies(const void *to, const void *from, size_t bytes, const char *what) {
   if (!enabled() || bytes == 0) return;
+  traffic.reads(bytes);
+  traffic.writes(bytes);
   access_by_host(from, bytes, Kind::move, what);
   access_by_host(to, bytes, Kind::write, what);
   Global &all = global();
   std::lock_guard<std::mutex> lock(all.mutex);
   all.shadow->copy_states(reinterpret_cast<uintptr_t>(to), *all.shadow,
                           reinterpret_cast<uintptr_t>(from), bytes);
+}
+
+void gives_up(const void *begin, size_t bytes, const char *what) {
+  access_by_host(begin, bytes, Kind::write, what);
 }
 
 // Without a lock: launches at the same time are of different memory, or else it is a defect.

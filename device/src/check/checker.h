@@ -30,6 +30,8 @@ void reads(const void *begin, size_t bytes, const char *what);
 void writes(const void *begin, size_t bytes, const char *what);
 // From one place of a device to another: what was not initialised is not after it either.
 void copies(const void *to, const void *from, size_t bytes, const char *what);
+// From here on in the order of a stream nobody may use memory. `what` names the reason.
+void gives_up(const void *begin, size_t bytes, const char *what);
 
 // What is known of the memory of all devices; null without the checker.
 extern Shadow *device_shadow;

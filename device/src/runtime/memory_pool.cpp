@@ -188,7 +188,7 @@ HIP_EXPORT hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
       freed = block.freed = ++pool().frees;
     }
     submit(stream, [=] {
-      check::writes(begin, bytes, "hipFreeAsync");
+      check::gives_up(begin, bytes, "hipFreeAsync");
       give_back(begin, freed);
     });
   });

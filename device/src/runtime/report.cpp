@@ -10,6 +10,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "../check/checker.h"
+#include "../check/traffic.h"
 #include "../exec/block.h"
 #include "options.h"
 #include "source_line.h"
@@ -155,6 +157,11 @@ void write_report() {
   if (file == nullptr) return;
   fprintf(file, "{\n\"arch\": %s,\n\"threads\": %llu,\n", quoted(options().arch).c_str(),
           static_cast<unsigned long long>(all.threads));
+  if (check::enabled()) {
+    fprintf(file, "\"traffic\": {\"read\": %llu, \"written\": %llu},\n",
+            static_cast<unsigned long long>(check::traffic.read()),
+            static_cast<unsigned long long>(check::traffic.written()));
+  }
   fprintf(file, "\"calls\": %s,\n\"kernels\": %s,\n\"findings\": [", counts(all.calls).c_str(),
           counts(all.launches).c_str());
   const char *comma = "\n";

@@ -34,7 +34,10 @@ fn the_same_as_sums_in_f64() -> Result<()> {
         let tokens = 1 + number(&mut seed) % 40;
         let chosen = 1 + number(&mut seed) % 3;
         let (n, k) = (1 + number(&mut seed) % 70, 8 * (1 + number(&mut seed) % 9));
-        let (x, of_x) = tensor(&mut seed, (1, tokens, k), dtype, &device)?;
+        // With weights of the routing, as after the experts' first layer, each choice has a row.
+        let weighted = case % 8 >= 4;
+        let rows_of_x = if weighted { tokens * chosen } else { tokens };
+        let (x, of_x) = tensor(&mut seed, (1, rows_of_x, k), dtype, &device)?;
         let (weights, of_weights) = tensor(&mut seed, (experts, n, k), dtype, &device)?;
         // The first expert gets no token, unless it is alone.
         let mut order: Vec<(u32, u32)> = (0..tokens * chosen)
@@ -51,14 +54,21 @@ fn the_same_as_sums_in_f64() -> Result<()> {
         let ids = column(order.iter().map(|&(expert, _)| expert).collect())?;
         let rows = column(order.iter().map(|&(_, row)| row).collect())?;
         let x = x.squeeze(0)?;
-        let found = candle_nn::moe::moe_gemm(&x, &weights, &None, &rows, &ids, chosen, prefill)?;
+        let (routing, of_routing) =
+            tensor(&mut seed, (1, 1, tokens * chosen), DType::F32, &device)?;
+        let routing = weighted.then_some(routing.flatten_all()?);
+        let found = candle_nn::moe::moe_gemm(&x, &weights, &routing, &rows, &ids, chosen, prefill)?;
         let found = found.to_dtype(DType::F32)?.to_vec2::<f32>()?;
         for (expert, row) in order {
             let (expert, row) = (expert as usize, row as usize);
             for column in 0..n {
+                let (of_token, times) = match weighted {
+                    true => (row, of_routing[row] as f64),
+                    false => (row / chosen, 1.0),
+                };
                 let terms = (0..k).map(|i| {
                     let weight = of_weights[(expert * n + column) * k + i];
-                    of_x[row / chosen * k + i] as f64 * weight as f64
+                    of_x[of_token * k + i] as f64 * weight as f64 * times
                 });
                 let (want, size) =
                     terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));

@@ -112,7 +112,10 @@ fn one(random: &mut Random, device: &Device) -> Result<()> {
                 .collect()
         }),
     };
-    let (most_q, most_k) = ([8, 70][random.below(2)], 1 + random.below(150));
+    // From 193 keys on they may be in several parts.
+    let many = [150, 500][random.below(2)];
+    let most_k = 1 + random.below(many);
+    let most_q = [8, 70][random.below(2)];
     let ragged = random.below(2) == 0;
     let (q_all, k_all) = (1 + random.below(most_q), most_k);
     let mut ends = (vec![0u32], vec![0u32]);

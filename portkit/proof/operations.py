@@ -1,0 +1,190 @@
+"""Defects in what the cross-check does not know, and whether the programs that run it find them.
+
+The programs are tests in Rust, of the functions of candle-flash-attn and of the fused experts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.codebases.known import named
+from portkit.device.toolkit import build_toolkit
+from portkit.errors import ProfileError, VerificationError
+from portkit.lang.typed import decode
+from portkit.profile.profile import load_codebase
+from portkit.proof.mutation import SWITCH, MutantsFile, seeded
+from portkit.proof.mutation_run import Found, known
+from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+from portkit.verify.settings import load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from portkit.proof.mutation import Mutant
+
+FILE: Final = Path(__file__).with_suffix(".toml")
+
+RUNS: Final[Mapping[str, int]] = {f"wave {wave}": wave for wave in ARCH_OF_WAVE}
+"""The wavefronts of each run of the programs."""
+
+MANIFEST: Final = """[package]
+name = "operations"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+anyhow = "1"
+candle = {{ path = "{tree}/candle-core", package = "candle-core", features = ["rocm"] }}
+candle-nn = {{ path = "{tree}/candle-nn", features = ["rocm"] }}
+
+[dependencies.candle-flash-attn]
+path = "{tree}/candle-flash-attn"
+default-features = false
+features = ["rocm"]
+
+[profile.dev]
+opt-level = 1
+debug = false
+
+[workspace]
+"""
+
+_SECONDS: Final = 300.0
+"""A run takes half a minute; what takes this long hangs."""
+
+
+def load_mutants() -> tuple[Mutant, ...]:
+    """Return the defects, in the order of the file.
+
+    Raises:
+        ProfileError: it is malformed.
+    """
+    return decode(FILE.read_bytes(), str(FILE), MutantsFile, ProfileError).mutant
+
+
+def write_crate(folder: Path, tree: Path, programs: Path) -> None:
+    """Write a crate whose tests are the programs, for a ported tree.
+
+    Args:
+        folder: of the crate; made if it is not there.
+        tree: the port.
+        programs: a folder with tests in Rust.
+    """
+    (folder / "src").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "lib.rs").touch()
+    (folder / "Cargo.toml").write_text(MANIFEST.format(tree=tree.resolve()), encoding="utf-8")
+    shutil.copytree(programs, folder / "tests", dirs_exist_ok=True)
+
+
+def take_programs(
+    root: Path, programs: Path, folder: Path, mutants: Iterable[Mutant], results: Path
+) -> list[Found]:
+    """Run the programs over each defect, until one of their tests fails, and keep what they say.
+
+    All defects are in one build. What a file of results already holds is not looked at again.
+
+    Args:
+        root: a copy of a port; it is written to.
+        programs: a folder with tests in Rust.
+        folder: for the crate and what is built of it; made if it is not there.
+        mutants: the defects.
+        results: lines of JSON; made if it is not there.
+
+    Raises:
+        VerificationError: a mutant does not fit the tree, it does not build with one, or the
+            programs fail where none is turned on.
+        ToolError: the CPU device cannot be built.
+    """
+    crate = folder / "crate"
+    write_crate(crate, root, programs)
+    work = _Work(crate, folder / "target", results)
+    every = tuple(mutants)
+    with seeded(root, *every, switched=True):
+        for run in RUNS:
+            wanted = [mutant for mutant in every if work.wants(mutant, run)]
+            if wanted and (fault := work.failure(run, {})[0]):
+                raise VerificationError(f"{run}: they fail where no defect is: {fault}")
+            for mutant in wanted:
+                work.take(mutant, run, {SWITCH: mutant.name})
+    return work.found
+
+
+class _Work:
+    """What is done, and how more of it is."""
+
+    def __init__(self, crate: Path, target: Path, results: Path) -> None:
+        settings = load_settings(load_codebase(named("candle")))
+        self.found = known(results)
+        self._crate = crate
+        self._results = results
+        self._environment = {
+            **os.environ,
+            **for_cpu_device(settings, ARCH_OF_WAVE.values()),
+            "CARGO_TARGET_DIR": str(target),
+        }
+
+    def wants(self, mutant: Mutant, run: str) -> bool:
+        """Whether a run over a mutant is still to be made."""
+        mine = [each for each in self.found if each.mutant == mutant.name]
+        return not any(each.caught or each.step == run for each in mine)
+
+    def take(self, mutant: Mutant, run: str, settings: Mapping[str, str]) -> None:
+        """Make a run over a mutant that settings turn on, and keep what it says."""
+        said, seconds = self.failure(run, settings)
+        self.found.append(Found(mutant.name, run, bool(said), said, seconds))
+        with self._results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(self.found[-1])) + "\n")
+
+    def failure(self, run: str, settings: Mapping[str, str]) -> tuple[str, float]:
+        """Return the first test that fails, or an empty string, and the seconds that it took.
+
+        Raises:
+            VerificationError: the crate does not build.
+        """
+        arch = ARCH_OF_WAVE[RUNS[run]]
+        environment = build_toolkit().environment(arch=arch, base=self._environment)
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(
+                ("cargo", "test", "--quiet", "--no-fail-fast"),
+                cwd=self._crate,
+                env=environment | dict(settings),
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"no end after {_SECONDS:.0f} s", _SECONDS
+        seconds = round(time.monotonic() - begun, 1)
+        if done.returncode == 0:
+            return "", seconds
+        if "could not compile" in done.stderr or "failed to run custom build" in done.stderr:
+            raise VerificationError(f"the programs do not build: {done.stderr[-2000:]}")
+        return _said(done.stdout) or _ended(done.stderr), seconds
+
+
+def _ended(printed: str) -> str:
+    """Return how the process of a program ended that has told nothing, as cargo says it."""
+    signal = re.search(r"\((signal: [^)]*)\)", printed)
+    program = re.search(r"`--test (\w+)`", printed)
+    if signal and program:
+        return f"{program[1]}: {signal[1]}"
+    return printed.strip().splitlines()[-1]
+
+
+def _said(printed: str) -> str:
+    """Return the first test that failed, and what it said."""
+    failed = re.search(r"^---- (\w+) stdout ----\n+(.*)", printed, re.MULTILINE)
+    if failed is None:
+        return ""
+    panic = re.search(r"panicked at \S+\n(.*)", printed[failed.start() :])
+    return f"{failed[1]}: {panic[1] if panic else failed[2]}"
