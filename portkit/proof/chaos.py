@@ -244,7 +244,7 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
         f"Taken on {' and '.join(dates)} with {tree.title}, on the CPU device {found[0].device}."
         f" A seed decides each of these: {', '.join(f'`{name}`' for name in BEHAVIOURS)}"
         " ([what they are](../../docs/device.md#what-hip-leaves-open)), and how many devices there"
-        f" are, {counts[0]} to {counts[-1]}. {len(failed)} of {len(mine)} runs fail. The machine had"
+        f" are, {counts[0]} to {counts[-1]}. {len(failed)} of {len(mine)} runs fail. Machines had"
         f" {processors} processors, and others used them meanwhile.",
         "",
         "| part | wave | seeds | of each | failed | seconds each |",

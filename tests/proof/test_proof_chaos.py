@@ -58,7 +58,7 @@ def test_the_page_tells_what_failed_and_what_was_not_run() -> None:
     ]
     text = page(TREE, found, range(1, 5))
     assert "Taken on 2026-01-31 and 2026-02-01 with toy 1.2.3, on the CPU device abc." in text
-    assert "1 of 5 runs fail. The machine had 2 or 16 processors" in text
+    assert "1 of 5 runs fail. Machines had 2 or 16 processors" in text
     assert "| the ported tests of toy-core | 32 | 1-2, 4 | 12 | 0 | 1 to 4 |" in text
     assert "| the ported tests of toy-core | 64 | 2 | 12 | 1 | 3 to 3 |" in text
     assert "| a failed | 2 (wave 64) |" in text
