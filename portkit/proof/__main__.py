@@ -71,12 +71,13 @@ def mutations(
     only: Annotated[list[str] | None, typer.Option(help="Take this mutant alone.")] = None,
     package: Annotated[list[str] | None, typer.Option(help="Test this crate alone.")] = None,
     wave: _Waves = "32,64",
+    narrow: Annotated[
+        bool, typer.Option(help="Cross-check the operations alone that a mutant names.")
+    ] = False,
     seconds: Annotated[float, typer.Option(help="Begin nothing after this time.")] = float("inf"),
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Seed defects into a port, one at a time, and see which step of the ladder finds each."""
-    from datetime import date
-
     from portkit.proof.mutation import load_mutants
     from portkit.proof.mutation_run import LADDER, page, take_steps
     from portkit.verify.options import parse_waves
@@ -91,6 +92,7 @@ def mutations(
         waves=parse_waves(wave.split(",")),
         packages=tuple(package or ()),
         seconds=seconds,
+        narrow=narrow,
     )
     caught = {each.mutant for each in found if each.caught}
     for each in found:
@@ -98,7 +100,7 @@ def mutations(
             typer.echo(f"{each.mutant}: {each.step}: {each.said}")
     typer.echo(f"{len(caught)} of {len(every)} mutants are caught")
     if report is not None:
-        text = page(f"the port of {tree.title}", date.today().isoformat(), every, found)
+        text = page(f"the port of {tree.title}", every, found)
         report.write_text(text, encoding="utf-8")
 
 
@@ -112,8 +114,6 @@ def bindings(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Seed defects into the HIP bindings, one at a time, and see which test finds each."""
-    from datetime import date
-
     from portkit.proof.bindings import RUNS, load_mutants, take_tests
     from portkit.proof.mutation_run import page
 
@@ -124,7 +124,7 @@ def bindings(
             typer.echo(f"{each.mutant}: {each.step}: {each.said}")
     typer.echo(f"{len({each.mutant for each in found if each.caught})} of {len(every)} are caught")
     if report is not None:
-        text = page("the HIP bindings", date.today().isoformat(), every, found, tuple(RUNS))
+        text = page("the HIP bindings", every, found, tuple(RUNS))
         report.write_text(text, encoding="utf-8")
 
 

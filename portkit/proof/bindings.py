@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -88,7 +89,8 @@ def take_tests(folder: Path, mutants: Iterable[Mutant], results: Path) -> list[F
                     continue
                 turned_on = environment | dict(settings) | {SWITCH: mutant.name}
                 said, seconds = _failure(copy, run, turned_on)
-                found.append(Found(mutant.name, run, bool(said), said, seconds))
+                today = datetime.now(UTC).date().isoformat()
+                found.append(Found(mutant.name, run, bool(said), said, seconds, today))
                 with results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(found[-1])) + "\n")
     return found

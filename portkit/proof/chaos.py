@@ -62,6 +62,7 @@ class Seeded:
         date: when, as YYYY-MM-DD.
         device: the key of the CPU device's sources.
         tree: what was tested: the codebase and its version.
+        processors: of the machine that it was taken on.
         crates: whose tests were taken, with commas between; empty for the other parts.
     """
 
@@ -74,6 +75,7 @@ class Seeded:
     date: str
     device: str
     tree: str
+    processors: int
     crates: str = ""
 
     @property
@@ -132,8 +134,11 @@ def take_seeds(
                 one = replace(tree, options=replace(tree.options, chaos=seed))
                 count, lost, took = _take(part, one, wave, built)
                 date = datetime.now(UTC).date().isoformat()
-                took = round(took, 1)
-                row = Seeded(part, wave, seed, count, lost, took, date, key, tree.title, crates)
+                row = Seeded(
+                    *(part, wave, seed, count, lost, round(took, 1), date, key, tree.title),
+                    processors=os.cpu_count() or 1,
+                    crates=crates,
+                )
                 found.append(row)
                 with results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
@@ -232,15 +237,17 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     failed = [each for each in mine if each.lost]
     titles = [title for part in PARTS for title in _titles(mine, part, tree.settings.tested)]
     counts = sorted({devices(seed) for seed in seeds})
+    processors = " or ".join(map(str, sorted({each.processors for each in mine})))
     lines = [
         "# Whatever HIP leaves open",
         "",
         f"Taken on {' and '.join(dates)} with {tree.title}, on the CPU device {found[0].device}."
         f" A seed decides each of these: {', '.join(f'`{name}`' for name in BEHAVIOURS)}"
         " ([what they are](../../docs/device.md#what-hip-leaves-open)), and how many devices there"
-        f" are, {counts[0]} to {counts[-1]}. {len(failed)} of {len(mine)} runs fail.",
+        f" are, {counts[0]} to {counts[-1]}. {len(failed)} of {len(mine)} runs fail. Machines had"
+        f" {processors} processors, and others used them meanwhile.",
         "",
-        "| part | wave | seeds | of each | failed | seconds each, on two busy cores |",
+        "| part | wave | seeds | of each | failed | seconds each |",
         "| --- | ---: | --- | ---: | ---: | ---: |",
         *(
             row

@@ -38,6 +38,8 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
         replace: what stands there instead, groups by their numbers after a backslash.
         after: regular expression; what is replaced stands after its first match.
         shape: whether it changes what there is, in place of what an expression gives.
+        operations: a part of the names of what the cross-check has to show it in, such as ``cat/``;
+            all by default.
     """
 
     name: Annotated[_Text, Meta(description="What kind of mistake it is.")]
@@ -49,6 +51,9 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     shape: Annotated[
         bool, Meta(description="Whether it changes what there is, not what an expression gives.")
     ] = False
+    operations: Annotated[
+        str, Meta(description="A part of the names of operations and types that it spoils.")
+    ] = ""
 
     def __post_init__(self) -> None:
         compiled(self.find, "find")

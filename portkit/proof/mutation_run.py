@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.proof.mutation import Mutant
-    from portkit.verify.ladder import Result
+    from portkit.verify.ladder import Result, Step
 
 LADDER: Final = (
     *("coverage", "parity", "names", "check"),
@@ -40,10 +41,8 @@ _RUNNING: Final = LADDER[4:]
 _CASES: Final = 6
 """Of each operation and type: what a defect spoils, it spoils more than once in six."""
 
-_STEPS: Final = (
-    *(step for step in STEPS if step is not CROSSCHECK),
-    replace(CROSSCHECK, take=partial(take, cases=_CASES)),
-)
+_NARROW: Final = 12
+"""The same where the operations are those that a defect names."""
 
 _CHECKED: Final = " checked"
 """What a step's name ends with where the CPU device watches every access of memory."""
@@ -59,6 +58,8 @@ class Found:
         caught: whether the step failed.
         said: the first thing that it said.
         seconds: how long it took.
+        date: when, as YYYY-MM-DD.
+        operations: a part of the names of those that it took alone; empty where it took all.
     """
 
     mutant: str
@@ -66,6 +67,8 @@ class Found:
     caught: bool
     said: str
     seconds: float
+    date: str
+    operations: str = ""
 
 
 class Quiet:
@@ -93,6 +96,7 @@ def take_steps(
     waves: tuple[int, ...] = (32, 64),
     packages: tuple[str, ...] = (),
     seconds: float = float("inf"),
+    narrow: bool = False,
 ) -> list[Found]:
     """Take steps over mutants, each until one finds it, and keep what they say.
 
@@ -107,11 +111,13 @@ def take_steps(
         waves: the wavefronts of the CPU device.
         packages: the crates whose tests are run; all that the ladder takes by default.
         seconds: after how long no other step is begun.
+        narrow: whether the cross-check takes the operations alone that a mutant names.
 
     Raises:
         VerificationError: a mutant does not fit the tree.
     """
-    work = _Work(root, results, known(results), waves, packages, time.monotonic() + seconds)
+    end = time.monotonic() + seconds
+    work = _Work(root, results, known(results), waves, packages, end, narrow)
     every = tuple(mutants)
     for mutant in every:
         for step in (step for step in LADDER if step in steps):
@@ -138,11 +144,13 @@ class _Work:
     waves: tuple[int, ...]
     packages: tuple[str, ...]
     end: float
+    narrow: bool
 
     def wants(self, mutant: Mutant, step: str) -> bool:
         """Whether a step over a mutant is still to be taken, and there is time for it."""
+        enough = {(step, ""), (step, self._only(mutant, step))}
         mine = [each for each in self.found if each.mutant == mutant.name]
-        known = any(each.caught or each.step == step for each in mine)
+        known = any(each.caught or (each.step, each.operations) in enough for each in mine)
         return not known and time.monotonic() < self.end
 
     def take(self, mutant: Mutant, step: str, there: ContextManager[None]) -> None:
@@ -150,10 +158,40 @@ class _Work:
         if not self.wants(mutant, step):
             return
         with there:
-            each = _one(self.root, mutant, step, self.waves, self.packages)
+            each = self._one(mutant, step)
         self.found.append(each)
         with self.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(each)) + "\n")
+
+    def _one(self, mutant: Mutant, step: str) -> Found:
+        options = Options(
+            only=(step.removesuffix(_CHECKED),),
+            cached=False,
+            device="cpu",
+            waves=self.waves,
+            packages=self.packages,
+            checked=step.endswith(_CHECKED),
+        )
+        only = self._only(mutant, step)
+        summary = verify_tree(self.root, options, Quiet(), _ladder(only), consent=require)
+        result = next((each for each in summary.results if each.step == options.only[0]), None)
+        if result is None or result.verdict not in (Verdict.PASSED, Verdict.FAILED):
+            raise VerificationError(
+                f"the step {step} says nothing of the mutant {mutant.name!r}: {_why(result)}"
+            )
+        caught = result.verdict is Verdict.FAILED
+        said, today = _said(result) if caught else "", datetime.now(UTC).date().isoformat()
+        return Found(mutant.name, step, caught, said, result.seconds, today, only)
+
+    def _only(self, mutant: Mutant, step: str) -> str:
+        crosschecks = step.removesuffix(_CHECKED) == CROSSCHECK.name
+        return mutant.operations if self.narrow and crosschecks else ""
+
+
+def _ladder(only: str) -> tuple[Step, ...]:
+    """Return the steps, of which the cross-check takes a few cases."""
+    few = partial(take, cases=_NARROW if only else _CASES, only=only)
+    return tuple(replace(step, take=few) if step is CROSSCHECK else step for step in STEPS)
 
 
 @contextmanager
@@ -181,27 +219,6 @@ def known(results: Path) -> list[Found]:
         raise VerificationError(f"{results} holds no results ({error}): name another") from None
 
 
-def _one(
-    root: Path, mutant: Mutant, step: str, waves: tuple[int, ...], packages: tuple[str, ...]
-) -> Found:
-    options = Options(
-        only=(step.removesuffix(_CHECKED),),
-        cached=False,
-        device="cpu",
-        waves=waves,
-        packages=packages,
-        checked=step.endswith(_CHECKED),
-    )
-    summary = verify_tree(root, options, Quiet(), _STEPS, consent=require)
-    result = next((each for each in summary.results if each.step == options.only[0]), None)
-    if result is None or result.verdict not in (Verdict.PASSED, Verdict.FAILED):
-        raise VerificationError(
-            f"the step {step} says nothing of the mutant {mutant.name!r}: {_why(result)}"
-        )
-    caught = result.verdict is Verdict.FAILED
-    return Found(mutant.name, step, caught, _said(result) if caught else "", result.seconds)
-
-
 def _said(result: Result) -> str:
     """Return what tells most: the second line of evidence, where the first one only counts."""
     evidence = result.evidence
@@ -215,7 +232,6 @@ def _why(result: Result | None) -> str:
 
 def page(
     title: str,
-    date: str,
     mutants: Sequence[Mutant],
     found: Sequence[Found],
     steps: Sequence[str] = LADDER,
@@ -224,21 +240,23 @@ def page(
 
     Args:
         title: of what they are seeded into, such as ``the port of toy 1.2.3``.
-        date: of the run.
         mutants: all of them.
         found: what the steps said.
         steps: that are taken over each, until one finds it.
     """
     caught: Mapping[str, Found] = {each.mutant: each for each in found if each.caught}
-    taken = {m.name: [each.step for each in found if each.mutant == m.name] for m in mutants}
+    taken = {m.name: [_told(each) for each in found if each.mutant == m.name] for m in mutants}
     finished = [m for m in mutants if m.name in caught or set(taken[m.name]) >= set(steps)]
     counts = Counter(each.step for each in caught.values())
+    dates = " and ".join(sorted({each.date for each in found}))
     told = ", ".join(f"{step} {counts[step]}" for step in steps if counts[step])
     rows = []
     for mutant in mutants:
         by = caught.get(mutant.name)
-        passed = ", ".join(step for step in taken[mutant.name] if by is None or step != by.step)
-        verdict = by.step if by else ("**nothing**" if mutant in finished else "not all taken yet")
+        passed = ", ".join(each for each in taken[mutant.name] if by is None or each != _told(by))
+        verdict = (
+            _told(by) if by else ("**nothing**" if mutant in finished else "not all taken yet")
+        )
         said = by.said.replace("|", "/") if by else ""
         rows.append(
             f"| {mutant.name} | {mutant.defect} | {verdict} | {passed or '-'} | {said[:160]} |"
@@ -247,7 +265,7 @@ def page(
         [
             f"# Mutations of {title}",
             "",
-            f"Taken on {date}. {len(mutants)} defects, one at a time; {len(caught)} are caught:"
+            f"Taken on {dates}. {len(mutants)} defects, one at a time; {len(caught)} are caught:"
             f" {told or 'none'}. A step that a row does not name was not taken over that defect.",
             "",
             "| defect | what is wrong | first caught by | passed before | said |",
@@ -256,3 +274,8 @@ def page(
             "",
         ]
     )
+
+
+def _told(each: Found) -> str:
+    """Return a step, with the operations that it took alone."""
+    return f"{each.step} of `{each.operations}`" if each.operations else each.step

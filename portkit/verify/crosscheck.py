@@ -61,12 +61,13 @@ class Compared:
         return tuple(kernel for kernel, reason in why.items() if not reason)
 
 
-def take(tree: Tree, cases: int = CASES) -> Outcome:
+def take(tree: Tree, cases: int = CASES, only: str = "") -> Outcome:
     """Build the cross-check for a device, and run it there.
 
     Args:
         tree: the ported tree.
         cases: how many of each operation and type.
+        only: a part of the names of operations and types that are wanted; all by default.
     """
     own = known(tree)
     if own is None:
@@ -75,8 +76,9 @@ def take(tree: Tree, cases: int = CASES) -> Outcome:
     if isinstance(device, Outcome):
         return device
     # A few cases do not launch every kernel.
-    whole = cases >= CASES
-    return outcome(device, compare(tree, device, load_table(own), cases=cases), whole=whole)
+    whole = cases >= CASES and not only
+    runs = compare(tree, device, load_table(own), cases=cases, only=only)
+    return outcome(device, runs, whole=whole)
 
 
 def known(tree: Tree) -> Directory | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SETTINGS = SimpleNamespace(tested=("toy-core", "toy-nn"))
 TREE = cast("Tree", SimpleNamespace(title="toy 1.2.3", settings=SETTINGS))
-ROW = Seeded("tests", 32, 1, 12, (), 3.4, "2026-01-31", "abc", "toy 1.2.3", "toy-core")
+ROW = Seeded("tests", 32, 1, 12, (), 3.4, "2026-01-31", "abc", "toy 1.2.3", 2, "toy-core")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_the_page_tells_what_failed_and_what_was_not_run() -> None:
     found = [
         *(replace(ROW, seed=seed, seconds=float(seed)) for seed in (1, 2, 4)),
         replace(ROW, wave=64, seed=2, lost=("a failed",)),
-        replace(ROW, part="bindings", crates="", seed=3, count=4, date="2026-02-01"),
+        replace(ROW, part="bindings", crates="", seed=3, count=4, date="2026-02-01", processors=16),
         replace(ROW, seed=9, lost=("of a seed that nobody asks for",)),
     ]
     text = page(TREE, found, range(1, 5))
     assert "Taken on 2026-01-31 and 2026-02-01 with toy 1.2.3, on the CPU device abc." in text
-    assert "1 of 5 runs fail." in text
+    assert "1 of 5 runs fail. Machines had 2 or 16 processors" in text
     assert "| the ported tests of toy-core | 32 | 1-2, 4 | 12 | 0 | 1 to 4 |" in text
     assert "| the ported tests of toy-core | 64 | 2 | 12 | 1 | 3 to 3 |" in text
     assert "| a failed | 2 (wave 64) |" in text

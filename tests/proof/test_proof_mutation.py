@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,14 +19,22 @@ from portkit.proof.mutation_run import LADDER, Found, known, page, take_steps
 from portkit.verify.ladder import Result, Summary, failed, passed, skipped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from portkit.verify.ladder import Outcome
+    from portkit.verify.ladder import Outcome, Step
     from portkit.verify.options import Options
 
 SWAPPED = Mutant(
-    "swapped", "a and b change places", "src/a.rs", r"\((\w), (\w)\)", r"(\2, \1)", after="fn g"
+    "swapped",
+    "a and b change places",
+    "src/a.rs",
+    r"\((\w), (\w)\)",
+    r"(\2, \1)",
+    after="fn g",
+    operations="add/",
 )
+DAY = "2026-01-02"
 TEXT = "fn f() { h(a, b) }\nfn g() { h(a, b); h(a, b) }\n"
 
 
@@ -110,13 +120,20 @@ class Ladder:
     def __init__(self, **outcomes: Outcome) -> None:
         self.outcomes = outcomes
         self.seen: list[tuple[str, bool]] = []
+        self.looked: list[dict[str, Any]] = []
 
-    def __call__(self, root: Path, options: Options, *_: Any, **__: Any) -> Summary:
+    def __call__(
+        self, root: Path, options: Options, _: object, steps: Sequence[Step], **__: Any
+    ) -> Summary:
         (step,) = options.only
         text = (root / "src" / "a.rs").read_text(encoding="utf-8")
         on = os.environ.get("PORTKIT_MUTANT") == "swapped"
         mutated = on if "PORTKIT_MUTANT" in text else text != TEXT
         self.seen.append((step + (" checked" if options.checked else ""), mutated))
+        if step == "crosscheck":
+            (taken,) = [each.take for each in steps if each.name == step]
+            assert isinstance(taken, partial)
+            self.looked.append(taken.keywords)
         outcome = self.outcomes.get(step, passed("fine"))
         return Summary((Result(step, "", outcome, seconds=1.0),))
 
@@ -134,7 +151,8 @@ def test_steps_are_taken_until_one_finds_it(
     results = tmp_path / "results.jsonl"
     found = take_steps(root, [SWAPPED], results)
     assert stand_in.seen == [("coverage", True), ("parity", True), ("names", True)]
-    assert found[-1] == Found("swapped", "names", True, "no such kernel", 1.0)
+    today = datetime.now(UTC).date().isoformat()
+    assert found[-1] == Found("swapped", "names", True, "no such kernel", 1.0, today)
     assert known(results) == found
 
 
@@ -156,6 +174,22 @@ def test_what_is_known_is_not_looked_at_again(
     take_steps(root, [SWAPPED], results, steps=("names", "coverage"))
     take_steps(root, [SWAPPED], results, steps=("names", "device checked"))
     assert [step for step, _ in stand_in.seen] == ["coverage", "names", "device checked"]
+
+
+def test_the_operations_of_a_defect_are_looked_at_alone_where_that_is_wanted(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = ladder(monkeypatch)
+    results = tmp_path / "results.jsonl"
+    steps = ("names", "crosscheck", "crosscheck checked")
+    found = take_steps(root, [SWAPPED], results, steps=steps, narrow=True)
+    assert [each.operations for each in found] == ["", "add/", "add/"]
+    assert stand_in.looked == 2 * [{"cases": 12, "only": "add/"}]
+    # All of them is more than what was looked at.
+    assert take_steps(root, [SWAPPED], results, steps=steps)[3:] == known(results)[3:]
+    assert stand_in.looked[2:] == 2 * [{"cases": 6, "only": ""}]
+    take_steps(root, [SWAPPED], results, steps=steps, narrow=True)
+    assert len(stand_in.seen) == 5
 
 
 def test_work_ends_in_time(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,16 +214,22 @@ def test_other_results_are_told(tmp_path: Path) -> None:
 
 
 def test_the_page_says_what_caught_each() -> None:
-    others = [Mutant(name, "wrong", "f", "a", "b") for name in ("alive", "unfinished")]
+    names = ("alive", "unfinished", "narrow", "caught")
+    others = [Mutant(name, "wrong", "f", "a", "b") for name in names]
     found = [
-        Found("swapped", "coverage", False, "", 1.0),
-        Found("swapped", "parity", True, "a | b", 1.0),
-        *(Found("alive", step, False, "", 1.0) for step in LADDER),
-        Found("unfinished", "coverage", False, "", 1.0),
+        Found("swapped", "coverage", False, "", 1.0, DAY),
+        Found("swapped", "parity", True, "a | b", 1.0, "2026-01-03"),
+        *(Found("alive", step, False, "", 1.0, DAY) for step in LADDER),
+        Found("unfinished", "coverage", False, "", 1.0, DAY),
+        *(Found("narrow", s, False, "", 1.0, DAY, "add/" * ("cross" in s)) for s in LADDER),
+        Found("caught", "crosscheck", True, "4, expected 3", 1.0, DAY, "add/"),
     ]
-    text = page("candle 0.11.1", "2026-01-02", [SWAPPED, *others], found)
-    assert "Taken on 2026-01-02. 3 defects" in text
-    assert "1 are caught: parity 1." in text
+    text = page("candle 0.11.1", [SWAPPED, *others], found)
+    assert "Taken on 2026-01-02 and 2026-01-03. 5 defects" in text
+    assert "2 are caught: parity 1, crosscheck 1." in text
+    assert "| narrow | wrong | not all taken yet | coverage, parity," in text
+    assert ", crosscheck of `add/`, crosscheck checked of `add/` |  |" in text
+    assert "| caught | wrong | crosscheck of `add/` | - | 4, expected 3 |" in text
     assert "| swapped | a and b change places | parity | coverage | a / b |" in text
     assert "| alive | wrong | **nothing** |" in text
     assert (

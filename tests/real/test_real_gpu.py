@@ -2,17 +2,17 @@
 
 Each test has to fail over a port without what it is about. So there are two ports of a version: one
 as it is, and one that leaves repairs out, by ``portkit.toml`` or by a defect that a variable turns
-on.
+on. A third, of the newest version, leaves the shared stream out alone.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
 import subprocess
 from collections import Counter
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -48,10 +48,22 @@ class Form(StrEnum):
 
     WHOLE = "as it is"
     WITHOUT = "without repairs"
+    APART = "each thread has a stream of its own"
 
 
-# What the second port leaves out for good.
-LEFT_OUT: Final = """
+STREAM: Final = """
+[[skip]]
+codes = ["PK107"]
+paths = ["candle-core/src/cuda_backend/device.rs"]
+symbols = ["BackendDevice for CudaDevice::new"]
+reason = "a test has to find it"
+"""
+
+# What a port leaves out for good.
+LEFT_OUT: Final = {
+    Form.WHOLE: "",
+    Form.APART: STREAM,
+    Form.WITHOUT: f"""{STREAM}
 [[skip]]
 codes = ["PK107"]
 paths = ["candle-core/src/quantized/cuda.rs"]
@@ -64,16 +76,11 @@ paths = ["candle-core/src/quantized/fast_mm*q.rs"]
 reason = "a test has to find it"
 
 [[skip]]
-codes = ["PK107"]
-paths = ["candle-core/src/cuda_backend/device.rs"]
-symbols = ["BackendDevice for CudaDevice::new"]
-reason = "a test has to find it"
-
-[[skip]]
 codes = ["PK108"]
 paths = ["candle-core/src/device.rs"]
 reason = "a test has to find it"
-"""
+""",
+}
 
 LOCKED: Final = Mutant(
     name="modules locked",
@@ -89,7 +96,7 @@ TWICE: Final = "compiled twice"
 UNORDERED: Final = "dependency between streams"
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Case:
     """A test of ``SOURCES``, and how it fails over a port without repairs.
 
@@ -104,7 +111,7 @@ class Case:
 
     test: str
     said: str
-    device: Mapping[str, str] = field(default_factory=dict)
+    device: Mapping[str, str] = dataclasses.field(default_factory=dict)
     without: str = ""
     since: str = "0.9.2"
     seeds: tuple[int, ...] = (0,)
@@ -206,8 +213,8 @@ def programs(
         if (version, form) not in known:
             root = tmp_path_factory.mktemp("port") / "candle"
             shutil.copytree(pristine(version), root)
-            if form is Form.WITHOUT:
-                (root / "portkit.toml").write_text(LEFT_OUT)
+            if LEFT_OUT[form]:
+                (root / "portkit.toml").write_text(LEFT_OUT[form])
             write(root, plan(scan_tree(root)).changes)
             for name in FILES:
                 shutil.copy(SOURCES / f"{name}.rs", root / "candle-core" / "tests")
@@ -299,6 +306,12 @@ def in_order(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
 
 
+VERSIONS_IN_TURN = [
+    "0.11.1",
+    *(pytest.param(version, marks=pytest.mark.slow) for version in ("0.9.2", "0.10.2")),
+]
+
+
 EACH = pytest.mark.parametrize(
     "case", CASES, ids=lambda case: "-".join((case.test, *filter(None, [case.without])))
 )
@@ -320,6 +333,23 @@ def test_a_finding_is_held_by_earlier_versions(
     holds(programs, version, case)
 
 
+# What the shared stream alone does not decide: the order between streams and the repair of scratch
+# memory are there.
+SHARED: Final = tuple(case for case in CASES if case.said == WRONG and case.since == "0.11.1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SHARED, ids=lambda case: case.test)
+def test_streams_of_threads_do_no_harm_alone(programs: Programs, case: Case) -> None:
+    apart = programs("0.11.1", Form.APART)[file_of(case)]
+    every = dataclasses.replace(case, seeds=tuple(range(1, 21)))
+    assert [outcome(apart, every, arch=arch) for arch in ARCH_OF_WAVE.values()] == ["", ""]
+    without = programs("0.11.1", Form.WITHOUT)[file_of(case)]
+    for seed in case.seeds:
+        said = outcome(without, dataclasses.replace(case, seeds=(seed,)), without=case.without)
+        assert WRONG in said, f"seed {seed}: {said}"
+
+
 def crowded(program: Path, seed: int, arch: str, without: str = "") -> str:
     """Run the crowd under a seed, on three devices; return what it says where it fails."""
     device = {"PORTKIT_DEVICE_COUNT": "3", "PORTKIT_DEVICE_CHAOS": str(seed)}
@@ -329,19 +359,14 @@ def crowded(program: Path, seed: int, arch: str, without: str = "") -> str:
 
 
 @pytest.mark.parametrize("arch", ARCH_OF_WAVE.values())
-def test_a_crowd_of_threads_devices_and_streams(programs: Programs, arch: str) -> None:
-    whole = programs("0.11.1", Form.WHOLE)["crowd"]
-    assert [said for seed in range(1, 21) if (said := crowded(whole, seed, arch))] == []
-    without = programs("0.11.1", Form.WITHOUT)["crowd"]
-    assert WRONG in crowded(without, 1, arch, UNORDERED)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("version", ["0.9.2", "0.10.2"])
-def test_a_crowd_with_earlier_versions(programs: Programs, version: str) -> None:
+@pytest.mark.parametrize("version", VERSIONS_IN_TURN)
+def test_a_crowd_of_threads_devices_and_streams(
+    programs: Programs, version: str, arch: str
+) -> None:
     whole = programs(version, Form.WHOLE)["crowd"]
-    said = [crowded(whole, s, arch) for s in range(1, 21) for arch in ARCH_OF_WAVE.values()]
-    assert [each for each in said if each] == []
+    assert [said for seed in range(1, 21) if (said := crowded(whole, seed, arch))] == []
+    without = programs(version, Form.WITHOUT)["crowd"]
+    assert any(WRONG in crowded(without, seed, arch, UNORDERED) for seed in range(1, 21))
 
 
 def taken(program: Path, folder: Path, steps: int, **settings: str) -> int:
@@ -354,12 +379,6 @@ def taken(program: Path, folder: Path, steps: int, **settings: str) -> int:
     (report,) = place.glob("*.json")
     calls = Counter(json.loads(report.read_text())["calls"])
     return sum(calls[name] for name in ("hipMalloc", "hipMallocAsync", "hipMallocFromPoolAsync"))
-
-
-VERSIONS_IN_TURN = [
-    "0.11.1",
-    *(pytest.param(version, marks=pytest.mark.slow) for version in ("0.9.2", "0.10.2")),
-]
 
 
 @pytest.mark.parametrize("version", VERSIONS_IN_TURN)
@@ -389,16 +408,17 @@ def unknown_gpu(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("version", VERSIONS_IN_TURN)
 def test_kernels_are_compiled_once_and_beside_launches(
-    programs: Programs, unknown_gpu: dict[str, str]
+    programs: Programs, unknown_gpu: dict[str, str], version: str
 ) -> None:
     test = "kernels_are_launched_while_others_are_compiled"
-    done = run(programs("0.11.1", Form.WHOLE)["findings"], test, **unknown_gpu)
+    done = run(programs(version, Form.WHOLE)["findings"], test, **unknown_gpu)
     assert done.returncode == 0, done.stdout
     compiled = Path(unknown_gpu["STAND_IN_LOG"]).read_text().split()
     assert sorted(compiled) == ["affine.hip", "fill.hip", "reduce.hip"]
     shutil.rmtree(unknown_gpu["XDG_CACHE_HOME"])
-    without = programs("0.11.1", Form.WITHOUT)["findings"]
+    without = programs(version, Form.WITHOUT)["findings"]
     done = run(without, test, without=LOCKED.name, **unknown_gpu)
     assert "no launch for" in done.stdout
     shutil.rmtree(unknown_gpu["XDG_CACHE_HOME"])
