@@ -138,8 +138,6 @@ def operations(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Seed defects into attention and experts, one at a time, and see which program finds each."""
-    from datetime import UTC, datetime
-
     from portkit.proof.mutation_run import page
     from portkit.proof.operations import RUNS, load_mutants, take_programs
     from portkit.tree.trust import require
@@ -153,8 +151,7 @@ def operations(
         typer.echo(f"{each.mutant}: {each.step}: {each.said}")
     typer.echo(f"{len({each.mutant for each in caught})} of {len(every)} mutants are caught")
     if report is not None:
-        day = datetime.now(UTC).date().isoformat()
-        report.write_text(page("attention and experts", day, every, found, tuple(RUNS)), "utf-8")
+        report.write_text(page("attention and experts", every, found, tuple(RUNS)), "utf-8")
 
 
 @app.command()

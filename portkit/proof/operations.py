@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -139,7 +140,8 @@ class _Work:
     def take(self, mutant: Mutant, run: str, settings: Mapping[str, str]) -> None:
         """Make a run over a mutant that settings turn on, and keep what it says."""
         said, seconds = self.failure(run, settings)
-        self.found.append(Found(mutant.name, run, bool(said), said, seconds))
+        day = datetime.now(UTC).date().isoformat()
+        self.found.append(Found(mutant.name, run, bool(said), said, seconds, day))
         with self._results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(self.found[-1])) + "\n")
 
