@@ -15,13 +15,26 @@ struct __hip_bfloat16 {
   __hip_bfloat16() = default;
   __hip_bfloat16(const __hip_bfloat16_raw &raw) : __x(raw.x) {}
   template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
-  __hip_bfloat16(T value) : __x(nearest(static_cast<float>(value))) {}
+  __hip_bfloat16(T value) : __x(nearest(to_odd(value))) {}
 
   operator float() const { return __uint_as_float(static_cast<unsigned>(__x) << 16); }
   operator __hip_bfloat16_raw() const { return {__x}; }
   HIPCPU_NARROW_CONVERSIONS(__hip_bfloat16)
 
  private:
+  // As single precision, its last bit set where that is not exact: rounded once more it is what the
+  // value rounded once would be (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded
+  // sums: proved algorithms using rounding to odd", 2008; AMD's double_2_bfloatraw means the same).
+  static float to_odd(float value) { return value; }
+  template <typename T>
+  static float to_odd(T value) {
+    using Wide = std::conditional_t<(std::is_integral<T>::value && sizeof(T) > 4), long double, double>;
+    const Wide exact = static_cast<Wide>(value);
+    const float near = static_cast<float>(exact);
+    if (static_cast<Wide>(near) == exact || exact != exact || std::isinf(near)) return near;
+    const bool away = std::fabs(static_cast<Wide>(near)) > std::fabs(exact);
+    return __uint_as_float((__float_as_uint(near) - away) | 1);
+  }
   // To the nearest, ties to even; a NaN stays one, and is quiet.
   static unsigned short nearest(float value) {
     const unsigned bits = __float_as_uint(value);

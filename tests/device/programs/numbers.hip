@@ -63,8 +63,18 @@ static void test_rounding() {
     const unsigned short even = code % 2 == 0 ? code : code + 1;
     bfloat_right &= __bfloat16_as_ushort(__float2bfloat16(middle)) == even;
     bfloat_right &= __bfloat16_as_ushort(__float2bfloat16(nextafterf(middle, INFINITY))) == code + 1;
+    // Closer to the middle than single precision can tell.
+    const double wide = middle;
+    bfloat_right &= __bfloat16_as_ushort(__double2bfloat16(wide)) == even;
+    bfloat_right &= __bfloat16_as_ushort(__double2bfloat16(nextafter(wide, INFINITY))) == code + 1;
+    bfloat_right &= __bfloat16_as_ushort(__double2bfloat16(nextafter(wide, -INFINITY))) == code;
+    bfloat_right &=
+        __bfloat16_as_ushort(__double2bfloat16(-nextafter(wide, INFINITY))) == (code + 1 | 0x8000);
   }
   check("rounding to half", half_right);
+  bfloat_right &= __bfloat16_as_ushort(__int2bfloat16_rn((1 << 24) + (1 << 16) + 1)) == 0x4b81;
+  bfloat_right &= __bfloat16_as_ushort(__double2bfloat16(1e300)) == 0x7f80;
+  bfloat_right &= __bfloat16_as_ushort(__double2bfloat16(-1e-300)) == 0x8000;
   check("rounding to bfloat16", bfloat_right);
   CHECK(__half_as_ushort(__float2half(65520.0f)) == 0x7c00);
   CHECK(__half_as_ushort(__float2half(65519.0f)) == 0x7bff);

@@ -284,8 +284,14 @@ fn quantized(maker: &mut Maker, dtype: GgmlDType) -> Case {
         input
     });
     let exact = exact.collect();
-    // Activations have 8 bits.
-    case(maker, inputs, exact, Some(dtype), 6e-2)
+    // Activations have 8 bits. Where a block has a minimum, the kernels multiply that with the sum of
+    // the activations as they were before: errors of the two parts, each up to twice the weight, do not
+    // cancel as they do in a product with the weight itself.
+    let part = match dtype {
+        GgmlDType::Q4_1 | GgmlDType::Q5_1 => 12e-2,
+        _ => 6e-2,
+    };
+    case(maker, inputs, exact, Some(dtype), part)
 }
 
 fn case(
