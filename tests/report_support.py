@@ -139,6 +139,6 @@ TITLES = [
     "Models",
     "Python",
     "Examples and tests",
-    "Documentation",
+    "Documentation and CI",
 ]
 """The phases of candle, in the order of the plan."""

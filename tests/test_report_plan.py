@@ -41,7 +41,7 @@ def test_the_phases_of_candle_have_the_promised_order() -> None:
         ("PK602", "candle-core/tests/quantized_tests.rs", "Examples and tests"),
         ("PK401", "candle-transformers/src/models/qwen3_moe.rs", "Models"),
         ("PK505", "candle-pyo3/src/lib.rs", "Python"),
-        ("PK105", "README.md", "Documentation"),
+        ("PK105", "README.md", "Documentation and CI"),
     ],
 )
 def test_a_place_belongs_to_its_phase(code: str, path: str, title: str) -> None:

@@ -1,6 +1,6 @@
 """Defects in what the cross-check does not know, and whether the programs that run it find them.
 
-The programs are tests in Rust, of the functions of candle-flash-attn and of the fused experts.
+The programs are tests in Rust, of the functions for attention and of the fused experts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import named
+from portkit.codebases.known import brought
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import ProfileError, VerificationError
 from portkit.lang.typed import decode
@@ -36,27 +36,8 @@ FILE: Final = Path(__file__).with_suffix(".toml")
 RUNS: Final[Mapping[str, int]] = {f"wave {wave}": wave for wave in ARCH_OF_WAVE}
 """The wavefronts of each run of the programs."""
 
-MANIFEST: Final = """[package]
-name = "operations"
-version = "0.1.0"
-edition = "2021"
-
-[dependencies]
-anyhow = "1"
-candle = {{ path = "{tree}/candle-core", package = "candle-core", features = ["rocm"] }}
-candle-nn = {{ path = "{tree}/candle-nn", features = ["rocm"] }}
-
-[dependencies.candle-flash-attn]
-path = "{tree}/candle-flash-attn"
-default-features = false
-features = ["rocm"]
-
-[profile.dev]
-opt-level = 1
-debug = false
-
-[workspace]
-"""
+MANIFEST: Final = "Cargo.toml.in"
+"""The crate's manifest, beside the programs; ``{tree}`` in it stands for the port."""
 
 _SECONDS: Final = 300.0
 """A run takes half a minute; what takes this long hangs."""
@@ -77,12 +58,14 @@ def write_crate(folder: Path, tree: Path, programs: Path) -> None:
     Args:
         folder: of the crate; made if it is not there.
         tree: the port.
-        programs: a folder with tests in Rust.
+        programs: a folder with tests in Rust, and ``Cargo.toml.in``.
     """
     (folder / "src").mkdir(parents=True, exist_ok=True)
     (folder / "src" / "lib.rs").touch()
-    (folder / "Cargo.toml").write_text(MANIFEST.format(tree=tree.resolve()), encoding="utf-8")
-    shutil.copytree(programs, folder / "tests", dirs_exist_ok=True)
+    manifest = (programs / MANIFEST).read_text(encoding="utf-8")
+    (folder / "Cargo.toml").write_text(manifest.replace("{tree}", str(tree.resolve())), "utf-8")
+    kept = shutil.ignore_patterns(MANIFEST)
+    shutil.copytree(programs, folder / "tests", ignore=kept, dirs_exist_ok=True)
 
 
 def take_programs(
@@ -122,13 +105,12 @@ class _Work:
     """What is done, and how more of it is."""
 
     def __init__(self, crate: Path, target: Path, results: Path) -> None:
-        settings = load_settings(load_codebase(named("candle")))
         self.found = known(results)
         self._crate = crate
         self._results = results
         self._environment = {
             **os.environ,
-            **for_cpu_device(settings, ARCH_OF_WAVE.values()),
+            **_told(),
             "CARGO_TARGET_DIR": str(target),
         }
 
@@ -172,6 +154,15 @@ class _Work:
         if "could not compile" in done.stderr or "failed to run custom build" in done.stderr:
             raise VerificationError(f"the programs do not build: {done.stderr[-2000:]}")
         return _said(done.stdout) or _ended(done.stderr), seconds
+
+
+def _told() -> dict[str, str]:
+    """Return what the build scripts of any codebase are told for the CPU device."""
+    told: dict[str, str] = {}
+    for directory in brought().values():
+        settings = load_settings(load_codebase(directory))
+        told |= for_cpu_device(settings, ARCH_OF_WAVE.values())
+    return told
 
 
 def _ended(printed: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from portkit.errors import VerificationError
 from portkit.proof import operations
 from portkit.proof.mutation import Mutant
-from portkit.proof.operations import RUNS, load_mutants, take_programs, write_crate
+from portkit.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, write_crate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     cargo.write_text(CARGO.format(python=sys.executable, tree=str(root)), encoding="utf-8")
     cargo.chmod(0o755)
     (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / MANIFEST).touch()
     monkeypatch.setenv("PATH", str(tools))
 
     class Device:
@@ -108,10 +109,12 @@ def test_a_crash_is_told_by_its_signal(tree: Path) -> None:
 def test_the_crate_has_the_programs_as_its_tests(tmp_path: Path) -> None:
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "a.rs").touch()
+    (tmp_path / "programs" / MANIFEST).write_text('path = "{tree}/candle-flash-attn"\n')
     write_crate(tmp_path / "crate", tmp_path / "tree", tmp_path / "programs")
     assert (tmp_path / "crate" / "tests" / "a.rs").is_file()
     manifest = (tmp_path / "crate" / "Cargo.toml").read_text(encoding="utf-8")
-    assert f'path = "{tmp_path}/tree/candle-flash-attn"' in manifest
+    assert manifest == f'path = "{tmp_path}/tree/candle-flash-attn"\n'
+    assert not (tmp_path / "crate" / "tests" / MANIFEST).exists()
 
 
 def test_every_defect_has_a_name_of_its_own() -> None:

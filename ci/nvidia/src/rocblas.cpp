@@ -62,6 +62,10 @@ API rocblas_create_handle(cublasHandle_t *handle) {
 
 API rocblas_destroy_handle(cublasHandle_t handle) { return status(cublasDestroy(handle)); }
 
+API rocblas_get_stream(cublasHandle_t handle, hipStream_t *stream) {
+  return status(cublasGetStream(handle, reinterpret_cast<cudaStream_t *>(stream)));
+}
+
 API rocblas_set_stream(cublasHandle_t handle, hipStream_t stream) {
   return status(cublasSetStream(handle, reinterpret_cast<cudaStream_t>(stream)));
 }
