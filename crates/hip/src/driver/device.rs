@@ -29,18 +29,13 @@ impl HipDevice {
         Ok(Self::of(HipContext::new(ordinal)?.default_stream()))
     }
 
-    fn of(stream: Arc<HipStream>) -> Arc<Self> {
+    /// The device of a stream, for what goes through that.
+    pub(crate) fn of(stream: Arc<HipStream>) -> Arc<Self> {
         Arc::new(Self {
             stream,
             modules: RwLock::default(),
             kernels: RwLock::default(),
         })
-    }
-
-    /// The device with an ordinal, with a stream of its own: it and the default stream wait for each
-    /// other, which [`new`](Self::new) gives, and two such streams do not.
-    pub(crate) fn new_with_stream(ordinal: usize) -> Result<Arc<Self>, HipError> {
-        Ok(Self::of(HipContext::new(ordinal)?.new_waiting_stream()?))
     }
 
     /// The number of devices.

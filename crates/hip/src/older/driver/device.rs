@@ -19,7 +19,8 @@ impl HipDevice {
     /// The device with an ordinal, with a stream of its own: it and the default stream wait for each
     /// other, which [`new`](Self::new) gives, and two such streams do not.
     pub fn new_with_stream(ordinal: usize) -> Result<Arc<Self>, HipError> {
-        let device = driver::HipDevice::new_with_stream(ordinal)?;
+        let stream = driver::HipContext::new(ordinal)?.new_waiting_stream()?;
+        let device = driver::HipDevice::of(stream);
         Ok(Arc::new(Self { device }))
     }
 
