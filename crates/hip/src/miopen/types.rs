@@ -3,7 +3,7 @@ use half::{bf16, f16};
 
 /// A type of elements.
 ///
-/// Of these MIOpen computes convolutions of [`f16`], [`bf16`] and [`f32`], with sums in single
+/// Of these MIOpen computes convolutions of `f16`, `bf16` and [`f32`], with sums in single
 /// precision; what else it can do with the others is for the library to say.
 pub trait MiopenDataType: 'static {
     /// What MIOpen calls it.
