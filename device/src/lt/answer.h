@@ -24,7 +24,7 @@ inline void require_hip(hipError_t status) {
 
 template <typename Body>
 hipblasStatus_t answer(const char *name, Body body) {
-  if (const int asked = count_failing_call(name)) return static_cast<hipblasStatus_t>(asked);
+  if (const int asked = count_failing_call(name, false)) return static_cast<hipblasStatus_t>(asked);
   try {
     body();
   } catch (const Failure &failure) {

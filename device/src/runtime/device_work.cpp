@@ -69,9 +69,9 @@ void work_writes(const void *begin, size_t bytes, const char *what) {
 
 void count_library_call(const char *name) { count_call(name); }
 
-int count_failing_call(const char *name) {
+int count_failing_call(const char *name, bool named) {
   count_call(name);
-  return asked_failure(name);
+  return named ? asked_failure_of_library(name) : asked_failure(name);
 }
 
 }  // namespace hipcpu

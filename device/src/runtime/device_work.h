@@ -34,6 +34,7 @@ HIPCPU_INTERNAL void for_each_piece(size_t count, const std::function<void(size_
 // Counts a call of a function of another library.
 HIPCPU_INTERNAL void count_library_call(const char *name);
 // The same of one whose calls may fail, as PORTKIT_DEVICE_FAIL asks: the status of its library, or 0.
-HIPCPU_INTERNAL int count_failing_call(const char *name);
+// With `named` a `*` there does not mean it: its statuses are others than HIP's.
+HIPCPU_INTERNAL int count_failing_call(const char *name, bool named);
 
 }  // namespace hipcpu

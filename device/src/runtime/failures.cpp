@@ -31,14 +31,22 @@ struct Asked {
 
 }  // namespace
 
-hipError_t asked_failure(const char *function) {
+namespace {
+
+hipError_t asked_of(const char *function, bool named) {
   static Asked *asked = new Asked(options().fail);
   if (asked->call == 0) return hipSuccess;
-  if (asked->function != "*" && asked->function != function) return hipSuccess;
+  if (asked->function != function && (named || asked->function != "*")) return hipSuccess;
   if (++asked->calls != asked->call) return hipSuccess;
   fprintf(stderr, "HIP device: %s fails, as PORTKIT_DEVICE_FAIL asks\n", function);
   return asked->status;
 }
+
+}  // namespace
+
+hipError_t asked_failure(const char *function) { return asked_of(function, false); }
+
+int asked_failure_of_library(const char *function) { return asked_of(function, true); }
 
 bool acts_though_failing(const char *function) {
   return std::string(function) == "hipStreamEndCapture";

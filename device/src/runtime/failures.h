@@ -9,6 +9,9 @@ namespace hipcpu {
 // hipSuccess. PORTKIT_DEVICE_FAIL says which: see options.h.
 hipError_t asked_failure(const char *function);
 
+// The status with which a call of another library's function has to fail, or 0: one that is named so.
+int asked_failure_of_library(const char *function);
+
 // Whether a function does its work also where it fails: a capture that cannot become a graph is over
 // (HIP, hipStreamEndCapture).
 bool acts_though_failing(const char *function);
