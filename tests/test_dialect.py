@@ -65,6 +65,8 @@ def test_a_codebase_s_own_device_is_its_own() -> None:
             "Arc<candle_hip::older::driver::safe::HipDevice>",
         ),
         ("cudarc :: driver :: CudaDevice", "candle_hip::older :: driver :: HipDevice"),
+        # What is far away is not looked at for each word.
+        (f"cudarc::{' ' * 2000}CudaDevice", f"candle_hip::older::{' ' * 2000}RocmDevice"),
         # These begin at no crate of that name.
         ("CudaDevice::new(0)", "RocmDevice::new(0)"),
         ("super::cuda::CudaDevice", "super::rocm::RocmDevice"),

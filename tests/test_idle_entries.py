@@ -139,16 +139,16 @@ def test_a_version_in_which_it_has_nothing_to_do_is_checked(candle: Path, kind: 
     assert idle(candle, text.format(gone) + "published = false\n") == []
 
 
-def test_another_may_stand_for_it_in_another_version(candle: Path) -> None:
-    text, met, _ = KINDS["PK104"]
+@pytest.mark.parametrize("kind", ["PK104", "PK105", "PK106", "PK107", "PK109", "PK304", "PK701"])
+def test_another_may_stand_for_it_in_another_version(candle: Path, kind: str) -> None:
+    text, met, gone = KINDS[kind]
     newer = text.format(met) + 'since = "99.0.0"\n'
-    assert [f.symbol for f in idle(candle, newer)] == [met]
-    older = KINDS["PK108"][0].format(BACKEND).replace('path = "', 'until = "99.0.0"\npath = "')
-    newer = newer.replace('path = "*"', f'path = "{BACKEND}"')
-    assert idle(candle, newer + older) == []
-    # About another item it stands for nothing.
-    (finding,) = idle(candle, newer + older.replace("cuda_share", "*"))
-    assert "has nothing to do in " in finding.message
+    older = 'until = "99.0.0"\n'
+    assert len(idle(candle, newer)) == 1
+    assert idle(candle, newer + text.format(met) + older) == []
+    # About another place of the same file it stands for nothing.
+    found = idle(candle, newer + text.format(gone) + older + "published = false\n")
+    assert ["has nothing to do in " in finding.message for finding in found] == [True]
 
 
 def test_a_crate_that_was_not_published_has_no_idle_entries(candle: Path) -> None:

@@ -2,8 +2,8 @@
 
 A codebase's directory holds ``codebase.toml``, and beside it what the codebase has of these:
 ``templates/``, ``kernels.toml``, ``verify.toml``, ``phases.toml``, ``budgets/``,
-``crosscheck.toml``, ``mutants.toml``, ``fetch.toml``, ``proven.toml``, ``upstream.toml``,
-``upstream/``, ``versions.toml`` (docs/guide-rule.md says what for).
+``crosscheck.toml``, ``mutants.toml``, ``operations.toml``, ``fetch.toml``, ``proven.toml``,
+``upstream.toml``, ``upstream/``, ``versions.toml`` (docs/guide-rule.md says what for).
 """
 
 from __future__ import annotations

@@ -57,7 +57,9 @@ _FEATURE_IN_PROSE = (
     r"|(?P<lead>\bfeatures?\b[\s=:(\[\"'`\\]++(?:[\w+-]+\??[\"'`]?[,/]\s*+[\"'`]?)*"
     r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
 )
-# A path that ends where one looks from, and a `use` that has not ended there.
+# A path that ends where one looks from, and a `use` that has not ended there. From each word it is
+# looked back so far and no farther, so that time grows with the text; no path or import is longer.
+_REACH = 1000
 _PATH = r"\b%s(?:\s*::\s*\w+)*\s*::\s*\Z"
 _USE = re.compile(r"\buse\s[^;]*\Z")
 _LAST = re.compile(r"\s*[;,}]")
@@ -222,7 +224,8 @@ class NameTable(Value, frozen=True, dict=True):
         return token
 
     def _identifier(self, match: re.Match[str]) -> str:
-        token, before = match.group(), (match.string, 0, match.start())
+        token, start = match.group(), match.start()
+        before = match.string, max(0, start - _REACH), start
         for path, names in self._paths:
             if token in names and path.search(*before):
                 return names[token]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -189,12 +189,14 @@ class About(Entry, frozen=True, kw_only=True):
     path: Paths
     reason: Reason
 
+    # What tells its place in the file.
+    place: ClassVar[tuple[str, ...]] = ("symbol",)
+
     def stands_for(self, other: About) -> bool:
-        """Whether it is about the place of another, which other versions have."""
-        place = (self.path, getattr(self, "symbol", ""))
-        if place != (other.path, getattr(other, "symbol", "")):
+        """Whether it is about the place of another, which may have its turn in other versions."""
+        if type(self) is not type(other):
             return False
-        return isinstance(other, Whole) or getattr(self, "match", "") == getattr(other, "match", "")
+        return all(getattr(self, k) == getattr(other, k) for k in ("path", *self.place))
 
 
 class Whole(About, frozen=True, kw_only=True, tag_field="code", tag="PK104"):
@@ -233,6 +235,8 @@ class Within(About, frozen=True, kw_only=True, tag_field="code"):
         count: how often the tokens stand in each item.
         reason: why, for the reader of the report.
     """
+
+    place: ClassVar[tuple[str, ...]] = ("symbol", "match")
 
     match: Annotated[
         str,
@@ -303,6 +307,8 @@ class Section(About, frozen=True, kw_only=True, tag_field="code", tag="PK105"):
         reason: why, for the reader of the report.
     """
 
+    place: ClassVar[tuple[str, ...]] = ("before",)
+
     before: Text
     heading: Text
     template: Template
@@ -357,6 +363,8 @@ class Prose(About, frozen=True, kw_only=True, tag_field="code", tag="PK701"):
         reason: why, for the reader of the report.
     """
 
+    place: ClassVar[tuple[str, ...]] = ("find",)
+
     find: Text
     write: Text
     path: Annotated[Paths, Meta(description="A pattern over paths; any by default.")] = "*"
@@ -371,6 +379,8 @@ class InPlace(About, frozen=True, kw_only=True, tag_field="code", tag="PK109"):
         write: what stands there afterwards, ``$all`` for the text itself.
         reason: why, for the reader of the report.
     """
+
+    place: ClassVar[tuple[str, ...]] = ("find",)
 
     find: Text
     write: Annotated[Text, Meta(description="What stands there afterwards; $all for the text.")]

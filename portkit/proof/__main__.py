@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from portkit.codebases.directory import Directory
     from portkit.verify.tree import Tree
 
@@ -140,12 +142,11 @@ def operations(
     """Seed defects into attention and experts, one at a time, and see which program finds each."""
     from portkit.proof.mutation_run import page
     from portkit.proof.operations import RUNS, load_mutants, take_programs
-    from portkit.tree.trust import require
 
-    require(root)
-    every = load_mutants()
+    tree = _tree(root, "32", checked=False)
+    every = load_mutants(_directory(tree))
     wanted = [mutant for mutant in every if not only or mutant.name in only]
-    found = take_programs(root, programs, folder.absolute(), wanted, results)
+    found = take_programs(root, programs, folder.absolute(), wanted, results, tree.settings)
     caught = [each for each in found if each.caught]
     for each in caught:
         typer.echo(f"{each.mutant}: {each.step}: {each.said}")
@@ -194,18 +195,12 @@ def ranks(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Compare what ranks of RCCL compute with arithmetic, two to eight on the CPU device."""
-    from datetime import UTC, datetime
-
     from portkit.proof.ranks import page, take
     from portkit.verify.options import parse_waves
 
     runs = take(folder.absolute(), parse_waves(wave.split(",")))
-    for run in runs:
-        said = run.lost or "none is off by more than its type allows"
-        typer.echo(f"wave {run.wave}: {len(run.cases)} cases: {said}")
-    if report is not None:
-        report.write_text(page(runs, datetime.now(UTC).date().isoformat()), encoding="utf-8")
-    raise typer.Exit(1 if any(run.lost for run in runs) else 0)
+    told = [(f"wave {run.wave}", len(run.cases), run.lost) for run in runs]
+    _compared(told, page(runs, _today()), report)
 
 
 @app.command()
@@ -215,18 +210,27 @@ def convolutions(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Compare what MIOpen's convolutions give with arithmetic, on the CPU device."""
-    from datetime import UTC, datetime
-
     from portkit.proof.convolutions import page, take
     from portkit.verify.options import parse_waves
 
     runs = take(folder.absolute(), parse_waves(wave.split(",")))
-    for run in runs:
-        said = run.lost or "none is off by more than its type allows"
-        typer.echo(f"wave {run.wave}, {run.choice}: {len(run.cases)} cases: {said}")
+    told = [(f"wave {run.wave}, {run.choice}", len(run.cases), run.lost) for run in runs]
+    _compared(told, page(runs, _today()), report)
+
+
+def _compared(runs: Sequence[tuple[str, int, str]], text: str, report: Path | None) -> NoReturn:
+    """Say of each run how many cases it had and what it lost, write the page, and end."""
+    for title, count, lost in runs:
+        typer.echo(f"{title}: {count} cases: {lost or 'none is off by more than its type allows'}")
     if report is not None:
-        report.write_text(page(runs, datetime.now(UTC).date().isoformat()), encoding="utf-8")
-    raise typer.Exit(1 if any(run.lost for run in runs) else 0)
+        report.write_text(text, encoding="utf-8")
+    raise typer.Exit(1 if any(lost for _, _, lost in runs) else 0)
+
+
+def _today() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).date().isoformat()
 
 
 def _tree(root: Path, waves: str, *, checked: bool) -> Tree:

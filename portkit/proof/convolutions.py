@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.toolkit import build_toolkit, sources_key
-from portkit.errors import VerificationError
+from portkit.device.toolkit import sources_key
 from portkit.proof.chaos import programs
-from portkit.verify.device_choice import ARCH_OF_WAVE
+from portkit.proof.printed import printed, streams, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,12 +18,8 @@ if TYPE_CHECKING:
 CHOICES: Final = {"estimated": {}, "measured": {"HIPRC_MIOPEN_SEARCH": "1"}}
 """How the fastest solution is known, and what the environment says then."""
 
-STREAMS: Final = {32: "", 64: "lazy"}
-"""When work is done, by lanes of a wavefront: at once, or as late as HIP allows."""
-
 _TEST: Final = "what_convolutions_compute"
 _CASE: Final = re.compile(r"case: (?P<operation>\w+) of (?P<type>\w+): (?P<off>[\d.]+)$", re.M)
-_SECONDS: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +80,8 @@ def take(folder: Path, waves: Sequence[int]) -> list[Run]:
 
 
 def _run(program: str, wave: int, choice: str) -> Run:
-    device = build_toolkit().environment(arch=ARCH_OF_WAVE[wave])
-    device |= {"PORTKIT_DEVICE_STREAMS": STREAMS[wave]} | CHOICES[choice]
-    begun = time.monotonic()
-    try:
-        done = subprocess.run(
-            [program, "--include-ignored", "--nocapture", _TEST],
-            env=device,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise VerificationError(f"the convolutions have not ended after {_SECONDS:.0f} s") from None
-    lost = "" if done.returncode == 0 else _reason(done.stdout)
-    return Run(wave, choice, parse(done.stdout), lost, time.monotonic() - begun)
-
-
-def _reason(text: str) -> str:
-    said = [line for line in text.splitlines() if not re.match(r"case: |test |running", line)]
-    return " ".join(" ".join(said).split())[:500] or "it ends with an error and says nothing"
+    done = printed(program, wave, CHOICES[choice], [_TEST])
+    return Run(wave, choice, parse(done.text), done.lost, done.seconds)
 
 
 def page(runs: Sequence[Run], date: str) -> str:
@@ -120,12 +93,13 @@ def page(runs: Sequence[Run], date: str) -> str:
         "",
         f"Taken on {date}, on the CPU device {sources_key()}: {len(cases)} convolutions forward of"
         " random sizes, paddings, strides and dilations, beside arithmetic in double precision."
-        f" {_verdict(lost)} `python -m portkit.proof convolutions` makes this page.",
+        f" {verdict([f'{run.wave} ({run.choice})' for run in lost])}"
+        " `python -m portkit.proof convolutions` makes this page.",
         "",
         "| wave | streams | the fastest solution is | cases | seconds |",
         "| ---: | --- | --- | ---: | ---: |",
         *(
-            f"| {run.wave} | {'as late as may be' if STREAMS[run.wave] else 'at once'}"
+            f"| {run.wave} | {streams(run.wave)}"
             f" | {run.choice} | {len(run.cases)} | {run.seconds:.0f} |"
             for run in runs
         ),
@@ -143,13 +117,6 @@ def page(runs: Sequence[Run], date: str) -> str:
     for run in lost:
         lines += ["", f"## What fails with wavefronts of {run.wave}, {run.choice}", "", run.lost]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _verdict(lost: Sequence[Run]) -> str:
-    if not lost:
-        return "None is off by more than its type allows."
-    named = " and ".join(f"{run.wave} ({run.choice})" for run in lost)
-    return f"**With wavefronts of {named} some fail, and what comes after them was not taken.**"
 
 
 def _table(runs: Sequence[Run]) -> Iterator[str]:

@@ -13,25 +13,24 @@ import subprocess
 import time
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.codebases.known import brought
 from portkit.device.toolkit import build_toolkit
-from portkit.errors import ProfileError, VerificationError
-from portkit.lang.typed import decode
-from portkit.profile.profile import load_codebase
+from portkit.errors import VerificationError
 from portkit.proof.mutation import SWITCH, MutantsFile, seeded
 from portkit.proof.mutation_run import Found, known
 from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
-from portkit.verify.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
+    from portkit.codebases.directory import Directory
     from portkit.proof.mutation import Mutant
+    from portkit.verify.settings import Settings
 
-FILE: Final = Path(__file__).with_suffix(".toml")
+FILE: Final = "operations.toml"
+"""The defects of a codebase, in its directory."""
 
 RUNS: Final[Mapping[str, int]] = {f"wave {wave}": wave for wave in ARCH_OF_WAVE}
 """The wavefronts of each run of the programs."""
@@ -43,13 +42,13 @@ _SECONDS: Final = 300.0
 """A run takes half a minute; what takes this long hangs."""
 
 
-def load_mutants() -> tuple[Mutant, ...]:
-    """Return the defects, in the order of the file.
+def load_mutants(directory: Directory) -> tuple[Mutant, ...]:
+    """Return the defects of a codebase, in the order of the file.
 
     Raises:
-        ProfileError: it is malformed.
+        ProfileError: it is malformed, or not there.
     """
-    return decode(FILE.read_bytes(), str(FILE), MutantsFile, ProfileError).mutant
+    return directory.typed(FILE, MutantsFile).mutant
 
 
 def write_crate(folder: Path, tree: Path, programs: Path) -> None:
@@ -69,7 +68,12 @@ def write_crate(folder: Path, tree: Path, programs: Path) -> None:
 
 
 def take_programs(
-    root: Path, programs: Path, folder: Path, mutants: Iterable[Mutant], results: Path
+    root: Path,
+    programs: Path,
+    folder: Path,
+    mutants: Iterable[Mutant],
+    results: Path,
+    settings: Settings,
 ) -> list[Found]:
     """Run the programs over each defect, until one of their tests fails, and keep what they say.
 
@@ -81,6 +85,7 @@ def take_programs(
         folder: for the crate and what is built of it; made if it is not there.
         mutants: the defects.
         results: lines of JSON; made if it is not there.
+        settings: of the codebase: what its build scripts are told.
 
     Raises:
         VerificationError: a mutant does not fit the tree, it does not build with one, or the
@@ -89,7 +94,7 @@ def take_programs(
     """
     crate = folder / "crate"
     write_crate(crate, root, programs)
-    work = _Work(crate, folder / "target", results)
+    work = _Work(crate, folder / "target", results, settings)
     every = tuple(mutants)
     with seeded(root, *every, switched=True):
         for run in RUNS:
@@ -104,13 +109,13 @@ def take_programs(
 class _Work:
     """What is done, and how more of it is."""
 
-    def __init__(self, crate: Path, target: Path, results: Path) -> None:
+    def __init__(self, crate: Path, target: Path, results: Path, settings: Settings) -> None:
         self.found = known(results)
         self._crate = crate
         self._results = results
         self._environment = {
             **os.environ,
-            **_told(),
+            **for_cpu_device(settings, ARCH_OF_WAVE.values()),
             "CARGO_TARGET_DIR": str(target),
         }
 
@@ -154,15 +159,6 @@ class _Work:
         if "could not compile" in done.stderr or "failed to run custom build" in done.stderr:
             raise VerificationError(f"the programs do not build: {done.stderr[-2000:]}")
         return _said(done.stdout) or _ended(done.stderr), seconds
-
-
-def _told() -> dict[str, str]:
-    """Return what the build scripts of any codebase are told for the CPU device."""
-    told: dict[str, str] = {}
-    for directory in brought().values():
-        settings = load_settings(load_codebase(directory))
-        told |= for_cpu_device(settings, ARCH_OF_WAVE.values())
-    return told
 
 
 def _ended(printed: str) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.toolkit import build_toolkit, sources_key
-from portkit.errors import VerificationError
+from portkit.device.toolkit import sources_key
 from portkit.proof.chaos import programs
-from portkit.verify.device_choice import ARCH_OF_WAVE
+from portkit.proof.printed import printed, streams, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,14 +18,10 @@ if TYPE_CHECKING:
 RANKS: Final = 8
 """How many devices there are; each number of ranks from two on is taken."""
 
-STREAMS: Final = {32: "", 64: "lazy"}
-"""When work is done, by lanes of a wavefront: at once, or as late as HIP allows."""
-
 _CASE: Final = re.compile(
     r"^case: (?P<operation>.+) of (?P<type>\w+) by (?P<ranks>\d+) (?P<way>\w+): (?P<off>[\d.]+)$",
     re.MULTILINE,
 )
-_SECONDS: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +87,8 @@ def take(folder: Path, waves: Sequence[int]) -> list[Run]:
 
 
 def _run(program: str, wave: int) -> Run:
-    device = build_toolkit().environment(arch=ARCH_OF_WAVE[wave])
-    device |= {"PORTKIT_DEVICE_COUNT": str(RANKS), "PORTKIT_DEVICE_STREAMS": STREAMS[wave]}
-    begun = time.monotonic()
-    try:
-        done = subprocess.run(
-            [program, "--include-ignored", "--nocapture"],
-            env=device,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise VerificationError(f"the ranks have not ended after {_SECONDS:.0f} s") from None
-    lost = "" if done.returncode == 0 else _reason(done.stdout)
-    return Run(wave, parse(wave, done.stdout), lost, time.monotonic() - begun)
-
-
-def _reason(text: str) -> str:
-    said = [
-        line for line in text.splitlines() if not line.startswith(("case: ", "test ", "running"))
-    ]
-    return " ".join(" ".join(said).split())[:500] or "it ends with an error and says nothing"
+    done = printed(program, wave, {"PORTKIT_DEVICE_COUNT": str(RANKS)})
+    return Run(wave, parse(wave, done.text), done.lost, done.seconds)
 
 
 def page(runs: Sequence[Run], date: str) -> str:
@@ -131,7 +102,7 @@ def page(runs: Sequence[Run], date: str) -> str:
         "",
         f"Taken on {date}, on the CPU device {sources_key()}: {len(cases)} cases{span}, each a"
         " rank's share of one operation of one type, of 257 random values or as many for each rank,"
-        f" beside arithmetic in double precision. {_verdict(lost)}"
+        f" beside arithmetic in double precision. {verdict([str(run.wave) for run in lost])}"
         " `python -m portkit.proof ranks` makes this page.",
         "",
         "| wave | streams | ranks are | cases | with integers | with floats | seconds |",
@@ -152,21 +123,13 @@ def page(runs: Sequence[Run], date: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _verdict(lost: Sequence[Run]) -> str:
-    if not lost:
-        return "None is off by more than its type allows."
-    waves = " and ".join(str(run.wave) for run in lost)
-    return f"**With wavefronts of {waves} some fail, and what comes after them was not taken.**"
-
-
 def _rows(run: Run) -> Iterator[str]:
-    streams = "as late as may be" if STREAMS[run.wave] else "at once"
     for way in ("threads", "processes"):
         mine = [case for case in run.cases if case.way == way]
         floats = sum("f" in case.type for case in mine)
         yield (
-            f"| {run.wave} | {streams} | {way} | {len(mine)} | {len(mine) - floats} | {floats}"
-            f" | {run.seconds:.0f} for both |"
+            f"| {run.wave} | {streams(run.wave)} | {way} | {len(mine)} | {len(mine) - floats}"
+            f" | {floats} | {run.seconds:.0f} for both |"
         )
 
 

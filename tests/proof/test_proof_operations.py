@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from portkit.codebases.known import named
 from portkit.errors import VerificationError
+from portkit.profile.profile import load_codebase
 from portkit.proof import operations
 from portkit.proof.mutation import Mutant
 from portkit.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, write_crate
+from portkit.verify.settings import load_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+CANDLE = named("candle")
+SETTINGS = load_settings(load_codebase(CANDLE))
 
 MUTANTS = (
     Mutant("loud", "x", "src/a.rs", "right", "wrong"),
@@ -64,7 +70,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def taken(tree: Path) -> list[tuple[str, str, str]]:
     place = tree.parent
     programs, results = place / "programs", place / "results"
-    found = take_programs(tree, programs, place / "folder", MUTANTS, results)
+    found = take_programs(tree, programs, place / "folder", MUTANTS, results, SETTINGS)
     return [(each.mutant, each.step, each.said) for each in found]
 
 
@@ -118,4 +124,5 @@ def test_the_crate_has_the_programs_as_its_tests(tmp_path: Path) -> None:
 
 
 def test_every_defect_has_a_name_of_its_own() -> None:
-    assert len({mutant.name for mutant in load_mutants()}) == len(load_mutants()) == 11
+    mutants = load_mutants(CANDLE)
+    assert len({mutant.name for mutant in mutants}) == len(mutants) == 11

@@ -33,7 +33,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_mutant_fits_the_port(job: Path) -> None:
-    for mutant in (*load_mutants(CANDLE), *operations.load_mutants()):
+    for mutant in (*load_mutants(CANDLE), *operations.load_mutants(CANDLE)):
         before = (job / mutant.file).read_text(encoding="utf-8")
         with seeded(job, mutant):
             assert (job / mutant.file).read_text(encoding="utf-8") != before
