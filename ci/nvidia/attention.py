@@ -32,6 +32,7 @@ ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 import torch  # type: ignore[import-not-found]  # noqa: E402
+
 from hipcc import capability, compiled  # noqa: E402
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tables import prose
-
 from portkit.codebases.directory import Directory
 from portkit.codebases.known import named as codebase
 from portkit.crosscheck.comparison import Comparison, Difference, read
 from portkit.crosscheck.known import judged, load_table
+from tables import prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,10 +26,9 @@ ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 from hipcc import ARCH, capability, cuda, release  # noqa: E402
-from toolkit import build as build_toolkit  # noqa: E402
-
 from portkit.crosscheck.place import placed  # noqa: E402
 from portkit.errors import PortkitError  # noqa: E402
+from toolkit import build as build_toolkit  # noqa: E402
 
 PACKAGES: Final = ("candle-core", "candle-nn")
 EXAMPLE: Final = "nvidia_bench"

@@ -23,9 +23,8 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
-from hipcc import capability  # noqa: E402
-
 from build import cargo, copy_stripped, run  # noqa: E402
+from hipcc import capability  # noqa: E402
 from portkit.errors import PortkitError  # noqa: E402
 
 OTHER: Final = "80"

@@ -21,7 +21,6 @@ ROOT: Final = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 from hipcc import ARCH, INCLUDE, cuda  # noqa: E402
-
 from portkit.device.stubs import stubs  # noqa: E402
 from portkit.device.toolkit import LIBRARIES  # noqa: E402
 

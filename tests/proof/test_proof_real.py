@@ -45,7 +45,7 @@ def test_every_operation_is_as_it_should_be(job: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "portkit.proof", "crosscheck", str(job)),
-            *("--wave", "32,64", "--cases", "6", "--report", str(report)),
+            *("--wave", "32,64", "--cases", "24", "--report", str(report)),
         ],
         capture_output=True,
         text=True,
