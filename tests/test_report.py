@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from portkit.report.model import Report
 
 PLAIN = Terminal()
+# What a copy has mended: nothing is written beside CUDA's side.
+REPAIRED = replace(EVERY_KIND[4], code="PK107", line=8)
 # The document of the issue that asked for it, field by field.
 DOCUMENT = {"schema", "root", "version", "crates", "sites", "unaccounted", "summary"}
 SITE = {
@@ -228,6 +230,11 @@ def test_unaccounted_mentions_are_loud() -> None:
             made(*EVERY_KIND),
             "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review; nothing is"
             " written at the\nother 2 for review);",
+        ),
+        (
+            made(*EVERY_KIND, REPAIRED),
+            "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review; of the other 3"
+            " for review 1\nare mended in the copies, and nothing is written at 2);",
         ),
         (made(unaccounted=1), "Next: give each mention above a rule"),
         (made(EVERY_KIND[1]), "Nothing is left: every place has its counterpart. Next: "),

@@ -320,6 +320,31 @@ def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
     assert "Nothing is left outside the sources of kernels" in invoke("scan", candle).out
 
 
+def test_kernels_that_were_accepted_are_counted(tmp_path: Path) -> None:
+    candle = make_with_kernels(tmp_path / "candle")
+    commit(candle)
+    invoke("review", candle, "--accept", "P", "--kernels")
+    inside = (candle / looked.NAME).read_text().count("PH")
+    assert inside
+    said = invoke("review", candle, "--list").out
+    assert f"looked at; of those in the sources of kernels {inside} were accepted" in said
+    assert "but for those" not in said
+
+
+def test_an_edit_that_was_accepted_is_not_to_be_written_anew(candle: Path) -> None:
+    backend, copy = (f"candle-core/src/{each}_backend/mod.rs" for each in ("cuda", "rocm"))
+    add_file(candle, backend, b"pub fn cuda_one() -> u8 {\n    1\n}\n")
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    change(candle, "    1\n", "    11\n", copy)
+    commit(candle)
+    assert "--regenerate`" in " ".join(invoke("scan", candle).out.split())
+    assert invoke("review", candle, "--accept", "PK101").code == 0
+    assert "--regenerate`" not in " ".join(invoke("scan", candle).out.split())
+    change(candle, "    11\n", "    12\n", copy)
+    assert "--regenerate`" in " ".join(invoke("scan", candle).out.split())
+
+
 def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
     before = b"# ours\ngating = 'dummy' # said\n"
     add_file(candle, "portkit.toml", before)

@@ -37,6 +37,8 @@ SHOWN: Final = 40
 """How many lines of a branch are shown."""
 _CODE: Final = re.compile(r"P[KH]?\d{0,3}", re.IGNORECASE)
 _IDENTITY: Final = re.compile(r"P[KH]\d{3}-[0-9a-f]{8}", re.IGNORECASE)
+_IN_KERNELS: Final = "PH"
+"""How the codes of places in the sources of kernels begin."""
 _SLASHES: Final = (".rs", ".cu", ".cuh", ".h", ".hpp")
 _LINE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(:\d+)?")
 
@@ -170,13 +172,18 @@ class Desk:
 
     def summary(self) -> str:
         """Return how many places there are that nobody has looked at."""
+        from portkit.profile.looked import read
         from portkit.report.model import counted_noun, unseen_kernels
 
         unseen = unseen_kernels(self.scan)
+        inside = sum(place.startswith(_IN_KERNELS) for place in read(self.directory)[1])
         if self.places:
             rest = ", and those in the sources of kernels, which --kernels shows" if unseen else ""
             return f"{counted_noun(len(self.places), 'place')} that nobody has looked at{rest}."
         rest = " but for those in the sources of kernels, which --kernels shows" if unseen else ""
+        if unseen and inside:
+            rest = f"; of those in the sources of kernels {inside} were accepted, and --kernels"
+            rest += " shows whether any is left"
         return f"Every place has been looked at{rest}."
 
     def named(self, word: str) -> Sequence[Place]:
