@@ -337,6 +337,8 @@ def test_a_pipe_has_the_same_width_in_every_window(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "73")
     assert terminal(Stream(tty=True)).width == 73  # type: ignore[arg-type]
     assert terminal(Stream(tty=False)).width == 100  # type: ignore[arg-type]
+    monkeypatch.setenv("COLUMNS", "40")
+    assert terminal(Stream(tty=True)).width == 40  # type: ignore[arg-type]
 
 
 # --- Markdown ----------------------------------------------------------------------------------

@@ -322,6 +322,7 @@ def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
 
 def test_kernels_that_were_accepted_are_counted(tmp_path: Path) -> None:
     candle = make_with_kernels(tmp_path / "candle")
+    add_file(candle, "candle-kernels/src/trap.cu", b'__device__ void f() {\n    asm("trap;");\n}\n')
     commit(candle)
     invoke("review", candle, "--accept", "P", "--kernels")
     inside = (candle / looked.NAME).read_text().count("PH")

@@ -167,7 +167,7 @@ def test_a_conflict_in_a_manifest_takes_the_ports_side(fork: Path) -> None:
     commit(fork)
     git(fork, "switch", "--quiet", "upstream")
     (cuda,) = [x for x in (fork / manifest).read_text().splitlines() if x.startswith("cuda = ")]
-    replace(fork, manifest, f"{cuda}\n", f'{cuda[:-1]}, "more"]\nmore = []\n')
+    replace(fork, manifest, f"{cuda}\n", f'{cuda[:-1]}"more"]\nmore = []\n')
     commit(fork)
     git(fork, "switch", "--quiet", "main")
     done = invoke("update", fork, "--to", "upstream", "--check")
