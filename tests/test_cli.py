@@ -177,6 +177,16 @@ def test_apply_names_what_a_person_should_read_where_it_stands_now(candle: Path)
     assert f"{MATMUL}:{after}  " in done.out
 
 
+def test_the_marks_of_a_place_are_explained(candle: Path) -> None:
+    code = b"pub fn f(d: &crate::Device) -> bool {\n    !d.is_metal()\n}\n"
+    add_file(candle, "candle-core/src/own.rs", code)
+    said = invoke("explain", "candle-core/src/own.rs:2", "--tree", candle).out
+    assert said.index("= marks the place, at which nothing is written\n") < said.index("\n=    !d.is_metal()")
+    # Where all that stands there is changed, there is no such mark.
+    line = line_of(candle / MATMUL, "device.is_cuda()")
+    assert "= marks" not in invoke("explain", f"{MATMUL}:{line}", "--tree", candle).out
+
+
 @pytest.mark.parametrize("command", [("scan", "--select"), ("explain", "--tree")])
 def test_a_misspelt_code_has_a_nearest(candle: Path, command: tuple[str, str]) -> None:
     word = "PK40l"
