@@ -181,7 +181,8 @@ def test_the_marks_of_a_place_are_explained(candle: Path) -> None:
     code = b"pub fn f(d: &crate::Device) -> bool {\n    !d.is_metal()\n}\n"
     add_file(candle, "candle-core/src/own.rs", code)
     said = invoke("explain", "candle-core/src/own.rs:2", "--tree", candle).out
-    assert said.index("= marks the place, at which nothing is written\n") < said.index("\n=    !d.is_metal()")
+    marks = said.index("= marks the place, at which nothing is written\n")
+    assert marks < said.index("\n=    !d.is_metal()")
     # Where all that stands there is changed, there is no such mark.
     line = line_of(candle / MATMUL, "device.is_cuda()")
     assert "= marks" not in invoke("explain", f"{MATMUL}:{line}", "--tree", candle).out

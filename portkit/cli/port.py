@@ -452,7 +452,7 @@ def apply(
 
         show_paged(patch(planned.changes), wanted=not no_pager)
     else:
-        given = {
+        again = {
             "--allow-dirty": allow_dirty,
             "--allow-staged": allow_staged,
             "--allow-no-vcs": allow_no_vcs,
@@ -467,7 +467,7 @@ def apply(
             written=not dry,
             left=left,
             taken=taken,
-            options="".join(f" {name}" for name, value in given.items() if value),
+            options="".join(f" {name}" for name, value in again.items() if value),
         )
         show(said, end="")
     if page is not None:
