@@ -39,7 +39,6 @@ _CODE: Final = re.compile(r"P[KH]?\d{0,3}", re.IGNORECASE)
 _IDENTITY: Final = re.compile(r"P[KH]\d{3}-[0-9a-f]{8}", re.IGNORECASE)
 _IN_KERNELS: Final = "PH"
 """How the codes of places in the sources of kernels begin."""
-_SLASHES: Final = (".rs", ".cu", ".cuh", ".h", ".hpp")
 _LINE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(:\d+)?")
 
 
@@ -235,6 +234,7 @@ class Desk:
         Raises:
             ConfigError: it takes what was accepted, and no skip takes an answer back.
         """
+        from portkit.profile.skipping import check_takes_nothing_back
         from portkit.tree.finding import Status, identified
 
         asked = {p.site.id for p in self.alike(place)}
@@ -244,13 +244,7 @@ class Desk:
             if _key(finding) == _key(place.site) and identity not in asked
         ]
         taken = [p for p in found if p.finding.looked_at or p.site.id in self.accepted]
-        if taken:
-            mark = "//" if place.site.path.endswith(_SLASHES) else "#"
-            raise ConfigError(
-                f"a skip is of a code in an item, and would keep {_named(taken)} too, which was"
-                f" accepted: write `{mark} portkit: keep {place.site.code} REASON` above"
-                f" {place.site.position}, which keeps that place alone"
-            )
+        check_takes_nothing_back(place.site.code, place.site.position, [*map(_named, taken)])
         return [p for p in found if p.finding.status is not Status.NONE]
 
     def keep(self, place: Place, reason: str) -> str:
@@ -270,9 +264,10 @@ class Desk:
         site, why = place.site, " ".join(reason.split())
         after = with_skip(before or b"", site.code, site.path, site.symbol, why)
         kept, others = self.alike(place), self.beside(place)
-        said = f"{NAME} keeps {_named(kept)}."
+        said = f"{NAME} keeps {', '.join(map(_named, kept))}."
         if others:
-            said += f" Of the same code in the same item, it keeps {_named(others)} too."
+            too = ", ".join(map(_named, others))
+            said += f" Of the same code in the same item, it keeps {too} too."
         changes: tuple[Change, ...] = ()
         if any(stands(p.finding) for p in (*kept, *others)):
             changes, left = self._taken_out(before or b"", after)
@@ -323,9 +318,9 @@ def _key(place: ReportedSite | Finding) -> tuple[str, str, str]:
     return place.code, place.path, place.symbol
 
 
-def _named(places: Iterable[Place]) -> str:
-    """Return places on one line; of two in one line of a file the identities tell which."""
-    return ", ".join(f"{p.site.id} {p.site.position}" for p in places)
+def _named(place: Place) -> str:
+    """Return what tells a place from another in the same line."""
+    return f"{place.site.id} {place.site.position}"
 
 
 def _below(root: Path, path: str) -> str:
@@ -398,8 +393,9 @@ class Session:
             self.show(self.terminal.loud(str(error)))
             return False
         if others:
+            too = ", ".join(map(_named, others))
             self.show(
-                f"A skip is of a code in an item, and keeps {_named(others)} too; a comment,"
+                f"A skip is of a code in an item, and keeps {too} too; a comment,"
                 f" `// portkit: keep {place.site.code} REASON`, keeps one place."
             )
         reason = self.ask("Why? (an empty line goes back) ").strip()
