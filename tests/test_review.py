@@ -339,7 +339,9 @@ def test_an_edit_that_was_accepted_is_not_to_be_written_anew(candle: Path) -> No
     assert invoke("apply", candle).code == 0
     change(candle, "    1\n", "    11\n", copy)
     commit(candle)
-    assert "--regenerate`" in " ".join(invoke("scan", candle).out.split())
+    said = " ".join(invoke("scan", candle).out.split())
+    assert "--regenerate`" in said
+    assert f"a change that is to stay `portkit review {candle}` accepts" in said
     assert invoke("review", candle, "--accept", "PK101").code == 0
     assert "--regenerate`" not in " ".join(invoke("scan", candle).out.split())
     change(candle, "    11\n", "    12\n", copy)
