@@ -59,7 +59,7 @@ def condition(file: str, find: str, after: str = "") -> Mutant:
 PATHS = (
     condition("quantized_llama", r"q\.device\(\)\.is_rocm\(\)"),
     condition("qwen3", "!on_cpu", after=r'feature = "rocm-flash-attn"\)\)\]\s*if '),
-    condition("qwen3_moe", r"candle_nn::moe::fused_on_rocm\(&vb\)"),
+    condition("qwen3_moe", r"candle_nn::moe::fused_on_rocm\(&vb\)\.unwrap_or\([^)]*\)\)"),
 )
 """The conditions for fused paths on ROCm; Llama has a setting, which the program sets."""
 

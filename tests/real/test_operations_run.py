@@ -1,6 +1,7 @@
 """What the cross-check does not know, run on the CPU device: flash attention, the fused experts.
 
-Upstream's own tests of candle-flash-attn run there too, with another device and no other change.
+Upstream's own tests of candle-flash-attn and candle-flash-attn-v3 run there too, with another
+device and no other change.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.xdist_group(PRODUC
 PROGRAMS = Path(__file__).parent / "programs"
 OWN = {"experts": 1, "flash_attention": 3}
 """How many tests each program has."""
-UPSTREAM = {"0.11.1": 6, "0.9.2": 3}
-"""How many tests candle-flash-attn has."""
+CRATES = ("candle-flash-attn", "candle-flash-attn-v3")
+UPSTREAM = {"0.11.1": 6 + 15, "0.9.2": 3 + 12}
+"""How many tests these crates have."""
 
 
 @pytest.mark.parametrize("version", UPSTREAM)
@@ -41,10 +43,11 @@ def test_what_they_compute(
         pytest.skip(str(error))
     tree = ported(version)
     write_crate(tmp_path, tree, PROGRAMS)
-    upstream = (tree / "candle-flash-attn" / "tests" / "flash_attn_tests.rs").read_text()
-    assert "Device::new_cuda(0)" in upstream
-    changed = upstream.replace("Device::new_cuda(0)", "Device::new_rocm(0)")
-    (tmp_path / "tests" / "upstream.rs").write_text(changed)
+    for crate in CRATES:
+        upstream = (tree / crate / "tests" / "flash_attn_tests.rs").read_text()
+        assert "Device::new_cuda(0)" in upstream
+        changed = upstream.replace("Device::new_cuda(0)", "Device::new_rocm(0)")
+        (tmp_path / "tests" / f"{crate}.rs").write_text(changed)
     command = [sys.executable, "-m", "portkit", "device", "--profile", "candle"]
     done = subprocess.run(
         [*command, "--wave", str(wave), "--", "cargo", "test", "--no-fail-fast"],
