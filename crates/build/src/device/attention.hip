@@ -60,6 +60,13 @@ struct Besides {
 
   // What all lanes have alike, in a vector register: there are too few scalar ones for all of it.
   static __device__ __forceinline__ int held(int value) { return hipx::opaque(value); }
+  static __device__ __forceinline__ const int32_t *held(const int32_t *pointer) {
+    int words[2];
+    __builtin_memcpy(words, &pointer, sizeof(pointer));
+    words[0] = hipx::opaque(words[0]), words[1] = hipx::opaque(words[1]);
+    __builtin_memcpy(&pointer, words, sizeof(pointer));
+    return pointer;
+  }
 };
 
 // Nothing of that, which the compiler knows: most calls are such, and have the registers for more.
@@ -67,7 +74,10 @@ struct Nothing {
   static constexpr const float *slopes = nullptr;
   static constexpr const uint32_t *q_ends = nullptr, *k_ends = nullptr;
   static constexpr const int32_t *pages = nullptr, *ranges = nullptr;
-  static __device__ __forceinline__ int held(int value) { return value; }
+  template <typename T>
+  static __device__ __forceinline__ T held(T value) {
+    return value;
+  }
 };
 
 constexpr int THREADS = 256;
@@ -674,23 +684,27 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
   Rows own;
   if (!found(a, also, own)) return;
   move_to(a, own, q, k, v, mask);
-  const Sequence &s = own.s;
+  Sequence s = own.s;
+  s.pages = also.held(s.pages), s.ranges = also.held(s.ranges);
+  const int row0 = also.held(own.row0), rows = also.held(own.rows);
+  const int first_head = also.held(own.kv_head * a.shared_by);
+  const int first_place = also.held(own.batch * a.out_stride[0] + s.first_query * a.out_stride[2]);
 
   for (int i = t; i < SIDE * (WIDTH / 8); i += THREADS) {
-    const int r = i / (WIDTH / 8), d = i % (WIDTH / 8) * 8, row = own.row0 + r;
+    const int r = i / (WIDTH / 8), d = i % (WIDTH / 8) * 8, row = row0 + r;
     uint4 x = {};
-    if (row < own.rows && d < a.width) {
+    if (row < rows && d < a.width) {
       __builtin_memcpy(&x, q + row % a.shared_by * a.q_stride[1] + row / a.shared_by * a.q_stride[2] + d,
                        sizeof(x));
     }
     queries_of_block[(r * QUERY + d) / 8] = x;
   }
 
-  const int own_row = min(own.row0 + t / LANES, own.rows - 1), own_query = own_row / a.shared_by;
+  const int own_row = min(row0 + t / LANES, rows - 1), own_query = own_row / a.shared_by;
   const int own_head = own_row % a.shared_by;
   if (mask != nullptr) mask += own_head * a.mask_stride[1];
   const float slope =
-      also.slopes == nullptr ? 0.0f : also.slopes[own.kv_head * a.shared_by + own_head];
+      also.slopes == nullptr ? 0.0f : also.slopes[first_head + own_head];
   float most = -INFINITY, total = 0.0f;
   Sums sums[CHUNKS][OF_WARP];
 #pragma unroll
@@ -703,16 +717,14 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
     Sums products[2];
     wmma::fill_fragment(products[0], 0.0f);
     wmma::fill_fragment(products[1], 0.0f);
-#pragma unroll
-    for (int c = 0; c < CHUNKS; ++c) {
-      if (c * SPAN >= a.width) break;
-      const int depth = min(SPAN, a.width - c * SPAN);
+    for (int first = 0; first < a.width; first += SPAN) {
+      const int depth = min(SPAN, a.width - first);
       __syncthreads();
       for (int i = t; i < SIDE * (SPAN / 8); i += THREADS) {
         const int key = i / (SPAN / 8), d = i % (SPAN / 8) * 8;
         uint4 x = {};
         if (start + key < s.keys && d < depth) {
-          __builtin_memcpy(&x, k + place_of(a, s, a.k_stride, start + key) + c * SPAN + d,
+          __builtin_memcpy(&x, k + place_of(a, s, a.k_stride, start + key) + first + d,
                            sizeof(x));
         }
         tile[(key * KEY + d) / 8] = x;
@@ -720,7 +732,7 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
       __syncthreads();
       for (int d = 0; d < depth; d += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, Element, wmma::row_major> left;
-        wmma::load_matrix_sync(left, matrix(queries + top * QUERY + c * SPAN + d), QUERY);
+        wmma::load_matrix_sync(left, matrix(queries + top * QUERY + first + d), QUERY);
 #pragma unroll
         for (int n = 0; n < 2; ++n) {
           wmma::fragment<wmma::matrix_b, 16, 16, 16, Element, wmma::col_major> right;
@@ -799,11 +811,11 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < Sums::num_elements; ++i) {
-    const int r = top + wmma::row_of<ENGINE>(i), row = own.row0 + r;
-    if (row >= own.rows) continue;
-    const int head = own.kv_head * a.shared_by + row % a.shared_by;
-    const int64_t place = own.batch * a.out_stride[0] + head * a.out_stride[1] +
-                          (s.first_query + row / a.shared_by) * a.out_stride[2];
+    const int r = top + wmma::row_of<ENGINE>(i), row = row0 + r;
+    if (row >= rows) continue;
+    const int head = first_head + row % a.shared_by;
+    const int64_t place =
+        first_place + head * a.out_stride[1] + row / a.shared_by * a.out_stride[2];
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
 #pragma unroll
