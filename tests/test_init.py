@@ -149,6 +149,19 @@ def test_of_tarn_it_derives_what_a_person_wrote(tarn: Path) -> None:
     assert "nvidia: lake/src/lib.rs declares it under the feature" in done.out
 
 
+def test_who_compiles_the_kernels_is_told_where_a_crate_does(served: Path) -> None:
+    (served / "rows/kernels").mkdir()
+    (served / "rows/kernels/twice.cu").write_text("// a kernel\n")
+    build = "fn main() {\n    bindgen_cuda::Builder::default().build_ptx().unwrap();\n}\n"
+    (served / "rows/build.rs").write_text(build)
+    done = invoke("init", served, "--yes")
+    (folder,) = profile_of(served)["hip_sources"]
+    assert folder["reason"] == "1 kernel source; rows/build.rs calls bindgen_cuda"
+    assert "rows/build.rs calls bindgen_cuda: what it compiles for ROCm" in " ".join(
+        (done.out + done.err).split()
+    )
+
+
 def test_apply_works_then(tarn: Path) -> None:
     assert invoke("apply", tarn, "--check").code == 16
     assert invoke("init", tarn, "--yes").code == 0

@@ -145,6 +145,7 @@ def _finding(
         edits=edits if status is Status.TODO else (),
         claims=(claims or (site.span,)) if intent.claims is None else intent.claims,
         entry=intent.entry,
+        shadowed=intent.shadowed,
     )
 
 

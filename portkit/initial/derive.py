@@ -204,7 +204,7 @@ def _compiles(job: Job, script: str) -> str:
     crates = sorted(
         name
         for name, kind in job.vendor.dependencies.items()
-        if not kind and re.search(rf"\b{name.replace('-', '_')}\b", text)
+        if kind in ("", "driver") and re.search(rf"\b{name.replace('-', '_')}\b", text)
     )
     if crates:
         return f"calls {' and '.join(crates)}"

@@ -60,10 +60,10 @@ def check(site: Site) -> Iterator[Intent]:
     holder = decided(site)
     if holder.type == "if_expression" and is_of_source(site, holder):
         return
-    known = decision(site, holder)
-    entry = job.codebase.key(known) if known is not None else ""
+    found = decision(site, holder)
+    known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
-        yield Keep(_construct(site, holder), known.reason, entry=entry)
+        yield Keep(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
         return
     yield Widen(
         _construct(site, holder),
@@ -73,6 +73,7 @@ def check(site: Site) -> Iterator[Intent]:
         "speaks of it, so see whether the same holds on AMD",
         review=known is None,
         entry=entry,
+        shadowed=shadowed,
         condition=site.node,
         within=holder,
     )

@@ -54,12 +54,16 @@ class DeviceMacro(Value, frozen=True):
         position: the index, from 0, of the source vendor's argument in a call before the port.
         arity: how many arguments a call has before the port.
         behind: whether the written vendor's argument stands or will stand right behind it.
+        is_name: whether the source vendor's argument does nothing but name a test of another one.
+        passes: the macros that it is passed on to.
     """
 
     name: str
     position: int
     arity: int
     behind: bool
+    is_name: bool = False
+    passes: tuple[str, ...] = ()
 
 
 class Learnt(Value, frozen=True):

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from portkit.errors import NotAWorkspaceError
+from portkit.errors import NotAWorkspaceError, ToolError
 from portkit.lang.packed import packed
 from portkit.lang.source import Source
 from portkit.lang.value import Value
@@ -37,6 +37,10 @@ _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL
 _AFTER_A_MERGE = (
     "{where} holds conflicts of a merge{others}: end the merge first; where it brings a new"
     " upstream version to a port, take upstream's side and run `portkit apply --regenerate` then"
+)
+_AFTER_A_MERGE_OF_A_PORT = (
+    "{where} holds conflicts of a merge with a pure port{others}: end the merge first: take the"
+    " port's side and make your change again in it, as `portkit update` said of each place"
 )
 
 
@@ -323,7 +327,7 @@ def _fault(manifest: Path, error: Exception) -> str:
         data = b""
     line = _conflict(data)
     if line:
-        return _AFTER_A_MERGE.format(where=f"{manifest}:{line}", others="")
+        return _merging(manifest.parent).format(where=f"{manifest}:{line}", others="")
     return f"{manifest} cannot be read as a manifest ({error}); mend it first"
 
 
@@ -353,7 +357,18 @@ def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
         (path, line), *more = found
         others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""
         where = f"{root / path}:{line}"
-        raise NotAWorkspaceError(_AFTER_A_MERGE.format(where=where, others=others))
+        raise NotAWorkspaceError(_merging(root).format(where=where, others=others))
+
+
+def _merging(root: Path) -> str:
+    """Return what to do about a merge that is not ended: of upstream, or of a port of it."""
+    from portkit.tree.vendor_branch import pure_port  # few trees are being merged
+
+    try:
+        merged = pure_port(root, "MERGE_HEAD")
+    except ToolError:
+        merged = None
+    return _AFTER_A_MERGE if merged is None else _AFTER_A_MERGE_OF_A_PORT
 
 
 def _workspace_above(directory: Path) -> Path | None:
