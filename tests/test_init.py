@@ -369,3 +369,20 @@ pub fn launch(n: u32) {
     assert "    candle::rocm_builder_arg!(builder, n);\n" in place.read_text()
     # Nothing of the codebase's own is idle for it.
     assert "PK904" not in invoke("scan", served).out
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ("bindgen_cuda::Builder::default();", "calls bindgen_cuda"),
+        ("cudaforge::KernelBuilder::new();", "calls cudaforge"),
+        ("cc::Build::new().cuda(true);", "has cc run nvcc"),
+        ('std::process::Command::new("nvcc");', "runs nvcc"),
+    ],
+)
+def test_what_a_build_script_compiles_kernels_with_is_left(
+    served: Path, calls: str, said: str
+) -> None:
+    (served / "rows/build.rs").write_text(f"fn main() {{\n    {calls}\n}}\n")
+    done = invoke("init", served, "--yes")
+    assert f"rows/build.rs {said}: what it compiles for ROCm is a template" in done.out, done.err

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
-CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+KERNELS = (".cu", ".cuh")
+"""How the names of files end that are CUDA's, whatever they say."""
+CUDA_CODE = (*KERNELS, ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
 HELD = 32 << 20
 """How many bytes of files are held as they are; more are held compressed."""
@@ -61,6 +63,17 @@ class Crate(Value, frozen=True):
     def features(self) -> frozenset[str]:
         """The names of the crate's features."""
         return frozenset(self.manifest.get("features", {}))
+
+    def takes(self, crates: Collection[str]) -> bool:
+        """Whether its manifest names one of some crates in any of its tables of dependencies."""
+        targets = self.manifest.get("target", {})
+        holders = (self.manifest, *(targets.values() if isinstance(targets, dict) else ()))
+        tables = (h.get(kind) for h in holders if isinstance(h, dict) for kind in _DEPENDENCIES)
+        return any(
+            name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
+            for table in tables
+            for name, entry in (table.items() if isinstance(table, dict) else ())
+        )
 
 
 class Unread(Value, frozen=True):
