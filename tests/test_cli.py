@@ -177,6 +177,26 @@ def test_apply_names_what_a_person_should_read_where_it_stands_now(candle: Path)
     assert f"{MATMUL}:{after}  " in done.out
 
 
+def test_the_marks_of_a_place_are_explained(candle: Path) -> None:
+    code = b"pub fn f(d: &crate::Device) -> bool {\n    !d.is_metal()\n}\n"
+    add_file(candle, "candle-core/src/own.rs", code)
+    said = invoke("explain", "candle-core/src/own.rs:2", "--tree", candle).out
+    marks = said.index("= marks the place, at which nothing is written\n")
+    assert marks < said.index("\n=    !d.is_metal()")
+    # Where all that stands there is changed, there is no such mark.
+    line = line_of(candle / MATMUL, "device.is_cuda()")
+    assert "= marks" not in invoke("explain", f"{MATMUL}:{line}", "--tree", candle).out
+
+
+@pytest.mark.parametrize("command", [("scan", "--select"), ("explain", "--tree")])
+def test_a_misspelt_code_has_a_nearest(candle: Path, command: tuple[str, str]) -> None:
+    word = "PK40l"
+    options = [command[1], word] if command[0] == "scan" else [word, command[1], candle]
+    done = invoke(command[0], *([candle] if command[0] == "scan" else []), *options)
+    assert done.code == 2
+    assert re.search(r"; the nearest is 'PK40\d'", " ".join(re.sub("[│\n]", " ", done.err).split()))
+
+
 def test_what_is_chosen_is_not_taken_for_all(candle: Path) -> None:
     for command, said in (
         ("scan", "No place here has one of the chosen codes."),
@@ -288,7 +308,12 @@ def test_a_tree_that_git_cannot_bring_back_is_refused(
         done = apply(candle, *options)
         assert (done.code, picture(candle)) == (13, before)
         assert allowed in done.err
-    assert apply(candle, allowed).code == 0
+    # What a look says to do next is not refused.
+    said = apply(candle, "--check", allowed).out
+    following = re.search(r"Next: `portkit ([^`]+)`", " ".join(said.split()))
+    assert following is not None
+    assert allowed in following[1]
+    assert invoke(*following[1].split()).code == 0
 
 
 def test_an_apply_with_nothing_to_write_takes_a_dirty_tree(candle: Path) -> None:

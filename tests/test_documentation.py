@@ -224,6 +224,14 @@ def test_every_page_has_its_place() -> None:
     assert ours - named - listed == set(), "add the page to the navigation in mkdocs.yml"
 
 
+def test_what_a_newcomer_missed_is_there() -> None:
+    """Who translates CUDA sources alone finds how; who waits for the first build knows how long."""
+    assert "](kernels/README.md)" in (DOCS / "index.md").read_text()
+    assert "](docs/kernels/README.md)" in (ROOT / "README.md").read_text()
+    tested = (DOCS / "guide-crate.md").read_text().partition("\n## 5. ")[2].partition("\n## ")[0]
+    assert re.search(r"\bminutes\b", tested)
+
+
 def test_the_settings_that_are_shown_are_right() -> None:
     shown = re.findall(r"```toml\n(.*?)```", (DOCS / "decisions.md").read_text(), re.DOTALL)
     read = [settings(Source(NAME, text.encode())) for text in shown]

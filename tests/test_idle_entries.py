@@ -185,6 +185,22 @@ def test_a_decision_that_decides_nothing_is_reported(candle: Path) -> None:
     assert found[0].line == 2
 
 
+def test_what_a_decision_comes_before_is_not_idle(candle: Path) -> None:
+    """A user's decision about the same condition leaves the profile's without a place to decide."""
+    condition = '[[condition]]\nwhen = "rows <= 64"\nverdict = "widen"\nreason = "as there"\n'
+    decision = b'\n[[decision]]\nwhen = "rows"\nverdict = "keep"\nreason = "ours"\n'
+    add_file(candle, "portkit.toml", b'profile = "port"\n' + decision)
+    assert idle(candle, condition) == []
+    # Another of the profile's comes after the first, which is the one that would decide.
+    both = idle(candle, condition + condition.replace("rows <= 64", "64"))
+    assert [f.symbol for f in both] == ["condition '64'"]
+    # Of a user's own two the second does nothing, and the reason is the first.
+    add_file(candle, "portkit.toml", b'profile = "port"\n' + decision + decision)
+    (second,) = idle(candle, condition)
+    assert (second.path, second.line) == ("portkit.toml", 8)
+    assert second.message.startswith("an earlier decision is about all that it names")
+
+
 @pytest.mark.parametrize(
     ("file", "entry"),
     [

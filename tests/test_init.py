@@ -149,6 +149,19 @@ def test_of_tarn_it_derives_what_a_person_wrote(tarn: Path) -> None:
     assert "nvidia: lake/src/lib.rs declares it under the feature" in done.out
 
 
+def test_who_compiles_the_kernels_is_told_where_a_crate_does(served: Path) -> None:
+    (served / "rows/kernels").mkdir()
+    (served / "rows/kernels/twice.cu").write_text("// a kernel\n")
+    build = "fn main() {\n    bindgen_cuda::Builder::default().build_ptx().unwrap();\n}\n"
+    (served / "rows/build.rs").write_text(build)
+    done = invoke("init", served, "--yes")
+    (folder,) = profile_of(served)["hip_sources"]
+    assert folder["reason"] == "1 kernel source; rows/build.rs calls bindgen_cuda"
+    assert "rows/build.rs calls bindgen_cuda: what it compiles for ROCm" in " ".join(
+        (done.out + done.err).split()
+    )
+
+
 def test_apply_works_then(tarn: Path) -> None:
     assert invoke("apply", tarn, "--check").code == 16
     assert invoke("init", tarn, "--yes").code == 0
@@ -356,3 +369,20 @@ pub fn launch(n: u32) {
     assert "    candle::rocm_builder_arg!(builder, n);\n" in place.read_text()
     # Nothing of the codebase's own is idle for it.
     assert "PK904" not in invoke("scan", served).out
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ("bindgen_cuda::Builder::default();", "calls bindgen_cuda"),
+        ("cudaforge::KernelBuilder::new();", "calls cudaforge"),
+        ("cc::Build::new().cuda(true);", "has cc run nvcc"),
+        ('std::process::Command::new("nvcc");', "runs nvcc"),
+    ],
+)
+def test_what_a_build_script_compiles_kernels_with_is_left(
+    served: Path, calls: str, said: str
+) -> None:
+    (served / "rows/build.rs").write_text(f"fn main() {{\n    {calls}\n}}\n")
+    done = invoke("init", served, "--yes")
+    assert f"rows/build.rs {said}: what it compiles for ROCm is a template" in done.out, done.err

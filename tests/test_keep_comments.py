@@ -9,9 +9,9 @@ from steps_support import steps
 from tree_support import crate, scan_of
 
 from portkit.lang.source import Source
-from portkit.profile import keep_comments
 from portkit.profile.settings import NAME, settings
 from portkit.scan import exceptions
+from portkit.tree import keep_comments
 
 if TYPE_CHECKING:
     from portkit.scan.scan import Scan

@@ -177,6 +177,23 @@ def test_a_place_is_kept_by_the_editor(client: Client, candle: Path) -> None:
     assert by_code(client.diagnostics(file), "PK401")["severity"] == 4
 
 
+def test_what_was_accepted_is_not_kept_with_another(client: Client, candle: Path) -> None:
+    """A skip would take the answer back: nothing is changed, and the window says what to write."""
+    own = candle / "candle-core/src/own.rs"
+    own.write_text(
+        "pub fn wide(d: &crate::Device) -> bool {\n"
+        "    let one = if d.is_metal() { 1 } else { 2 };\n"
+        "    let two = if d.is_metal() { 3 } else { 4 };\n    one == two\n}\n"
+    )
+    assert invoke("review", candle, "--accept", f"{own}:3").code == 0
+    client.initialize(candle, window=SHOWS)
+    assert len(client.diagnostics(own)) == 2
+    action = titled(client.actions(own, 1), "Keep it with a reason")
+    assert "edit" not in action
+    (said,) = client.windows()
+    assert "own.rs:3 too, which was accepted: write `// portkit: keep PK405 REASON` above" in said
+
+
 def test_the_cuda_side_of_what_stands_for_rocm(client: Client, candle: Path) -> None:
     assert invoke("apply", candle, "--no-format").code == 0
     client.initialize(candle, window=SHOWS)

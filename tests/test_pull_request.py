@@ -13,6 +13,7 @@ from report_support import EVERY_KIND, VERIFIED, made
 
 from portkit.report.model import State, by_state
 from portkit.report.pull_request import LONGEST, Facts, pull_request
+from portkit.rules import cfg_function, repair
 from portkit.tree.git_series import lines_changed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def facts(**more: object) -> Facts:
     values: dict[str, object] = {
         "renamed": lambda name: name.replace("cuda", "rocm").replace("Cuda", "Rocm"),
         "feature": "rocm",
+        "crates": ("a", "b"),
         "base": "0123456789abcdef",
         "lines": {
             "a/x.rs": (3, 1),
@@ -113,6 +115,24 @@ def test_what_a_verification_has_shown_is_told(ported: Path, tmp_path: Path) -> 
     assert "Nothing is recorded" not in done.out
     (tmp_path / "no.json").write_text("{}")
     assert invoke("pull-request", ported, "--verified", tmp_path / "no.json").code == 24
+
+
+def test_what_is_new_goes_by_names_and_manifests() -> None:
+    ported = EVERY_KIND[1]
+    function = replace(ported, code=cfg_function.RULE.code, symbol="cuda_rows")
+    dispatch = replace(ported, code=cfg_function.RULE.code, symbol="rows", line=9)
+    lines = pull_request(made(function, dispatch), facts()).splitlines()
+    assert "- The feature `rocm` of `a`, `b`; nothing changes for who leaves it off." in lines
+    assert "- New functions: `rocm_rows`." in lines
+    assert "- Functions that run on ROCm as well: `rows`." in lines
+
+
+def test_a_place_stands_once_and_defects_say_where_they_are_mended() -> None:
+    one = replace(EVERY_KIND[3], code=repair.RULE.code)
+    text = pull_request(made(one, replace(one, column=5, id="PK107-1")), facts())
+    assert text.count(f"`{one.position}`") == 1
+    assert "`portkit repairs` writes a commit with a test for each" in text
+    assert "portkit repairs" not in pull_request(made(*EVERY_KIND), facts())
 
 
 @pytest.mark.parametrize("reasons", [1, 3000])

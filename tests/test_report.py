@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from portkit.report.model import Report
 
 PLAIN = Terminal()
+# What a copy has mended: nothing is written beside CUDA's side.
+REPAIRED = replace(EVERY_KIND[4], code="PK107", line=8)
 # The document of the issue that asked for it, field by field.
 DOCUMENT = {"schema", "root", "version", "crates", "sites", "unaccounted", "summary"}
 SITE = {
@@ -229,6 +231,11 @@ def test_unaccounted_mentions_are_loud() -> None:
             "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review; nothing is"
             " written at the\nother 2 for review);",
         ),
+        (
+            made(*EVERY_KIND, REPAIRED),
+            "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review; of the other 3"
+            " for review 1\nare mended in the copies, and nothing is written at 2);",
+        ),
         (made(unaccounted=1), "Next: give each mention above a rule"),
         (made(EVERY_KIND[1]), "Nothing is left: every place has its counterpart. Next: "),
         (made(EVERY_KIND[3]), "Nothing is left for `portkit apply`; the 1 place above is for a"),
@@ -330,6 +337,8 @@ def test_a_pipe_has_the_same_width_in_every_window(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "73")
     assert terminal(Stream(tty=True)).width == 73  # type: ignore[arg-type]
     assert terminal(Stream(tty=False)).width == 100  # type: ignore[arg-type]
+    monkeypatch.setenv("COLUMNS", "40")
+    assert terminal(Stream(tty=True)).width == 40  # type: ignore[arg-type]
 
 
 # --- Markdown ----------------------------------------------------------------------------------

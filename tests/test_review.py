@@ -320,12 +320,40 @@ def test_places_in_kernels_are_not_forgotten(tmp_path: Path) -> None:
     assert "Nothing is left outside the sources of kernels" in invoke("scan", candle).out
 
 
+def test_kernels_that_were_accepted_are_counted(tmp_path: Path) -> None:
+    candle = make_with_kernels(tmp_path / "candle")
+    add_file(candle, "candle-kernels/src/trap.cu", b'__device__ void f() {\n    asm("trap;");\n}\n')
+    commit(candle)
+    invoke("review", candle, "--accept", "P", "--kernels")
+    inside = (candle / looked.NAME).read_text().count("PH")
+    assert inside
+    said = invoke("review", candle, "--list").out
+    assert f"looked at; of those in the sources of kernels {inside} were accepted" in said
+    assert "but for those" not in said
+
+
+def test_an_edit_that_was_accepted_is_not_to_be_written_anew(candle: Path) -> None:
+    backend, copy = (f"candle-core/src/{each}_backend/mod.rs" for each in ("cuda", "rocm"))
+    add_file(candle, backend, b"pub fn cuda_one() -> u8 {\n    1\n}\n")
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    change(candle, "    1\n", "    11\n", copy)
+    commit(candle)
+    said = " ".join(invoke("scan", candle).out.split())
+    assert "--regenerate`" in said
+    assert f"a change that is to stay `portkit review {candle}` accepts" in said
+    assert invoke("review", candle, "--accept", "PK101").code == 0
+    assert "--regenerate`" not in " ".join(invoke("scan", candle).out.split())
+    change(candle, "    11\n", "    12\n", copy)
+    assert "--regenerate`" in " ".join(invoke("scan", candle).out.split())
+
+
 def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
     before = b"# ours\ngating = 'dummy' # said\n"
     add_file(candle, "portkit.toml", before)
     done = invoke("review", candle, "--keep", f"{TILES}:18", "--reason", 'no "such" thing')
     assert done.code == 0
-    assert f"portkit.toml keeps {TILES}:18 (PK405)." in done.err
+    assert re.search(rf"portkit\.toml keeps PK405-[0-9a-f]{{8}} {TILES}:18\.", done.err)
     after = (candle / "portkit.toml").read_bytes()
     assert after.startswith(before)
     (skip,) = settings(Source("portkit.toml", after)).skips
@@ -335,11 +363,45 @@ def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
 
 def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
     """Two of a code in one function are alike; the third, in another function, is not."""
+    alike = [line.split()[0] for line in asked(candle) if "  twice: " in line]
     done = invoke("review", candle, "--keep", f"{TILES}:12", "--reason", "ours are small")
-    assert f"keeps {TILES}:12, {TILES}:13 (PK401)" in done.err
+    assert f"keeps {alike[0]} {TILES}:12, {alike[1]} {TILES}:13.\n" in done.err
     assert len(asked(candle)) == PLACES - 2
     (skip,) = settings(Source("portkit.toml", (candle / "portkit.toml").read_bytes())).skips
     assert skip.symbols == ("twice",)
+
+
+def test_what_was_accepted_is_not_kept_with_another(candle: Path) -> None:
+    """A skip of the code in the item would take the answer back without a word."""
+    invoke("review", candle, "--accept", f"{TILES}:13")
+    before = asked(candle)
+    (taken,) = re.findall(r"PK401-[0-9a-f]{8}", (candle / looked.NAME).read_text())
+    done = invoke("review", candle, "--keep", f"{TILES}:12", "--reason", "ours are small")
+    assert done.code == ConfigError.exit_code
+    said = " ".join(done.err.split())
+    assert f"would keep {taken} {TILES}:13 too, which was accepted" in said
+    assert f"write `// portkit: keep PK401 REASON` above {TILES}:12" in said
+    assert not (candle / "portkit.toml").exists()
+    assert asked(candle) == before
+    # What it says to do keeps that place alone.
+    change(candle, "    let wide", "    // portkit: keep PK401 ours are small\n    let wide")
+    assert len(asked(candle)) == len(before) - 1
+    assert taken in (candle / looked.NAME).read_text()
+    (seen,) = [s for s in document(candle)["sites"] if s["id"] == taken]
+    assert "looked_at" in seen
+
+
+def test_what_is_mechanical_is_named_when_it_is_kept_with_another(candle: Path) -> None:
+    """A decision settles one of two alike; the skip takes both."""
+    decided = b'[[decision]]\nwhen = "64"\nverdict = "widen"\nreason = "waves of 64"\n'
+    add_file(candle, "portkit.toml", decided)
+    (other,) = [line.split()[0] for line in asked(candle) if "  twice: " in line]
+    (settled,) = [
+        s["id"] for s in document(candle)["sites"] if f"{s['path']}:{s['line']}" == f"{TILES}:12"
+    ]
+    done = invoke("review", candle, "--keep", other, "--reason", "ours are small")
+    assert f"keeps {other} {TILES}:13. " in done.err
+    assert f"in the same item, it keeps {settled} {TILES}:12 too." in done.err
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from apply_support import git, picture
@@ -14,8 +14,7 @@ from portkit.copying.additions import Mark
 from portkit.tree.vendor_branch import last_pure_port, pure_port
 from portkit.verify.baseline import default_revision
 
-if TYPE_CHECKING:
-    from pathlib import Path
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +157,56 @@ def test_a_conflict_is_the_only_one_and_is_explained(
     assert "more." in (root / MATMUL).read_text()
     done = invoke("update", root, "--to", "upstream")
     assert (done.code, done.out[:11]) == (0, "Nothing new"), done.out
+
+
+def test_a_conflict_in_a_manifest_takes_the_ports_side(fork: Path) -> None:
+    """The port's line in a manifest names what its code takes: without it nothing builds."""
+    manifest = "candle-core/Cargo.toml"
+    (line,) = [x for x in (fork / manifest).read_text().splitlines() if x.startswith("rocm = ")]
+    replace(fork, manifest, f"{line}\n", f"{line}\nmine = []\n")
+    commit(fork)
+    git(fork, "switch", "--quiet", "upstream")
+    (cuda,) = [x for x in (fork / manifest).read_text().splitlines() if x.startswith("cuda = ")]
+    replace(fork, manifest, f"{cuda}\n", f'{cuda[:-1]}"more"]\nmore = []\n')
+    commit(fork)
+    git(fork, "switch", "--quiet", "main")
+    done = invoke("update", fork, "--to", "upstream", "--check")
+    assert f"{manifest}:" in done.out, done.out
+    said = " ".join(done.out.split())
+    assert "take the port's side, and put back in it what you added or changed" in said
+    assert "or keep yours" not in said
+
+
+def test_during_the_merge_the_advice_is_the_same(fork: Path) -> None:
+    replace(fork, COPY, "    1\n", "    11\n")
+    commit(fork)
+    assert invoke("update", fork, "--to", "upstream").code == 1
+    with pytest.raises(Exception, match="merge"):
+        git(fork, "merge", BRANCH)
+    for command in ("scan", "apply"):
+        done = invoke(command, fork)
+        assert done.code == 10
+        assert f"{COPY}:4 holds conflicts of a merge with a pure port" in done.err
+        assert "take the port's side and make your change again in it" in done.err
+        assert "--regenerate" not in done.err
+
+
+def test_what_the_page_on_ci_says_about_edits(fork: Path) -> None:
+    """`branch --check` lists them while there is no branch of pure ports, and git afterwards."""
+    row = next(x for x in (DOCS / "ci.md").read_text().splitlines() if x.startswith("| `check` "))
+    assert f"`git diff {BRANCH}` shows them where there is that branch" in row
+    assert invoke("branch", fork, "--check").code == 28
+    assert git(fork, "diff", "--name-only", BRANCH).split() == sorted((LIB, MATMUL, COPY))
+
+
+def test_what_is_said_to_portkit_is_no_change_of_the_port(older: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(older, tmp_path / "candle")
+    add_file(root, "portkit.toml", b'gating = "dummy"\n')
+    invoke("review", root, "--accept", "PK")
+    commit(root)
+    done = invoke("branch", root, "--check")
+    assert "3 files of main that differ" in done.out
+    assert "portkit." not in done.out.partition("differ")[2]
 
 
 def test_conflicts_with_upstream_itself(fork: Path) -> None:

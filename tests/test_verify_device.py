@@ -17,6 +17,7 @@ from portkit.verify.device import Done
 from portkit.verify.device_choice import Run
 from portkit.verify.device_report import Seen, seen_in, unpacked
 from portkit.verify.device_table import (
+    calls_of,
     counterpart,
     device_table,
     without_counterpart,
@@ -426,10 +427,16 @@ def test_the_table_of_tests() -> None:
 
 def test_the_test_that_a_test_is_the_copy_of() -> None:
     words = words_of(["test_device!(add, add_cpu, add_gpu, add_rocm);", "fn cuda_basics() {}"])
-    assert counterpart("t tests/t.rs add_rocm", "rocm", words) == "add_gpu"
-    assert counterpart("lib src/lib.rs a::rocm_basics", "rocm", words) == "cuda_basics"
-    assert counterpart("t tests/t.rs rocm_add", "rocm", words | {"add"}) == "add"
-    assert counterpart("t tests/t.rs sub_rocm", "rocm", words) == ""
+    calls = calls_of(
+        ["test_device!(mul, mul_cpu, mul_on_gpu);", "other!(sub, x); f!(a, b_gpu, c_gpu)"]
+    )
+    assert calls == {"mul": "mul_on_gpu"}
+    assert counterpart("t tests/t.rs add_rocm", "rocm", words, calls) == "add_gpu"
+    assert counterpart("lib src/lib.rs a::rocm_basics", "rocm", words, calls) == "cuda_basics"
+    assert counterpart("t tests/t.rs rocm_add", "rocm", words | {"add"}, calls) == "add"
+    assert counterpart("t tests/t.rs sub_rocm", "rocm", words, calls) == ""
+    assert counterpart("t tests/t.rs mul::rocm", "rocm", words, calls) == "mul_on_gpu"
+    assert counterpart("t tests/t.rs sub::rocm", "rocm", words, calls) == ""
 
 
 def test_tests_without_a_copy() -> None:
@@ -440,7 +447,8 @@ def test_tests_without_a_copy() -> None:
         "#[test]\n#[ignore]\nfn cuda_basics() {}\n#[test]\nfn rocm_basics() {}",
         "#[test]\nfn cuda_only() {}",
     ]
-    assert without_counterpart(texts, "rocm") == ["cuda_only", "sub_gpu"]
+    assert without_counterpart(texts, "rocm", ()) == ["cuda_only", "sub_gpu"]
+    assert without_counterpart(texts, "rocm", ["sub_gpu"]) == ["cuda_only"]
 
 
 # --- a command of the user's -------------------------------------------------------------------

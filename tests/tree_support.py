@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from portkit.codebases.directory import Directory
+from portkit.copying.spelling import spelt
 from portkit.lang.source import Source
 from portkit.profile.profile import load_vendor, parse_codebase
 from portkit.rules import rules
@@ -64,7 +65,8 @@ def port_of(
 ) -> Job:
     """Return the job of porting a tree; ``root`` is the codebase's directory as well."""
     vendor, codebase = _profiles(json.dumps(profile or {}), root)
-    return Job(workspace_of(tree), vendor, codebase, Gating(gating))
+    workspace = workspace_of(tree)
+    return Job(workspace, spelt(vendor, codebase, workspace), codebase, Gating(gating))
 
 
 def scan_of(
@@ -92,6 +94,7 @@ def _scan(
 ) -> Scan:
     vendor, codebase = _profiles(profile, root)
     workspace = workspace_of(dict(files), root)
+    vendor = spelt(vendor, codebase, workspace)
     found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
     return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
 

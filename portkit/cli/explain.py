@@ -81,8 +81,11 @@ def explain(
         if not of_file and codes[0] not in known and _is_workspace(root):
             known = _known(scan_of(root).job.codebase.directory)
         if not of_file and codes[0] not in known:
+            from portkit.lang.typed import nearest
+
             raise typer.BadParameter(
                 f"there is no code {word!r}; `portkit rules` lists them, and FILE:LINE is a place"
+                f"{nearest(codes[0], known)}"
             )
         if place and place["code"] and not _is_workspace(root):
             progress(f"{root} is no workspace; --tree DIR names the one that {word} is in.")

@@ -125,8 +125,13 @@ def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> Non
     Raises:
         BadParameter: no code begins so.
     """
+    from portkit.lang.typed import nearest
     from portkit.scan.codes import every_page
 
     for prefix in prefixes:
-        if not any(page.code.startswith(prefix) for page in every_page(own)):
-            raise typer.BadParameter(f"no code begins with {prefix!r}; `portkit rules` lists them")
+        known = [page.code for page in every_page(own)]
+        if not any(code.startswith(prefix) for code in known):
+            near = nearest(prefix, known)
+            raise typer.BadParameter(
+                f"no code begins with {prefix!r}; `portkit rules` lists them{near}"
+            )

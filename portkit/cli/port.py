@@ -452,7 +452,24 @@ def apply(
 
         show_paged(patch(planned.changes), wanted=not no_pager)
     else:
-        show(applied(summary, planned, screen(), written=not dry, left=left, taken=taken), end="")
+        again = {
+            "--allow-dirty": allow_dirty,
+            "--allow-staged": allow_staged,
+            "--allow-no-vcs": allow_no_vcs,
+            "--regenerate": regenerate,
+            f"--gating {gating}": gating,
+            f"--profile{argument(profile)}": profile,
+        }
+        said = applied(
+            summary,
+            planned,
+            screen(),
+            written=not dry,
+            left=left,
+            taken=taken,
+            options="".join(f" {name}" for name, value in again.items() if value),
+        )
+        show(said, end="")
     if page is not None:
         from portkit.report.html import html
         from portkit.report.model import as_ported

@@ -68,9 +68,11 @@ def pull_request(
         tree = Tree(found, options, lambda line: None)
         series = members(tree.root)
         base = tree.commit if baseline or not series else series[0].parent
+        feature = found.job.feature
         facts = text.Facts(
             renamed=found.job.rename,
-            feature=found.job.feature,
+            feature=feature,
+            crates=tuple(c.name for c in found.job.workspace.crates if feature in c.features),
             base=base,
             lines=lines_changed(tree.root, base),
             series=series,

@@ -37,6 +37,8 @@ SHOWN: Final = 40
 """How many lines of a branch are shown."""
 _CODE: Final = re.compile(r"P[KH]?\d{0,3}", re.IGNORECASE)
 _IDENTITY: Final = re.compile(r"P[KH]\d{3}-[0-9a-f]{8}", re.IGNORECASE)
+_IN_KERNELS: Final = "PH"
+"""How the codes of places in the sources of kernels begin."""
 _LINE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(:\d+)?")
 
 
@@ -169,13 +171,18 @@ class Desk:
 
     def summary(self) -> str:
         """Return how many places there are that nobody has looked at."""
+        from portkit.profile.looked import read
         from portkit.report.model import counted_noun, unseen_kernels
 
         unseen = unseen_kernels(self.scan)
+        inside = sum(place.startswith(_IN_KERNELS) for place in read(self.directory)[1])
         if self.places:
             rest = ", and those in the sources of kernels, which --kernels shows" if unseen else ""
             return f"{counted_noun(len(self.places), 'place')} that nobody has looked at{rest}."
         rest = " but for those in the sources of kernels, which --kernels shows" if unseen else ""
+        if unseen and inside:
+            rest = f"; of those in the sources of kernels {inside} were accepted, and --kernels"
+            rest += " shows whether any is left"
         return f"Every place has been looked at{rest}."
 
     def named(self, word: str) -> Sequence[Place]:
@@ -219,8 +226,26 @@ class Desk:
 
     def alike(self, place: Place) -> Sequence[Place]:
         """Return the places that a skip keeps with one: those of its code in its item."""
-        key = place.site.code, place.site.path, place.site.symbol
-        return [p for p in self.places if (p.site.code, p.site.path, p.site.symbol) == key]
+        return [p for p in self.places if _key(p.site) == _key(place.site)]
+
+    def beside(self, place: Place) -> Sequence[Place]:
+        """Return what such a skip takes too of what nobody is asked about: what is mechanical.
+
+        Raises:
+            ConfigError: it takes what was accepted, and no skip takes an answer back.
+        """
+        from portkit.profile.skipping import check_takes_nothing_back
+        from portkit.tree.finding import Status, identified
+
+        asked = {p.site.id for p in self.alike(place)}
+        found = [
+            _place(self.scan, identity, finding)
+            for identity, finding in identified(self.scan.findings)
+            if _key(finding) == _key(place.site) and identity not in asked
+        ]
+        taken = [p for p in found if p.finding.looked_at or p.site.id in self.accepted]
+        check_takes_nothing_back(place.site.code, place.site.position, [*map(_named, taken)])
+        return [p for p in found if p.finding.status is not Status.NONE]
 
     def keep(self, place: Place, reason: str) -> str:
         """Write into portkit.toml that a place, and those like it, are kept; return what is.
@@ -238,10 +263,13 @@ class Desk:
         before = file.read_bytes() if file.is_file() else None
         site, why = place.site, " ".join(reason.split())
         after = with_skip(before or b"", site.code, site.path, site.symbol, why)
-        kept = self.alike(place)
-        said = f"{NAME} keeps {', '.join(p.site.position for p in kept)} ({place.site.code})."
+        kept, others = self.alike(place), self.beside(place)
+        said = f"{NAME} keeps {', '.join(map(_named, kept))}."
+        if others:
+            too = ", ".join(map(_named, others))
+            said += f" Of the same code in the same item, it keeps {too} too."
         changes: tuple[Change, ...] = ()
-        if any(stands(p.finding) for p in kept):
+        if any(stands(p.finding) for p in (*kept, *others)):
             changes, left = self._taken_out(before or b"", after)
             said += f" {left}"
         write(self.directory, [Change(NAME, before, after), *changes])
@@ -272,12 +300,27 @@ class Desk:
 
 
 def _desk(directory: Path, found: Scan, profile: CodebaseDirectory | None) -> Desk:
-    from portkit.report.model import site_of
     from portkit.scan.looked import asking
 
-    sources = found.job.workspace.sources
-    places = [Place(site_of(f, sources.get(f.path), i), f) for i, f in asking(found)]
+    places = [_place(found, identity, finding) for identity, finding in asking(found)]
     return Desk(directory, found, places, profile)
+
+
+def _place(scan: Scan, identity: str, finding: Finding) -> Place:
+    from portkit.report.model import site_of
+
+    source = scan.job.workspace.sources.get(finding.path)
+    return Place(site_of(finding, source, identity), finding)
+
+
+def _key(place: ReportedSite | Finding) -> tuple[str, str, str]:
+    """Return what a skip names of a place."""
+    return place.code, place.path, place.symbol
+
+
+def _named(place: Place) -> str:
+    """Return what tells a place from another in the same line."""
+    return f"{place.site.id} {place.site.position}"
 
 
 def _below(root: Path, path: str) -> str:
@@ -344,10 +387,15 @@ class Session:
                     self.show(f"{self.terminal.bold(each)} - {meaning}")
 
     def _kept(self, desk: Desk, place: Place) -> bool:
-        others = [p.site.position for p in desk.alike(place) if p != place]
+        try:
+            others = [*(p for p in desk.alike(place) if p != place), *desk.beside(place)]
+        except ConfigError as error:
+            self.show(self.terminal.loud(str(error)))
+            return False
         if others:
+            too = ", ".join(map(_named, others))
             self.show(
-                f"A skip is of a code in an item, and keeps {', '.join(others)} too; a comment,"
+                f"A skip is of a code in an item, and keeps {too} too; a comment,"
                 f" `// portkit: keep {place.site.code} REASON`, keeps one place."
             )
         reason = self.ask("Why? (an empty line goes back) ").strip()

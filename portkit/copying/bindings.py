@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.errors import ConfigError
+from portkit.lang.features import is_spelt, leads
 from portkit.profile.settings import BINDINGS, NAME
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from portkit.profile.profile import CodebaseProfile, Facade, VendorProfile
     from portkit.profile.settings import Settings
-    from portkit.tree.workspace import Workspace
+    from portkit.tree.workspace import Crate, Workspace
 
 HOME: Final = "crates/hip"
 """Where the crate is."""
@@ -70,9 +71,40 @@ def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfil
     A tree that uses CUDA through a crate that it depends on has them from there, under the name
     that they have in that crate's port.
     """
-    taken = {name for name, kind in vendor.dependencies.items() if kind == "facade"}
-    own = codebase.kernels is not None or workspace.depends_on(taken, shared=False)
+    own = codebase.kernels is not None or takes(workspace, vendor)
     return own or bool(workspace.requirement(vendor.generator.source))
+
+
+def takes(workspace: Workspace, vendor: VendorProfile) -> bool:
+    """Whether a crate of the tree takes itself what the bindings stand for.
+
+    One that offers it by features of its own, such as ``linked-cuda = ["dep:cudarc"]`` of a
+    program, chooses how it is linked, and no counterpart of those features is written.
+    """
+    names = {name for name, kind in vendor.dependencies.items() if kind == "facade"}
+    if not workspace.depends_on(names, shared=False):
+        return False
+    return any(
+        crate.takes(names) and not _is_apart(workspace, vendor, crate, names)
+        for crate in workspace.crates
+    )
+
+
+def _is_apart(
+    workspace: Workspace, vendor: VendorProfile, crate: Crate, names: Collection[str]
+) -> bool:
+    """Whether only features of a crate that get no counterpart turn a dependency on."""
+    features = crate.manifest.get("features", {})
+    asked = set()
+    for name in crate.manifest.get("dependencies", {}):
+        said = workspace.dependency(crate, name)
+        if str(said.get("package", name)) in names:
+            own = {f for f, members in features.items() if f"dep:{name}" in members}
+            if not said.get("optional") or not own:
+                return False
+            asked |= own
+    written = {f for f in features if is_spelt(f, vendor.source_feature) or f in vendor.libraries}
+    return bool(asked) and not any(leads(features, each, asked) for each in written)
 
 
 def placed(facade: Facade, said: Settings, workspace: Workspace) -> Facade:

@@ -2,8 +2,8 @@
 
 An optional dependency that only features of the source vendor's turn on, and that leads to a crate
 which binds or compiles CUDA, has nothing to offer without CUDA. A copy of code that names such a
-crate would build nowhere. The same holds of a module under the feature that names one, or whose
-copy has no name yet, and of what is brought in from there.
+crate would build nowhere. The same holds of a module under the feature that names one, whose copy
+has no name yet, or that the profile keeps, and of what is brought in from there.
 
 Modules are told by the last segment before what is taken from them, and items by their names: what
 is left out by that is said, and nothing wrong is written.
@@ -15,6 +15,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from portkit.lang.features import leads
 from portkit.lang.imports import brought_in, leaves, paths
 from portkit.lang.renaming import code_only
 from portkit.lang.source import Source
@@ -103,7 +104,7 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
         asking = [f for f, members in features.items() if any(_asks(m, name) for m in members)]
-        if asking and all(_leads(features, f, job.source_feature) for f in asking):
+        if asking and all(leads(features, f, (job.source_feature,)) for f in asking):
             yield name
 
 
@@ -130,16 +131,6 @@ def _taken(job: Job) -> Iterator[str]:
 
 def _asks(member: str, name: str) -> bool:
     return member in (name, f"dep:{name}") or member.startswith(f"{name}/")
-
-
-def _leads(features: Mapping[str, Sequence[str]], first: str, wanted: str) -> bool:
-    """Whether a feature turns another of the crate on."""
-    seen, pending = {first}, [first]
-    for feature in pending:
-        new = [m for m in features.get(feature, ()) if m not in seen]
-        seen.update(new)
-        pending += new
-    return wanted in seen
 
 
 def _evidence(job: Job, name: str, package: str) -> str:
@@ -198,6 +189,7 @@ def _libraries(job: Job) -> tuple[str, ...]:
 
 def of_file(job: Job, path: str) -> Bound | None:
     """Return why the file of a module under the feature gets no copy, if it gets none."""
+    path = job.learnt.inside.get(path, path)
     if path not in job.learnt.gated or path in job.learnt.analogs:
         return None
     crate = job.workspace.crate_of(path)
@@ -223,7 +215,10 @@ def _names(job: Job, crate: Crate) -> _Names:
     ]
     texts = {path: code_only(_text(job.workspace.sources[path])) for path in held}
     for path, text in texts.items():
-        if job.names_value(text):
+        kept = job.codebase.kept(path)
+        if kept is not None and job.rename(_module(path)) == _module(path):
+            segments[_module(path)] = Bound(kept.reason, settled=True)
+        elif job.names_value(text):
             why = f"{path} names CUDA and its copy has no name yet (PK501)"
             segments[_module(path)] = Bound(why, settled=False)
     if not segments:

@@ -126,5 +126,5 @@ def regenerating(outdated: Sequence[str], where: str) -> str:
         f"{first}{others} {'are' if more else 'is'} not what portkit would write now, as after a"
         f" merge of upstream: `portkit apply{argument(where)} --regenerate` writes"
         f" {'them' if more else 'it'} anew, and `git diff` shows then whether a person's change is"
-        " lost with it"
+        f" lost with it; a change that is to stay `portkit review{argument(where)}` accepts"
     )

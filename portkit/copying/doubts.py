@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying import bound, left_out
+from portkit.copying import bound, left_out, programs, shared_arm, uncopied
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
@@ -40,7 +40,10 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
         finding: what would be written there, from the site's text.
         widens: whether that is a condition that holds for the written vendor as well.
     """
-    alone = bound.why(site, site.code) or (_other_side(site) if widens else None)
+    alone = bound.why(site, site.code)
+    if alone is None and widens:
+        reason = _runs(site, site.code)
+        alone = bound.Bound(reason, settled=False) if reason else _other_side(site)
     if alone is not None:
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
@@ -87,19 +90,38 @@ def _other_side(site: Site) -> bound.Bound | None:
         if not is_pair or number == at:
             continue
         cfgs = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
-        found = bound.why(site, node_text(node)) if any(map(job.of_source, cfgs)) else None
+        text = node_text(node) if any(map(job.of_source, cfgs)) else ""
+        found = bound.why(site, text) if text else None
+        reason = _runs(site, text) or (
+            "a program has one main" if text and site.name == "main" else ""
+        )
+        if found is None and reason:
+            found = bound.Bound(f"what stands for CUDA is written by hand: {reason}", settled=True)
         if found is not None:
             return found
     return None
 
 
+def _runs(site: Site, text: str) -> str:
+    """Return why a text of a site's file would build for the source vendor, if it would."""
+    if not programs.concern(site.job, site.source):
+        return ""
+    copy = site.job.rename(text)
+    return programs.why_not_copied(site.job, copy) or uncopied.why_not_copied(site, copy)
+
+
 def _not_written(site: Site, finding: Finding, alone: bound.Bound) -> Finding:
     """Return the finding of a place that gets no counterpart, since it needs what is CUDA's alone.
 
-    An arm answers with an error where no other takes its value. What stands under the feature, or
-    where that is off, is left as it is. What every build has is for a person.
+    An arm that other devices share takes its value, if there is one; else one that answers with an
+    error, where no other takes it. What stands under the feature, or where that is off, is left as
+    it is. What every build has is for a person.
     """
     title, trust = site.job.vendor.title, Applicability.REVIEW
+    shared = shared_arm.taken(site) if finding.instead and alone.settled else None
+    if shared is not None:
+        said = f"{alone.reason}: {title} does what devices share: see that it is right"
+        return replace(finding, applicability=trust, edits=(shared,), instead=(), message=said)
     if site.kind == "match_arm" and finding.instead:
         said = f"{alone.reason}: {title}'s arm answers with an error: see what it should do"
         left = left_out.left_out(finding, _ALONE)

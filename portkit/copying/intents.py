@@ -145,6 +145,7 @@ def _finding(
         edits=edits if status is Status.TODO else (),
         claims=(claims or (site.span,)) if intent.claims is None else intent.claims,
         entry=intent.entry,
+        shadowed=intent.shadowed,
     )
 
 
@@ -225,9 +226,13 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
 
 def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
     """Return why a person must write the counterpart, or an empty string."""
-    own = programs.why_not_copied(site.job, text) if site.source.path.endswith(".rs") else ""
-    own = own or uncopied.why_not_copied(site, text)
+    own = _runs(site, text) if site.source.path.endswith(".rs") else ""
     return own or _no_sibling(site) or ("" if given_way else _twice(site))
+
+
+def _runs(site: Site, copy: str) -> str:
+    """Return why a copy of Rust source would build for the source vendor, or an empty string."""
+    return programs.why_not_copied(site.job, copy) or uncopied.why_not_copied(site, copy)
 
 
 def _no_sibling(site: Site) -> str:
@@ -306,7 +311,7 @@ def _twin(site: Site, name: str) -> str:
 
 def _copy_as(site: Site, code: str, intent: wants.CopyAs) -> Finding:
     edits, found = copied_as(site, intent)
-    reason = programs.why_not_copied(site.job, copy_site(site)) if edits else ""
+    reason = _runs(site, copy_site(site)) if edits else ""
     if reason:
         return finding_of(site, code, wants.Ask(intent.construct, reason, symbol=intent.symbol))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
@@ -394,7 +399,7 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     text, start, end = node_text(node), node.start_byte, node.end_byte
     claims: tuple[Span, ...] = (Span(start, end),)
     if node.type in ("attribute_item", "macro_invocation"):
-        wide = text
+        wide = text = text.replace("\r\n", "\n")
         for source, vendor in job.counterparts.items():
             wide = widen(wide, source, vendor)
         edits: tuple[Edit, ...] = (Edit(start, end, wide),)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
-from portkit.lang.features import asked_by
+from portkit.lang.features import asked_by, is_spelt
 
 if TYPE_CHECKING:
     from portkit.site.context import Site
@@ -29,7 +29,8 @@ def counterpart(site: Site, name: str, member: str) -> str:
     own = job.written_crate(crate)
     if own:
         # `cudarc/nccl` turns the dependency on as well, where that is optional.
-        on = not feature or (name != job.source_feature and _only_here(site, crate))
+        alone = job.counterparts[name] != job.feature
+        on = not feature or (alone and _only_here(site, crate))
         return f"dep:{own}" if on and "?" not in member else ""
     if crate in job.vendor.dependencies:
         return ""
@@ -82,7 +83,9 @@ def _ported(site: Site, dependency: str, feature: str) -> str:
     said = site.job.workspace.dependency(site.crate, dependency)
     package = str(said.get("package", dependency))
     ported = site.job.codebase.ported.get(package)
-    return ported.feature if ported is not None and feature == ported.source_feature else ""
+    if ported is None or not is_spelt(feature, ported.source_feature):
+        return ""
+    return ported.feature
 
 
 def bound_dependency(site: Site, member: str) -> tuple[str, str]:

@@ -17,8 +17,8 @@ from portkit.lang.renaming import normal
 from portkit.lang.span import Span
 from portkit.lang.tokens import rust_tokens
 from portkit.lang.value import Value
-from portkit.profile import keep_comments
 from portkit.profile.entries import Adjust, Repair, Whole, Within
+from portkit.tree import keep_comments
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from portkit.lang.imports import brought_in, paths
 from portkit.lang.renaming import code_only, without_comments
 from portkit.lang.words import finder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from portkit.lang.source import Source
     from portkit.site.context import Job
 
+_CC: Final = r"\.%s\s*\(\s*true\s*\)"
+"""What has the crate ``cc`` run the compiler of a vendor (its documentation, ``Build::cuda``)."""
 _READING: Final = "read_to_string"
 """What reads a file as text, by which `NameTable.text_of_bytes` begins."""
 
@@ -36,6 +41,8 @@ def named(job: Job, text: str) -> list[str]:
 def concern(job: Job, source: Source) -> bool:
     """Whether a Rust file may do what is the source vendor's alone; few files do."""
     names = (*job.vendor.programs, *_compilers(job), _READING)
+    if re.search((_CC % job.vendor.source).encode(), source.data):
+        return True
     held = finder(names)(source.data)
     if held != [_READING]:
         return bool(held)
@@ -56,6 +63,8 @@ def why_not_copied(job: Job, copy: str) -> str:
     if programs:
         parts = "; ".join(job.vendor.programs[program] for program in programs)
         return f"it runs {' and '.join(programs)}, of CUDA's: {parts}; {by_hand}"
+    if runs_by_cc(copy, job.vendor.names.word(job.vendor.source)):
+        return f"it has cc run the compiler of CUDA; {by_hand}"
     if job.vendor.names.text_of_bytes(copy):
         return f"it reads as text what is bytes for {job.vendor.title}; {by_hand}"
     for crate in _compilers(job):
@@ -63,6 +72,31 @@ def why_not_copied(job: Job, copy: str) -> str:
         if renamed in copy and re.search(rf"\b{renamed}\b", code_only(copy)):
             return f"it calls {crate}, which compiles CUDA alone; {by_hand}"
     return ""
+
+
+def runs_by_cc(text: str, source: str) -> bool:
+    """Whether Rust source has the crate ``cc`` run the compiler of the source vendor.
+
+    Args:
+        text: the source.
+        source: what the vendor is called there, which is the written one's name in a copy.
+    """
+    return re.search(_CC % source, code_only(text)) is not None
+
+
+def imported(job: Job, source: Source) -> Mapping[str, str]:
+    """Return what a file brings in from crates that compile kernels, and from which of them."""
+    crates = _compilers(job)
+    if not any(crate.encode() in source.data for crate in crates):
+        return {}
+    return {
+        name: crate
+        for node in source.tree.root_node.children
+        if node.type == "use_declaration"
+        for crate in crates
+        if any(path.startswith(f"{crate}::") for path in paths(node))
+        for name in brought_in(node)
+    }
 
 
 def _compilers(job: Job) -> list[str]:

@@ -14,6 +14,8 @@ from portkit.lang.value import Value
 from portkit.profile.entries import InPlace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from portkit.lang.source import Source
     from portkit.site.context import Job
 
@@ -46,9 +48,30 @@ def texts(job: Job, source: Source) -> tuple[Text, ...]:
     patches = job.patches(InPlace, source.path)
     if not patches:
         return ()
-    return job.once(
-        "texts", source, make=lambda: tuple(t for p in patches for t in _texts(source, p))
-    )
+    return job.once("texts", source, make=lambda: placed(source, patches))
+
+
+def placed(source: Source, patches: Sequence[InPlace]) -> tuple[Text, ...]:
+    """Return the places of all patches, of which more than one may write the same.
+
+    What one writes stands for none of them where another has yet to write there, and for the first
+    of them afterwards.
+
+    Args:
+        source: the file.
+        patches: those that it may hold a place of, in the order of the profile.
+    """
+    places = [place for patch in patches for place in _texts(source, patch)]
+    missing = [place.span for place in places if not place.standing]
+    taken: set[tuple[Span, str]] = set()
+    kept = []
+    for place in places:
+        key = place.span, place.new
+        if place.standing and (_within(place.span, missing) or key in taken):
+            continue
+        taken.add(key)
+        kept.append(place)
+    return tuple(kept)
 
 
 def _texts(source: Source, patch: InPlace) -> list[Text]:

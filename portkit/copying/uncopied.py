@@ -26,6 +26,10 @@ def why_not_copied(site: Site, copy: str) -> str:
         copy: the copy.
     """
     left = site.once("uncopied", make=lambda: _uncopied(site))
+    if tool := _tool(site, copy):
+        return (
+            f"it calls {tool}, which compiles CUDA alone; write {site.job.vendor.title}'s by hand"
+        )
     if not left:  # as in nearly every file
         return ""
     called = sorted(_called(copy) & left.keys())
@@ -55,7 +59,11 @@ def _uncopied(site: Site) -> dict[str, str]:
             names.add(own)
     # What a person wrote already is there to be called.
     wanted = {name: said for name, said in copies.items() if name == said[0] or name not in names}
-    left = {n: own for n, (own, copy) in wanted.items() if programs.why_not_copied(job, copy)}
+    left = {
+        name: own
+        for name, (own, copy) in wanted.items()
+        if programs.why_not_copied(job, copy) or _tool(site, copy)
+    }
     while more := {
         name: own
         for name, (own, copy) in wanted.items()
@@ -63,6 +71,14 @@ def _uncopied(site: Site) -> dict[str, str]:
     }:
         left |= more
     return left
+
+
+def _tool(site: Site, copy: str) -> str:
+    """Return the crate that compiles kernels from which a file imports what a copy names."""
+    job = site.job
+    tools = site.once("compilers", make=lambda: programs.imported(job, site.source))
+    words = set(re.findall(r"\w+", code_only(copy))) if tools else set()
+    return next((crate for name, crate in tools.items() if job.rename(name) in words), "")
 
 
 def _is_overridden(site: Site, symbol: str) -> bool:

@@ -12,12 +12,13 @@ from portkit.lang.value import Value
 from portkit.site.context import Gating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Set
 
     from portkit.site.context import Job
 
 _DECLARATION = re.compile(rb"\bmod\b")
 _MODULE = re.compile(rb"mod \w+;")
+_BARE_MODULE = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);", re.MULTILINE)
 # An attribute ends before the declaration of a module.
 _CONDITIONAL_MODULE = re.compile(rb"\]\s*+(?://[^\n]*\s*+)*+(?:pub(?:\([^)]*\))?\s+)?mod \w+;")
 
@@ -63,9 +64,8 @@ def declared(job: Job, path: str) -> Mapping[str, Module]:
         if target is None:
             continue
         for _, cfg in conditions_of(attributes):
-            unported = [f for f in sorted(job.vendor.unported) if cfg.requires(f)]
-            if unported:
-                found[target] = Module(unported=unported[0])
+            if unported := job.unported_in(cfg):
+                found[target] = Module(unported=unported)
             elif job.of_source(cfg):
                 found.setdefault(target, Module(renamed_path(job, target, stem=True)))
     return found
@@ -105,6 +105,56 @@ def analogs(
     }
 
 
+def inside(job: Job, files: Iterable[str]) -> Mapping[str, str]:
+    """Return the files of the modules inside those of some files, however deep, and which of those.
+
+    Args:
+        job: the job.
+        files: files of modules.
+    """
+    found: dict[str, str] = {}
+    pending = [(path, path) for path in sorted(files)]
+    for path, outer in pending:
+        for _, below in _declares(job, path):
+            if below not in found and below != outer:
+                found[below] = outer
+                pending.append((below, outer))
+    return found
+
+
+def with_modules(job: Job, copied: Mapping[str, str], unported: Set[str]) -> Mapping[str, str]:
+    """Return the files that are copied whole, with those of the modules inside them.
+
+    A copy declares the modules that its file does, and they are looked for beside the copy.
+
+    Args:
+        job: the job.
+        copied: files that are copied whole, with the path of the copy.
+        unported: files that get no copy.
+    """
+    found = dict(copied)
+    pending = [*found.items()]
+    for path, copy in pending:
+        for name, below in _declares(job, path):
+            where = _folder(copy) / below.removeprefix(f"{_folder(path)}/")
+            own = where.with_name(where.name.replace(name, job.vendor.names.word(name), 1))
+            if where.name == "mod.rs":
+                own = where.parent.with_name(job.vendor.names.word(name)) / where.name
+            known = below in found or below in unported or job.codebase.kept(below)
+            if not known and str(own) != below:
+                found[below] = str(own)
+                pending.append((below, str(own)))
+    return dict(sorted(found.items()))
+
+
+def _declares(job: Job, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the modules that a file declares without a body, and their files in the tree."""
+    text = _BARE_MODULE.finditer(job.workspace.sources[path].data)
+    for name in sorted({match[1].decode() for match in text}):
+        if (below := module_file(job, path, name)) is not None:
+            yield name, below
+
+
 def unported_file(job: Job, path: str) -> str:
     """Return the unported feature that a file as a whole depends on, or an empty string."""
     if path in job.learnt.unported:
@@ -114,14 +164,17 @@ def unported_file(job: Job, path: str) -> str:
     for feature in sorted(job.vendor.unported):
         if feature.replace("-", "_") == stem:
             return feature
+    folders = PurePosixPath(path).parent.parts
+    of_folder = next((word for word in job.unported_words if word in folders), "")
+    if of_folder:
+        return of_folder
     # They stand at the beginning, which is part of every tree.
     beginning = source.tree_around(()).root_node.children if b"#![cfg" in source.data else ()
     for node in beginning:
         if node.type == "inner_attribute_item":
             cfg = parse_cfg(node_text(node))
-            for feature in sorted(job.vendor.unported):
-                if cfg is not None and cfg.requires(feature):
-                    return feature
+            if cfg is not None and (feature := job.unported_in(cfg)):
+                return feature
         elif node.type not in ("line_comment", "block_comment"):
             break
     return _target_feature(job, path)
@@ -169,9 +222,14 @@ def module_file(job: Job, path: str, module: str) -> str | None:
 
     Source: the Rust reference, chapter "Modules", section "Module source filenames".
     """
-    pure = PurePosixPath(path)
-    below = pure.parent if pure.stem in ("mod", "lib", "main") else pure.parent / pure.stem
+    below = _folder(path)
     for candidate in (below / f"{module}.rs", below / module / "mod.rs"):
         if str(candidate) in job.workspace.sources:
             return str(candidate)
     return None
+
+
+def _folder(path: str) -> PurePosixPath:
+    """Return the folder in which the modules are looked for that a file declares."""
+    pure = PurePosixPath(path)
+    return pure.parent if pure.stem in ("mod", "lib", "main") else pure.parent / pure.stem

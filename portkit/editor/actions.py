@@ -18,7 +18,7 @@ from portkit.editor.positions import START, Positions
 from portkit.lang.items import items
 from portkit.lang.value import Value
 from portkit.profile.settings import NAME
-from portkit.profile.skipping import check_skippable, with_skip
+from portkit.profile.skipping import check_skippable, check_takes_nothing_back, with_skip
 from portkit.report.model import State
 from portkit.scan.edits import with_newlines
 from portkit.scan.partial import check_variants, with_errors
@@ -114,10 +114,17 @@ def keep(
         documents: what the client calls files.
 
     Raises:
-        ConfigError: the file cannot take it, or no skip keeps the place.
+        ConfigError: the file cannot take it, no skip keeps the place, or it would take back that
+            another was accepted.
     """
     site = place.site
     check_skippable(site.code, site.id, site.message)
+    taken = [
+        f"{each.site.id} {each.site.position}"
+        for each in tree.places.get(place.shown, ())
+        if each.site.looked_at and _skipped(each) == _skipped(place)
+    ]
+    check_takes_nothing_back(site.code, site.position, taken)
     after = with_skip(before or b"", site.code, site.path, site.symbol, REASON)
     end = tree.whole(before or b"").end
     changes: list[Change] = [CreateFile(documents.uri(NAME))] if before is None else []
@@ -127,6 +134,11 @@ def keep(
     positions = Positions(after, tree.encoding)
     reason = Range(positions.position(at), positions.position(at + len(REASON)))
     return WorkspaceEdit(document_changes=changes), reason
+
+
+def _skipped(place: Place) -> tuple[str, str, str]:
+    """Return what a skip names of a place."""
+    return place.site.code, place.site.path, place.site.symbol
 
 
 def cuda_side(tree: Tree, path: str, offset: int) -> tuple[str, Range] | None:

@@ -21,15 +21,18 @@ from portkit.hipify.paths import is_cuda
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import prelude_include
 from portkit.hipify.translated import needed_headers, profile_headers
+from portkit.lang.source import Source
 from portkit.lang.value import Value
+from portkit.tree import keep_comments
 from portkit.tree.finding import Applicability
 from portkit.tree.regular import read_regular, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from portkit.tree.finding import Finding
+    from portkit.tree.keep_comments import Kept
 
 LARGEST_SOURCE = 16 * 1024 * 1024
 """Bytes; a larger file is no source that a person or a generator wrote to be compiled."""
@@ -153,7 +156,7 @@ def hipify(
         sources=contents,
         translations=tuple(translations),
         refusals=tuple(refusals),
-        findings=tuple(finding for each in translations for finding in each.findings),
+        findings=tuple(_decided(contents, (f for each in translations for f in each.findings))),
     )
     if skip_unfinished and out is not None:
         unfinished = {finding.path for finding in report.remaining}
@@ -164,6 +167,30 @@ def hipify(
     if out is None:
         return report
     return _write(report, _files(translations) | headers, out, overwrite=overwrite)
+
+
+def _decided(contents: Mapping[str, bytes], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings; what a comment keeps is for nobody to deal with any more."""
+    comments: dict[str, tuple[Kept, ...]] = {}
+    for finding in findings:
+        path = finding.path
+        if finding.applicability is not Applicability.MANUAL or finding.edits:
+            yield finding
+            continue
+        source = Source(path, contents[path])
+        if path not in comments:
+            comments[path] = tuple(keep_comments.comments(source))
+        line, _ = source.position(finding.span.start)
+        keeping = next((c for c in comments[path] if c.keeps(finding.code, line)), None)
+        if keeping is not None:
+            finding = replace(
+                finding,
+                applicability=Applicability.KEEP,
+                message=keeping.reason,
+                detail="kept by a comment",
+                excepted=True,
+            )
+        yield finding
 
 
 def _check_known(profile: KernelProfile, contents: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from portkit.codebases.known import named
+from portkit.copying.bindings import takes
 from portkit.initial.draft import Said
 from portkit.profile.profile import load_codebase
 from portkit.tree.manifest import parse_manifest
@@ -39,10 +40,7 @@ def ported_beside(after: Scan, codebase: str) -> str:
 
 def takes_bindings(job: Job) -> bool:
     """Whether the tree asks for what the HIP bindings stand for by itself."""
-    kinds = job.vendor.dependencies.items()
-    return job.workspace.depends_on(
-        {name for name, kind in kinds if kind == "facade"}, shared=False
-    )
+    return takes(job.workspace, job.vendor)
 
 
 def bindings_beside(job: Job, codebase: str) -> Said | None:

@@ -168,11 +168,16 @@ def _naming(job: Job, crates: Iterable[str]) -> Iterator[str]:
 
 
 def _sources(job: Job) -> Iterator[Said]:
-    """Yield a pattern for each folder of CUDA sources, with the build script that is nearest."""
+    """Yield a pattern for each folder of CUDA sources, with the build script that is nearest.
+
+    Folders beside each other in one folder of a crate have one pattern, which is that folder's.
+    """
     folders = Counter(
         posixpath.dirname(path) for path in job.workspace.sources if path.endswith(_TRANSLATED)
     )
-    tops = [f for f in folders if not any(f.startswith(f"{other}/") for other in folders)]
+    beside = Counter(shared for folder in folders if (shared := _shared(job, folder)))
+    held = {*folders, *(folder for folder, count in beside.items() if count > 1)}
+    tops = [f for f in held if not any(f.startswith(f"{other}/") for other in held)]
     for folder in sorted(tops):
         count = sum(n for f, n in folders.items() if f == folder or f.startswith(f"{folder}/"))
         crate = job.workspace.crate_of(f"{folder}/a.cu")
@@ -181,6 +186,16 @@ def _sources(job: Job) -> Iterator[Said]:
             f"{folder}/*{_TRANSLATED}" if folder else f"*{_TRANSLATED}",
             f"{count} kernel source{'s' if count > 1 else ''}; {built}",
         )
+
+
+def _shared(job: Job, folder: str) -> str:
+    """Return the folder of a crate, no source folder of Rust's, that holds a folder, or nothing."""
+    crate = job.workspace.crate_of(f"{folder}/a{_TRANSLATED}")
+    if crate is None:
+        return ""
+    below = folder.removeprefix(f"{crate.directory}/") if crate.directory != "." else folder
+    first, _, rest = below.partition("/")
+    return folder.removesuffix(f"/{rest}") if rest and first != "src" else ""
 
 
 def _built(job: Job, crate: Crate) -> str:
@@ -204,13 +219,13 @@ def _compiles(job: Job, script: str) -> str:
     crates = sorted(
         name
         for name, kind in job.vendor.dependencies.items()
-        if not kind and re.search(rf"\b{name.replace('-', '_')}\b", text)
+        if kind in ("", "driver") and re.search(rf"\b{name.replace('-', '_')}\b", text)
     )
     if crates:
         return f"calls {' and '.join(crates)}"
     if run:
         return f"runs {' and '.join(run)}"
-    return "has cc run nvcc" if re.search(r"\.cuda\(\s*true\s*\)", text) else ""
+    return "has cc run nvcc" if programs.runs_by_cc(text, job.vendor.source) else ""
 
 
 def _devices(variants: Sequence[Finding]) -> Iterator[str]:

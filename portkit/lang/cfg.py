@@ -29,6 +29,9 @@ _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
 _CONSTANTS = {"true": "all", "false": "any"}
 _DEEPEST = 60
 """How many operators may stand in each other; a codebase has three."""
+_CFG_ATTR = re.compile(r"^#\[\s*cfg_attr\s*\((.*)\)\s*\]$", re.DOTALL)
+# A string holds no marks.
+_MARK = re.compile(r'"[^"]*"|[(),]')
 _CFG = re.compile(r"^#!?\[\s*cfg\s*\((.*)\)\s*\]$", re.DOTALL)
 
 
@@ -123,6 +126,28 @@ def parse_cfg(attribute: str) -> Cfg | None:
     if len(stack) != 1 or len(stack[0][1]) != 1:
         return None
     return stack[0][1][0]
+
+
+def of_attribute(text: str) -> tuple[Cfg | None, str]:
+    """Parse the condition of ``#[cfg_attr(feature = "cuda", allow(..))]``.
+
+    Returns:
+        The condition, or none where the attribute is no ``cfg_attr``, and what stands behind it.
+    """
+    match = _CFG_ATTR.match(text.strip())
+    if match is None:
+        return None, ""
+    inside, depth = match[1], 0
+    for mark in _MARK.finditer(inside):
+        depth += {"(": 1, ")": -1}.get(mark[0], 0)
+        if mark[0] == "," and not depth:
+            return parse_cfg(f"#[cfg({inside[: mark.start()]})]"), inside[mark.end() :].strip()
+    return None, ""
+
+
+def of_macro(call: str) -> Cfg | None:
+    """Parse a call such as ``cfg!(feature = "cuda")``; see `parse_cfg`."""
+    return parse_cfg(f"#[{call.replace('!', '', 1)}]") if call.startswith("cfg!") else None
 
 
 def widen(text: str, feature: str, other: str) -> str:

@@ -10,7 +10,7 @@ from portkit.lang.source import node_text
 from portkit.lang.toml import bare, key_of, table_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -31,6 +31,24 @@ def is_feature_name(text: str) -> bool:
         and (text[0].isidentifier() or text[0] in "0123456789")
         and all(f"a{each}".isidentifier() or each in "-+." for each in text)
     )
+
+
+def leads(features: Mapping[str, Sequence[str]], first: str, wanted: Collection[str]) -> bool:
+    """Whether a feature of a crate turns one of some others on, or is one of them."""
+    seen, pending = {first}, [first]
+    for feature in pending:
+        new = [m for m in features.get(feature, ()) if m not in seen]
+        seen.update(new)
+        pending += new
+    return not seen.isdisjoint(wanted)
+
+
+def is_spelt(feature: str, name: str) -> bool:
+    """Whether a feature is one of a name, or the hidden one behind it, such as ``_cuda``.
+
+    An underscore before the name says that other features turn it on, and users do not.
+    """
+    return feature.lstrip("_") == name
 
 
 def variable(feature: str) -> str:

@@ -117,6 +117,15 @@ def bindings(pattern: Node) -> Iterator[Node]:
             pending += (c for c in node.named_children if c not in (path, guard))
 
 
+def asked(pattern: Node) -> str:
+    """Return the text of a pattern with ``_`` for each name that it binds."""
+    text, start = node_text(pattern).encode(), pattern.start_byte
+    for name in sorted(bindings(pattern), key=lambda node: node.start_byte, reverse=True):
+        if name.type == "identifier":
+            text = text[: name.start_byte - start] + b"_" + text[name.end_byte - start :]
+    return text.decode()
+
+
 def binds_of(pattern: Node, named: Callable[[str], bool]) -> bool:
     """Whether a pattern binds something whose type may be the named value's own.
 

@@ -145,10 +145,13 @@ class VendorProfile(Value, frozen=True):
         libraries: features for a library, and those for its counterpart.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
+        frameworks: modules of Python that the vendor has under the source's names, and why.
         facade: the bindings crate that the port writes.
         generator: the crate of generated kernels that the port writes.
         feature: the Cargo feature of what is written.
         source_feature: the Cargo feature of what is read.
+        spellings: other features that turn that one on and are named alike, as `cuda` does where
+            the backend stands under `_cuda`.
     """
 
     name: str
@@ -167,10 +170,12 @@ class VendorProfile(Value, frozen=True):
     libraries: Mapping[str, str]
     dependencies: Mapping[str, str]
     programs: Mapping[str, str]
+    frameworks: Mapping[str, str]
     facade: Facade
     generator: Generator
     feature: str
     source_feature: str
+    spellings: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -343,6 +348,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         libraries=said.libraries,
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
+        frameworks=said.frameworks,
         facade=facade,
         generator=generator,
         feature=feature,

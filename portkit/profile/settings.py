@@ -18,7 +18,7 @@ from portkit.lang.typed import Fault, Lines, decode
 from portkit.lang.value import Value
 from portkit.profile import looked
 from portkit.profile.entries import Condition, KernelsForm, Reason, Text
-from portkit.profile.keep_comments import without_comments
+from portkit.tree.keep_comments import without_comments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import glob
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ConfigError
 from portkit.lang.source import Source
 from portkit.profile.looked import quoted
 from portkit.profile.settings import NAME, settings
+from portkit.tree.workspace import CUDA_CODE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PORTKIT: Final = "PK9"
 """How codes begin that are about portkit's own settings, or about what it could not read."""
+_SLASHES: Final = (".rs", *CUDA_CODE)
+"""How the names of files end whose comments begin with two slashes."""
 
 
 def check_skippable(code: str, place: str, message: str) -> None:
@@ -30,6 +36,26 @@ def check_skippable(code: str, place: str, message: str) -> None:
         raise ConfigError(
             f"{place} says what is to be mended in what portkit reads, and no skip keeps it:"
             f" {message}"
+        )
+
+
+def check_takes_nothing_back(code: str, position: str, accepted: Sequence[str]) -> None:
+    """Refuse a skip that would take back what a person has accepted.
+
+    Args:
+        code: what is kept.
+        position: where the place stands that is kept, ``FILE:LINE``.
+        accepted: what was accepted of that code in its item, for the reader.
+
+    Raises:
+        ConfigError: there is some.
+    """
+    if accepted:
+        mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
+        raise ConfigError(
+            f"a skip is of a code in an item, and would keep {', '.join(accepted)} too, which was"
+            f" accepted: write `{mark} portkit: keep {code} REASON` above {position}, which keeps"
+            " that place alone"
         )
 
 

@@ -135,3 +135,7 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ]
     facade: FacadeEntry
     generator: GeneratorEntry
+    frameworks: Annotated[
+        dict[str, Reason],
+        Meta(description="Modules of Python with the source's names for the vendor too, and why."),
+    ] = {}

@@ -32,6 +32,7 @@ def applied(
     written: bool = True,
     left: int = 0,
     taken: Sequence[ReportedSite] = (),
+    options: str = "",
 ) -> str:
     """Return the summary.
 
@@ -42,8 +43,10 @@ def applied(
         written: whether the plan was carried out.
         left: how many places a person did not want written.
         taken: the places that were taken back, since the tree would not type-check with them.
+        options: what ``portkit apply`` is to be told again, with a blank before.
     """
-    lines = [*_lines(report, plan, terminal, written=written, left=left)]
+    following = _next(report, options, written=written)
+    lines = [*_lines(report, plan, terminal, following, written=written, left=left)]
     if taken:
         at = max(i for i, line in enumerate(lines) if not line)  # before what comes next
         lines[at:at] = _taken_back(report, plan, taken, terminal)
@@ -61,7 +64,7 @@ def headline(report: Report, plan: Plan, *, written: bool = True) -> str:
 
 
 def _lines(
-    report: Report, plan: Plan, terminal: Terminal, *, written: bool, left: int
+    report: Report, plan: Plan, terminal: Terminal, following: str, *, written: bool, left: int
 ) -> Iterator[str]:
     where = argument(report.root)
     if report.unaccounted:
@@ -102,14 +105,16 @@ def _lines(
         yield from wrapped(text, terminal.width, "    ")
     yield from _left_to_a_person(report, plan, terminal)
     yield ""
-    for line in wrapped(f"Next: {_next(report, written=written)}", terminal.width):
+    for line in wrapped(f"Next: {following}", terminal.width):
         yield terminal.bold(line)
 
 
-def _next(report: Report, *, written: bool) -> str:
+def _next(report: Report, options: str, *, written: bool) -> str:
     where = argument(report.root)
     if not written:
-        return f"`portkit apply{where}`{' with the same choice' if report.partial else ''}."
+        return (
+            f"`portkit apply{where}{options}`{' with the same choice' if report.partial else ''}."
+        )
     if report.outdated:
         return f"commit what is written; {regenerating(report.outdated, report.root)}."
     git = f"git -C{where}" if where else "git"

@@ -122,9 +122,10 @@ def listed(sites: Iterable[ReportedSite], shown: int | None = None) -> Iterator[
         grouped.setdefault((site.code, site.construct, site.message), []).append(site)
     for (rule, construct, message), found in sorted(grouped.items()):
         yield f"- **{rule}** {escaped(construct)}: {escaped(message)}"
-        for site in found[:shown]:
-            yield f"  - `{site.position}` `{code(site.symbol)}`"
-        if more := len(found[shown:]) if shown is not None else 0:
+        named = [*dict.fromkeys(f"`{site.position}` `{code(site.symbol)}`" for site in found)]
+        for name in named[:shown]:
+            yield f"  - {name}"
+        if more := len(named[shown:]) if shown is not None else 0:
             yield f"  - and {more} more"
 
 

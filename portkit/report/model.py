@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.copying.differences import outdated
+from portkit.copying.patches import REPAIR
 from portkit.lang.packed import in_turn
 from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Status, identified
@@ -278,8 +279,13 @@ def what_apply_writes(report: Report) -> str:
         for state, words in ((State.MECHANICAL, "mechanical"), (State.REVIEW, "for review"))
         if counts[state]
     ]
-    rest = by_state(report.sites)[State.REVIEW] - counts[State.REVIEW]
-    asking = f"; nothing is written at the other {rest} for review" if rest else ""
+    asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
+    mended = sum(site.code == REPAIR for site in asked)
+    bare = len(asked) - mended
+    asking = f"; nothing is written at the other {bare} for review" if bare else ""
+    if mended:
+        asking = f"; of the other {len(asked)} for review {mended} are mended in the copies"
+        asking += f", and nothing is written at {bare}" if bare else ""
     text = f"writes {places(todo)}" + (f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else "")
     if errors := sum(site.is_left_out for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"

@@ -66,6 +66,8 @@ def _lines(scan: Scan, site: ReportedSite, finding: Finding, terminal: Terminal)
         yield ""
         if hunk.after and hunk.after != hunk.before:
             yield terminal.dim(hunk.after)
+        if any(line.startswith("=") for line in hunk.lines):
+            yield terminal.dim("= marks the place, at which nothing is written")
         for line in hunk.lines:
             yield (
                 terminal.good(line)

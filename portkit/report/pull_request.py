@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from portkit.lang.value import Value
 from portkit.report.markdown import cell, code, escaped, listed, markdown_table, reasons
 from portkit.report.model import MEANINGS, State, by_state, counted_noun, places
-from portkit.rules import backend_function, cfg_function, enum_variant, feature
+from portkit.rules import backend_function, cfg_function, enum_variant, repair
 from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from portkit.report.documents import Entry
     from portkit.report.model import Report, ReportedSite
@@ -28,6 +28,10 @@ _SHOWN: Final = (None, 20, 5, 2, 0)
 """How many places of one reason are named, the next where the text is too long."""
 _EVIDENCE: Final = 3
 _CUT: Final = "\n\n_The rest does not fit: `portkit scan --format markdown` has it._\n"
+_REPAIRS: Final = (
+    f"The defects ({repair.RULE.code}) are on the CUDA side too, which this leaves alone:"
+    " `portkit repairs` writes a commit with a test for each."
+)
 _API: Final = {
     backend_function.RULE.code: "functions",
     cfg_function.RULE.code: "functions",
@@ -41,6 +45,7 @@ class Facts(Value, frozen=True):
     Attributes:
         renamed: a name of the source's as the written vendor has it.
         feature: the Cargo feature of the port.
+        crates: those that have it.
         base: the commit before the port.
         lines: lines added and removed since then, by file.
         series: the commits of the series; none where there is none.
@@ -49,6 +54,7 @@ class Facts(Value, frozen=True):
 
     renamed: Callable[[str], str]
     feature: str
+    crates: tuple[str, ...]
     base: str
     lines: Mapping[str, tuple[int, int]]
     series: tuple[Member, ...] = ()
@@ -88,14 +94,8 @@ def _lines(report: Report, facts: Facts, shown: int | None) -> Iterator[str]:
 
 def _news(report: Report, facts: Facts) -> Iterator[str]:
     yield from ("", "## What is new for a user", "")
-    named = {crate.path: crate.name for crate in report.crates}
-    crates = sorted(
-        named.get(report.crate_of(site), site.path)
-        for site in report.sites
-        if site.code == feature.RULE.code and site.status is Status.PORTED
-    )
-    if crates:
-        those = ", ".join(f"`{name}`" for name in dict.fromkeys(crates))
+    if facts.crates:
+        those = ", ".join(f"`{name}`" for name in facts.crates)
         yield f"- The feature `{facts.feature}` of {those}; nothing changes for who leaves it off."
     added = sorted(
         path.removesuffix("/Cargo.toml")
@@ -105,17 +105,23 @@ def _news(report: Report, facts: Facts) -> Iterator[str]:
     if added:
         yield f"- New crates: {', '.join(f'`{code(path)}`' for path in added)}."
     for kind in dict.fromkeys(_API.values()):
-        names = dict.fromkeys(
-            facts.renamed(site.symbol.removeprefix("enum "))
+        symbols = dict.fromkeys(
+            site.symbol.removeprefix("enum ")
             for site in report.sites
             if _API.get(site.code) == kind
             and site.status is Status.PORTED
             and not any(folder in site.path.split("/") for folder in ("tests", "examples"))
         )
-        if names and kind == "variants":
-            yield f"- A variant for {report.platform} in {_several(names)}."
-        elif names:
-            yield f"- New {kind}: {_several(names)}."
+        renamed = {name: facts.renamed(name) for name in symbols}
+        new = [name for old, name in renamed.items() if name != old]
+        same = [name for old, name in renamed.items() if name == old]
+        if symbols and kind == "variants":
+            yield f"- A variant for {report.platform} in {_several(renamed.values())}."
+            continue
+        if new:
+            yield f"- New {kind}: {_several(new)}."
+        if same:
+            yield f"- Functions that run on {report.platform} as well: {_several(same)}."
     programs = [p for p in facts.lines if "/examples/" in p and facts.feature in p]
     if programs:
         yield f"- Examples: {', '.join(f'`{code(p)}`' for p in programs)}."
@@ -132,7 +138,7 @@ def _is_added(report: Report, path: str, facts: Facts) -> bool:
     return not mentions and not any(removed for _, removed in inside)
 
 
-def _several(names: Mapping[str, None]) -> str:
+def _several(names: Iterable[str]) -> str:
     return ", ".join(f"`{code(name)}`" for name in names)
 
 
@@ -150,6 +156,8 @@ def _to_look_at(report: Report, shown: int | None) -> Iterator[str]:
             if found := [site for site in asking if site.state is state]:
                 yield from ("", f"### {state.capitalize()}: {MEANINGS[state]}", "")
                 yield from listed(found, shown)
+        if any(site.code == repair.RULE.code for site in asking):
+            yield from ("", _REPAIRS)
     kept: list[ReportedSite] = [site for site in report.sites if site.state is State.KEPT]
     if kept:
         yield from ("", f"### Kept: {MEANINGS[State.KEPT]}", "")
@@ -208,7 +216,7 @@ def _limits(report: Report) -> Iterator[str]:
         mentions = counted_noun(len(report.unaccounted), "mention")
         said.append(f"- {mentions} of a backend that no rule explains.")
     if any(site.state is State.KEPT for site in report.sites):
-        said.append("- What is kept, above, has no counterpart, each place with its reason.")
+        said.append("- What is kept, above, stays as it is, each place with its reason.")
     yield from ("", "## Limits", "", *(said or ["None that the reports know."]))
 
 

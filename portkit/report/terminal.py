@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Select Graphic Rendition, ECMA-48 section 8.3.117.
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
 _WIDTH: Final = 100
-_NARROWEST: Final = 60
+_NARROWEST: Final = 40
 _LEAST: Final = 16
 """How many columns what stands at a place needs at least, beside the place."""
 

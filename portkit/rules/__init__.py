@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from portkit.lang.source import Source
-    from portkit.profile.keep_comments import Kept
     from portkit.profile.settings import Settings, Skip
     from portkit.site.context import Job, Site
     from portkit.site.intent import Intent
     from portkit.tree.finding import Finding
+    from portkit.tree.keep_comments import Kept
 
 
 class _Documented:

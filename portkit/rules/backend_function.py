@@ -5,15 +5,18 @@ copy stands under the feature where it names a type that exists only there. Call
 compiled in every build still need the name, so a function that could answer without the feature
 gets a twin that does: ``false`` for a ``bool``, for a ``Result`` the error that the profile names.
 
+One that is named after the absence of CUDA, such as ``dtypes_without_cuda``, is a person's.
+
 Not handled: a function whose signature names such a type can exist only with the feature.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
+from portkit.site.intent import Ask, Copy, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +30,10 @@ def check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or not job.names_source(site.name):
         return
     if site.scope.container in ("trait", "trait impl") or site.conditions:
+        return
+    if re.search(rf"(?i)(?:^|_)(?:no|non|not|without)_?{job.vendor.source}", site.name):
+        ask = f"it is about the absence of CUDA: see whether it holds for {job.vendor.title}"
+        yield Ask("fn", ask, symbol=site.symbol(site.name))
         return
     yield Copy(
         "inherent fn" if site.scope.container else "fn",

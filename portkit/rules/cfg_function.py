@@ -9,6 +9,8 @@ the parameter on which the CUDA function calls ``as_cuda_device()``.
 What such functions import from CUDA's modules under an unchanged name, as in ``use
 cuda_backend::kernels::ffi``, cannot be imported twice either: each copy imports it itself.
 
+A ``main`` is a person's, since a program has one.
+
 Not handled: handing over where no parameter says the device, which is left to a person.
 """
 
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import standing
 from portkit.copying.handover import imports_for, parameters
 from portkit.rules import SiteRule
-from portkit.site.intent import CopyAs, Intent
+from portkit.site.intent import Ask, CopyAs, Intent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +38,10 @@ def check(site: Site) -> Iterator[Intent]:
     if job.rename(site.name) != site.name or site.unported_feature:
         return
     if not job.renames_code(site.code):
+        return
+    if site.name == "main" and not site.scope.symbol:
+        ask = f"a program has one main: write {job.vendor.title}'s by hand"
+        yield Ask("cfg fn", ask, symbol=site.name)
         return
     name = f"{job.vendor.name}_{site.name}"
     message = f"copy it as {name}: under its own name it would stand twice with both features on"

@@ -16,7 +16,7 @@ person's, who finds a name for the copy; one that needs a crate which CUDA alone
 What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes from a
 template (PK104).
 
-Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which is listed as unaccounted.
+Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which another rule finds (PK512).
 """
 
 from __future__ import annotations

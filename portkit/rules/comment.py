@@ -1,4 +1,4 @@
-"""A comment that speaks of a backend, outside any place that is ported.
+"""A comment in Rust or TOML that speaks of a backend, outside any place that is ported.
 
 Comments that belong to a copied item are copied with it. One that stands by itself is prose: it is
 left as it is, unless the profile holds a change for it, and it is listed so that nobody has to
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a comment that names a backend."""
+    if site.is_python:
+        return  # PK703's
     is_doc = site.code.startswith(("///", "//!", "/**", "/*!"))
     construct = "doc comment" if is_doc else "comment"
     prose = site.job.prose_in(site)
@@ -38,4 +40,4 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep(construct, "prose: nothing depends on it", claims=(span_of(site.node),))
 
 
-RULE = SiteRule("PK701", frozenset({"line_comment", "block_comment"}), check)
+RULE = SiteRule("PK701", frozenset({"block_comment", "comment", "line_comment"}), check)

@@ -4,9 +4,10 @@
 same table, so that the feature ``rocm`` can ask for it. In the workspace's own table the new crates
 stand with their path and version, or the bindings with where ``portkit.toml`` takes them from.
 Crates that exist only to compile or bind CUDA get no counterpart, nor do
-bindings that the workspace offers and no crate takes.
+bindings that the workspace offers and no crate takes, or by features of its own alone.
 
-A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it.
+A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it. Where
+``[patch.crates-io]`` says that CUDA's crate is from elsewhere, that is left as it is.
 
 Not handled: a table of a single target's, ``[target.'cfg(unix)'.dependencies.cudarc]``, which is
 listed as unaccounted.
@@ -18,6 +19,7 @@ import re
 from typing import TYPE_CHECKING
 
 from portkit.copying import standing
+from portkit.copying.bindings import takes
 from portkit.hipify.paths import BUILD
 from portkit.lang.source import node_text
 from portkit.lang.toml import end_of, end_of_table, entry, first_key, name_of, table_of, value_of
@@ -40,13 +42,17 @@ def check(site: Site) -> Iterator[Intent]:
         return
     job = site.job
     table = table_of(site.node)
+    name, construct = name_of(site.node), "dependency in Cargo.toml"
+    if table.startswith("patch.") and job.names_source(site.code):
+        kept = f"it says where CUDA's crate is from; {job.vendor.title}'s come with the port"
+        yield Keep(construct, kept, symbol=name)
     if not table.endswith("dependencies"):
         return
-    name, construct = name_of(site.node), "dependency in Cargo.toml"
     crate = job.written_crate(name)
     offered = table == "workspace.dependencies" and job.vendor.dependencies.get(name) == "facade"
-    if offered and not job.workspace.depends_on((name,), shared=False):
-        yield Keep(construct, "no crate of the tree takes it", symbol=name)
+    if offered and not takes(job.workspace, job.vendor):
+        kept = "no crate of the tree takes it, or by features alone that get no counterpart"
+        yield Keep(construct, kept, symbol=name)
         return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)

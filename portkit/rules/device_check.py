@@ -12,7 +12,8 @@ In a build script ``env::var_os("CARGO_FEATURE_CUDA").is_some()`` asks the same,
 ``if`` that names nothing else of CUDA. Kept in a variable, or asked for its absence, it is left to
 a person (PK702): what runs then is not known.
 
-A ``cfg!`` on a feature that the port does not write, such as ``cuda-graphs``, is left to a person.
+A ``cfg!`` on a feature that the port does not write, such as ``cuda-graphs``, is left to a person;
+one that never holds without a library that has no counterpart is left as it is.
 
 Not handled: a question that is kept in a variable. It is widened like any other, but what is chosen
 by it later is not looked at.
@@ -23,6 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.copying import programs, uncopied
+from portkit.lang.cfg import of_macro
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Widen
@@ -57,13 +59,17 @@ def check(site: Site) -> Iterator[Intent]:
             )
             yield Ask("cfg! check", message)
         return
+    asked = of_macro(site.code)
+    if asked is not None and (unported := job.unported_in(asked)):
+        yield Keep("cfg! check", job.vendor.unported[unported])
+        return
     holder = decided(site)
     if holder.type == "if_expression" and is_of_source(site, holder):
         return
-    known = decision(site, holder)
-    entry = job.codebase.key(known) if known is not None else ""
+    found = decision(site, holder)
+    known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
-        yield Keep(_construct(site, holder), known.reason, entry=entry)
+        yield Keep(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
         return
     yield Widen(
         _construct(site, holder),
@@ -73,6 +79,7 @@ def check(site: Site) -> Iterator[Intent]:
         "speaks of it, so see whether the same holds on AMD",
         review=known is None,
         entry=entry,
+        shadowed=shadowed,
         condition=site.node,
         within=holder,
     )

@@ -1,9 +1,13 @@
 """A macro that takes one argument per backend, such as ``test_device!``.
 
 ``($fn_name: ident, $test_cpu: ident, $test_cuda: ident, $test_metal: ident)`` has a position for
-CUDA. The macro gains a rule with one more position after it, and in that rule's body everything
-that stands for CUDA is copied. The old rule stays behind the new one: the macro may be exported,
-and downstream calls with the old number of arguments must go on compiling.
+CUDA. Where that argument does nothing but name a test of ``$fn_name``, the macro makes ROCm's
+itself, as ``rocm`` in a module that is called as ``$fn_name`` is. Calls stay as they are, and a
+test that upstream adds later runs on ROCm without a change.
+
+Elsewhere the macro gains a rule with one more position after CUDA's, and in that rule's body
+everything that stands for CUDA is copied. The old rule stays behind the new one: the macro may be
+exported, and downstream calls with the old number of arguments must go on compiling.
 
 Not handled: an argument that repeats, ``$($test_cuda: ident),*``, which is listed as unaccounted.
 """
@@ -11,15 +15,19 @@ Not handled: an argument that repeats, ``$($test_cuda: ident),*``, which is list
 from __future__ import annotations
 
 import re
+import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import parses
+from portkit.lang.source import field_text, parses
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Ask, Intent, Stands
+from portkit.site.intent import Add, Ask, Intent, Keep, Stands
 from portkit.site.macros import (
+    conditional_items,
     described,
     device_rule,
+    makes_test,
+    named_test,
     of_source,
     parameters,
     plain_rules,
@@ -39,6 +47,9 @@ def check(site: Site) -> Iterator[Intent]:
     if macro is None:
         return
     construct, symbol = "macro definition", f"{macro.name}!"
+    if makes_test(job, macro):
+        yield _itself(site, construct, symbol)
+        return
     message = (
         f"{symbol} takes one more argument, for {job.vendor.title}; calls with "
         f"{macro.arity} arguments still work"
@@ -61,17 +72,44 @@ def check(site: Site) -> Iterator[Intent]:
     yield Add(construct, message, symbol=symbol, text=text, at=rule.start_byte)
 
 
+def _itself(site: Site, construct: str, symbol: str) -> Intent:
+    """Return what is wanted of a macro whose calls name no test of the written vendor's."""
+    job = site.job
+    rule = device_rule(job, site.node)
+    assert rule is not None  # the macro is one that takes an argument for the source vendor
+    test = named_test(job, rule)
+    if test is None:
+        return Keep(
+            construct, f"what {symbol} calls makes {job.vendor.title}'s test", symbol=symbol
+        )
+    body = field_text(rule, "right")
+    title, indent = job.vendor.title, test.item["indent"]
+    message = f"{symbol} makes a test for {title} itself, so that its calls stay as they are"
+    condition = job.rename(test.item["condition"])
+    module = f"mod ${test.tested}"
+    if re.search(rf"{re.escape(condition)}\s*{re.escape(module)}\b", body):
+        return Stands(construct, message, symbol=symbol)
+    name = re.compile(r"(\bfn\s+)\$\w+")
+    rest = test.item["rest"].replace("\r\n", "\n")
+    copied = job.rename(name.sub(rf"\g<1>{job.vendor.name}", rest, count=1))
+    text = (
+        f"\n\n{indent}{condition}\n{indent}{module} {{\n{indent}    use super::*;\n"
+        f"{textwrap.indent(copied, '    ')}\n{indent}}}"
+    )
+    before = body[: test.item.end()].encode()
+    right = rule.child_by_field_name("right")
+    assert right is not None  # it has a text
+    return Add(construct, message, symbol=symbol, text=text, at=right.start_byte + len(before))
+
+
 def _ported_body(site: Site, body: str) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
     job = site.job
-    feature = re.escape(job.source_feature)
-    condition = rf'#\[\s*cfg\s*\(\s*feature\s*=\s*"{feature}"\s*\)\s*\]'
-    items = re.compile(
-        rf"(?P<indent>[ \t]*)(?P<item>{condition}"
-        r"(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\})",
-        re.DOTALL,
-    )
-    copied = items.sub(lambda m: f"{m[0]}\n\n{m['indent']}{job.rename(m['item'])}", body)
+    copied, end = "", 0
+    for item in conditional_items(job, body):
+        copied += f"{body[end : item.end()]}\n\n{item['indent']}{job.rename(item['item'])}"
+        end = item.end()
+    copied += body[end:]
     for macro in job.learnt.macros.values():
         nested = re.compile(rf"(\b{macro.name}!\s*\()([^()]*)(\))")
         copied = nested.sub(partial(_with_argument, job, macro), copied)

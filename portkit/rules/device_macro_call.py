@@ -1,8 +1,9 @@
 """A call of a macro that takes one argument per backend.
 
-``test_device!(add, add_cpu, add_gpu, add_metal)`` makes a test for each backend. The call gains the
-name of ROCm's, in the position that the macro's definition gives it. The argument is found by that
-position and not by its text: many calls name CUDA's test ``_gpu``.
+``test_device!(add, add_cpu, add_gpu, add_metal)`` makes a test for each backend. Where the macro
+makes ROCm's itself (PK601), the call stays as it is. Elsewhere it gains the name of ROCm's, in the
+position that the macro's definition gives it. The argument is found by that position and not by its
+text: many calls name CUDA's test ``_gpu``.
 
 Not handled: a call among the arguments of another macro.
 """
@@ -15,6 +16,7 @@ from portkit.lang.source import COMMENTS, field_text, node_text
 from portkit.lang.span import Span
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Enlist, Intent, Keep, Member, Stands
+from portkit.site.macros import makes_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +37,10 @@ def check(site: Site) -> Iterator[Intent]:
     symbol = node_text(arguments[0][0]) if arguments else macro.name
     if len(arguments) < macro.arity:
         message = f"it takes a form of {macro.name}! that has no argument for each backend"
+        yield Keep(construct, message, symbol=symbol)
+        return
+    if makes_test(job, macro):
+        message = f"{macro.name}! makes {job.vendor.title}'s test itself"
         yield Keep(construct, message, symbol=symbol)
         return
     group = arguments[macro.position]

@@ -14,6 +14,8 @@ A feature that asks for something of cudarc only where that is on, as ``std = ["
 does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
 of a manifest is for other tools than Cargo, and is left alone.
 
+Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
+
 Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
 which is left to a person.
 """
@@ -54,6 +56,9 @@ def check(site: Site) -> Iterator[Intent]:
     written = job.counterparts
     if name in job.vendor.unported:
         yield Keep(construct, job.vendor.unported[name], symbol=name)
+    elif _is_in_hidden(site, name):
+        kept = f"{job.feature} beside {job.source_feature} stands for both"
+        yield Keep(construct, kept, symbol=name)
     elif name in written:
         asked = strings(value_of(site.node))
         members = dict.fromkeys(m for s in asked if (m := counterpart(site, name, s)))
@@ -90,6 +95,19 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _beside(site, name, construct)
     elif job.names_peer(site.code):
         yield Keep(construct, "it belongs to a peer; ROCm follows CUDA", symbol=name)
+
+
+def _is_in_hidden(site: Site, name: str) -> bool:
+    """Whether the counterpart of a crate's hidden feature asks for all that this one's would."""
+    job = site.job
+    features = site.crate.manifest.get("features", {}) if site.crate is not None else {}
+    if name not in job.vendor.spellings or job.source_feature not in features:
+        return False
+    own, hidden = (
+        {counterpart(site, each, member) for member in features[each]}
+        for each in (name, job.source_feature)
+    )
+    return own <= {job.feature, "", *hidden}
 
 
 def _names_source(site: Site) -> bool:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     """Where an entry stands in the profile, what it names, and what is wrong."""
 
 _UNDECIDED: Final = "no condition or choice of the tree is what it names: mend it, or take it away"
+_SHADOWED: Final = "an earlier decision is about all that it names: mend it, or take it away"
 _NOTHING: Final = "nothing of the tree is what it names: take it away, or say since or until when"
 _NO_FEATURE: Final = "nothing of the tree is what it names: name the feature that CUDA is behind"
 _NOWHERE: Final = "no place of the tree is the one that was looked at: take the line away"
@@ -57,7 +58,12 @@ def check(job: Job, findings: Sequence[Finding], settings: Settings) -> tuple[Fi
         settings: what ``portkit.toml`` says; its decisions come before the profile's.
     """
     used = {finding.entry for finding in findings}
-    own = tuple(_idle_decisions(job, used, settings))
+    shadowed = {entry for finding in findings for entry in finding.shadowed}
+    own = tuple(_idle_decisions(job, used, shadowed, settings))
+    # What would decide if the user's decision did not is not idle.
+    decided = {*map(job.codebase.key, job.codebase.conditions[: len(settings.decisions)])}
+    shadows = (f.shadowed for f in findings if f.entry in decided)
+    used |= {next((entry for entry in each if entry not in decided), "") for each in shadows}
     codebase, directory = job.codebase, job.codebase.directory
     idle = tuple(_idle_entries(job, findings, used, len(settings.decisions)))
     entries = len(codebase.keep) + len(codebase.conditions) + len(codebase.patches)
@@ -95,10 +101,14 @@ def looked_at_nothing(path: str, line: int, place: str) -> Finding:
     return _finding(path, line, f"place {place}", _NOWHERE)
 
 
-def _idle_decisions(job: Job, used: AbstractSet[str], settings: Settings) -> Iterator[Finding]:
+def _idle_decisions(
+    job: Job, used: AbstractSet[str], shadowed: AbstractSet[str], settings: Settings
+) -> Iterator[Finding]:
     for entry, line in zip(job.codebase.conditions, settings.decision_lines, strict=False):
-        if job.codebase.key(entry) not in used:
-            yield _finding(NAME, line, f"decision {entry.when!r}", _UNDECIDED)
+        key = job.codebase.key(entry)
+        if key not in used:
+            why = _SHADOWED if key in shadowed else _UNDECIDED
+            yield _finding(NAME, line, f"decision {entry.when!r}", why)
 
 
 def _idle_entries(

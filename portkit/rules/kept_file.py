@@ -48,7 +48,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         return
     whole = Span(0, max(len(source.data), 1))
     number = len(job.learnt.mentions.get(path, ()))
-    count = f" ({number} mention{'' if number == 1 else 's'})"
+    count = f" ({number} mention{'' if number == 1 else 's'})" if number else ""
     yield Finding(
         code="PK102",
         path=path,

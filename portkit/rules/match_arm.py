@@ -6,6 +6,10 @@ one backend, ``(Cuda(a), Cuda(b))``, gives one on two values of ROCm. Without it
 missing variant, but not where a ``_`` arm swallows it: that is why such arms are found here and not
 left to the compiler. An arm on the string ``"cuda"`` is treated the same.
 
+An arm under the feature on a value that is no vendor's, such as ``"fused"``, is widened where it
+names nothing of CUDA, and a person's where it does. Where CUDA's arm needs what CUDA alone has,
+ROCm takes the arm that other devices share, and a person looks at it.
+
 Arms that name a peer's value, such as ``(Cuda(_), Metal(_))``, are copied too. Not handled: an arm
 whose pattern is a macro.
 """
@@ -19,10 +23,12 @@ from portkit.copying.left_out import is_left_out
 from portkit.lang import patterns
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent, Keep, Stands
+from portkit.site.intent import Ask, Copy, Intent, Keep, Stands, Widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.site.context import Site
 
@@ -33,7 +39,8 @@ def check(site: Site) -> Iterator[Intent]:
     pattern = site.node.child_by_field_name("pattern")
     if pattern is None or site.scope.vendor:
         return
-    if not all(job.names_value(node_text(m)) for m in patterns.members(pattern)):
+    if not all(job.names_value(patterns.asked(m)) for m in patterns.members(pattern)):
+        yield from _of_feature(site, pattern)
         return
     if patterns.mixed_lists(pattern, job.names_value) or site.unported_feature:
         return
@@ -46,6 +53,28 @@ def check(site: Site) -> Iterator[Intent]:
         yield Stands(construct, f"the arm is between the two backends, {title} among them")
     else:
         yield Copy(construct, f"copy the arm for {job.vendor.title}")
+
+
+def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
+    """Find an arm under the source vendor's feature on a value that is no vendor's."""
+    job = site.job
+    if not site.is_source or site.unported_feature or job.names_value(patterns.asked(pattern)):
+        return
+    construct = f"match arm: {patterns.enum_of(pattern, site.scope.type_name)}"
+    # The attributes of an arm are part of its node.
+    if job.is_about_source(site.source.text(pattern.start_byte, site.node.end_byte)):
+        ask = f"its value is no vendor's, and CUDA answers it: choose {job.vendor.title}'s by hand"
+        yield Ask(construct, ask)
+        return
+    for attribute, cfg in site.conditions:
+        if job.of_source(cfg):
+            yield Widen(
+                construct,
+                f"it names nothing of CUDA: its condition is widened to {job.vendor.title}",
+                review=True,
+                condition=attribute,
+                within=attribute,
+            )
 
 
 RULE = SiteRule("PK301", frozenset({"match_arm"}), check)

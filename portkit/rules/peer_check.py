@@ -39,12 +39,14 @@ def check(site: Site) -> Iterator[Intent]:
     if job.names_source(node_text(condition if condition is not None else holder)):
         yield Keep(construct, "the condition names CUDA as well, and is decided there")
         return
-    known = decision(site, holder, of_peer=True)
+    found = decision(site, holder, of_peer=True)
+    known = found.by
     if known is not None and known.verdict == "join":
         yield Widen(
             construct,
             known.reason,
-            entry=job.codebase.key(known),
+            entry=found.entry,
+            shadowed=found.shadowed,
             condition=site.node,
             within=holder,
             copy=of_vendor(job, site.code),
@@ -57,7 +59,8 @@ def check(site: Site) -> Iterator[Intent]:
         else f"ROCm follows CUDA and does not take this branch; see whether {name} stands for "
         "something that AMD lacks too",
         review=known is None,
-        entry=job.codebase.key(known) if known else "",
+        entry=found.entry,
+        shadowed=found.shadowed,
     )
 
 

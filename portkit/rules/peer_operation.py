@@ -4,16 +4,21 @@
 from: on ROCm, as on CUDA, the operation answers that it is not implemented, and callers take the
 generic path. It is reported so that a person knows which operations ROCm will lack.
 
+Where the profile has a guard that calls what ROCm has of its own (PK106), in the one function that
+asks for the operation, ROCm never comes to it, and nobody is asked about it here as well.
+
 Nothing is written here.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.items import item_symbol
-from portkit.lang.source import field_text, grouped
+from portkit.lang.items import item_symbol, items
+from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.span import Span
+from portkit.profile.entries import Guard
 from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
@@ -35,15 +40,35 @@ def check(site: Site) -> Iterator[Intent]:
         if method not in names or f"{job.vendor.source}_fwd" in names:
             continue
         node, attributes = next(g for g in grouped(body) if field_text(g[0], "name") == method)
+        guard = _guard(site, field_text(site.node, "type"))
+        here = (
+            f"{guard.symbol}, which alone asks for it, takes a way of {job.vendor.title}'s before"
+            if guard is not None
+            else "on ROCm it answers as on CUDA, and callers take the generic path"
+        )
         start = attributes[0].start_byte if attributes else node.start_byte
         yield Keep(
             "trait method impl",
-            f"only {peer.capitalize()} implements it; on ROCm it answers as on CUDA, and callers "
-            "take the generic path",
+            f"only {peer.capitalize()} implements it; {here}",
             symbol=f"{item_symbol(site.node)}::{method}",
-            review=True,
+            review=guard is None,
             claims=(Span(start, node.end_byte),),
         )
+
+
+def _guard(site: Site, operation: str) -> Guard | None:
+    """Return the guard of the one function that asks for an operation, where it has one."""
+    source = site.source
+    asks = re.compile(rf"(?<!struct )(?<!for )(?<!impl )\b{re.escape(operation)}\b")
+    for guard in site.job.patches(Guard, source.path):
+        if not guard.calls:
+            continue
+        for item in items(source, [guard.symbol]):
+            inside = len(asks.findall(node_text(item.node)))
+            if item.symbol == guard.symbol and inside:
+                everywhere = len(asks.findall(source.text(0, len(source.data))))
+                return guard if inside == everywhere else None
+    return None
 
 
 RULE = SiteRule("PK803", frozenset({"impl_item"}), check)

@@ -5,6 +5,9 @@
 operator but the conditional expression (the Python reference, "Operator precedence"), so a question
 inside another operator gains brackets.
 
+It is so of Python beside a crate that makes a module of it (pyo3): in what other Python calls CUDA,
+Rust has no part.
+
 Not handled: a question that is negated with ``!=``, and one outside a condition, which are listed
 as unaccounted.
 """
@@ -17,6 +20,7 @@ from portkit.lang.python import CONDITIONAL, operator
 from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Widen
+from portkit.site.python import of_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +37,7 @@ def check(site: Site) -> Iterator[Intent]:
     """Find a question whether a string names the source vendor."""
     job = site.job
     condition = _condition(site) if _asks(site.node, job.vendor.source) else None
-    if condition is not None:
+    if condition is not None and of_module(site):
         yield Widen(
             "Python condition",
             f"{job.vendor.name} is a device as well",

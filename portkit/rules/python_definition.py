@@ -5,6 +5,9 @@
 whose name says nothing of CUDA gets ``_rocm`` behind it in the copy, since Python keeps only the
 last of two functions of one name (the Python reference, "Naming and binding").
 
+It is so of Python beside a crate that makes a module of it (pyo3): in what other Python calls CUDA,
+Rust has no part.
+
 Not handled: classes, which are listed as unaccounted.
 """
 
@@ -16,6 +19,7 @@ from portkit.lang.python import definition
 from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent
+from portkit.site.python import of_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a function that is named after the source vendor or decorated for it."""
     function = definition(site.node)
-    if function is None or site.scope.vendor:
+    if function is None or site.scope.vendor or not of_module(site):
         return
     name = field_text(function, "name")
     if not (site.job.names_source(name) or _asks(site)):

@@ -5,6 +5,9 @@
 ``TypeVar`` lists what a type may be (Python's documentation, module typing); in the arguments of
 another call, one more would change what the call means.
 
+It is so of Python beside a crate that makes a module of it (pyo3): in what other Python calls CUDA,
+Rust has no part.
+
 Not handled: names inside functions, and modules that are named after CUDA, which are listed as
 unaccounted.
 """
@@ -17,6 +20,7 @@ from portkit.lang.python import target
 from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Enlist, Intent, Member
+from portkit.site.python import of_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a name of the source vendor's outside any function."""
-    if site.scope.vendor or site.scope.function or not site.is_python:
+    if site.scope.vendor or site.scope.function or not of_module(site):
         return
     if site.kind == "expression_statement":
         yield from _assigned(site)

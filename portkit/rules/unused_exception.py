@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.span import Span
 from portkit.lang.typed import nearest
-from portkit.profile.keep_comments import VERB, Kept
 from portkit.profile.settings import NAME, Skip
 from portkit.rules import ExceptionRule
 from portkit.tree.finding import Applicability, Finding, Status
+from portkit.tree.keep_comments import VERB, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -32,12 +32,13 @@ def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> 
     """
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
     if isinstance(unused, Kept):
-        why = _why(unused, unknown)
+        why = _why(unused, unknown, known)
         yield _finding(unused.path, unused.span, "comment", f"it keeps nothing, since {why}")
         return
     why = ": take it away"
     if unknown:
-        why = f", since no code begins with {unknown}: `portkit rules` lists them"
+        near = nearest(unknown, known)
+        why = f", since no code begins with {unknown}: `portkit rules` lists them{near}"
     elif lost := _lost(unused, paths):
         folders = sorted({path.partition("/")[0] for path in paths})
         near = nearest(lost.partition("/")[0], folders)
@@ -51,12 +52,12 @@ def _lost(skip: Skip, paths: Collection[str]) -> str:
     return next((p for p, found in zip(skip.paths, met, strict=True) if not found), "")
 
 
-def _why(comment: Kept, unknown: str) -> str:
+def _why(comment: Kept, unknown: str, known: Sequence[str]) -> str:
     codes = " or ".join(comment.codes)
     if comment.verb != VERB:
         return f"there is no {comment.verb!r}: write `portkit: {VERB} PK501 reason`"
     if unknown:
-        return f"there is no code {unknown}: `portkit rules` lists them"
+        return f"there is no code {unknown}: `portkit rules` lists them{nearest(unknown, known)}"
     if not codes:
         return "it names no code: write `portkit: keep PK501 reason`"
     if not comment.reason:

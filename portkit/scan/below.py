@@ -26,7 +26,7 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
     A port gives it to each crate that has the source's (PK201), and leaves alone what its profile
     keeps. Which crates a codebase has, says its ``fetch.toml``; without one, it is the one that
     tells it. What has no counterpart there has none here, and a macro or a module that has another
-    name there has it where this codebase uses it.
+    name there has it where this codebase uses it; a name that is kept there is kept.
 
     Args:
         codebase: the profile, whose ``uses`` names those codebases.
@@ -38,6 +38,7 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
     found: dict[str, Ported] = {}
     unported: dict[str, str] = {}
     words: dict[str, str] = {}
+    kept: dict[str, str] = {}
     for name in codebase.uses:
         try:
             directory = named(name)
@@ -53,11 +54,13 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
             found[crate] = Ported(name, features.source_feature, features.feature)
         unported |= below.unported
         words |= below.words
+        kept |= below.kept_names
     return replace(
         codebase,
         ported=found,
         unported={**unported, **codebase.unported},
         words={**words, **codebase.words},
+        kept_names={**kept, **codebase.kept_names},
     )
 
 

@@ -16,17 +16,17 @@ from msgspec.structs import replace
 from portkit.copying import left_out
 from portkit.copying.patches import ADJUST, OVERRIDE, REPAIR
 from portkit.lang.packed import in_turn
-from portkit.profile import keep_comments
 from portkit.profile.settings import NAME
 from portkit.rules import ExceptionRule, rules
+from portkit.tree import keep_comments
 from portkit.tree.finding import Applicability, Finding, Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from portkit.profile.keep_comments import Kept
     from portkit.profile.settings import Settings, Skip
     from portkit.scan.scan import Scan
+    from portkit.tree.keep_comments import Kept
 
 
 ASKING: Final = (Applicability.REVIEW, Applicability.MANUAL)

@@ -13,6 +13,7 @@ from portkit.rules import When
 from portkit.rules.unread_file import failed, unread
 from portkit.scan.edits import edited
 from portkit.scan.walk import MOST_PLACES, TooMuchError, Walk, by_hand
+from portkit.tree.workspace import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ def _look(
     source = job.workspace.sources[path]
     found = list(asked.of_file(When.ALWAYS, job, source))
     places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
-    if not places or is_written(path):
+    if is_written(path) or not (places or path in job.learnt.analogs):
         return found, []
     if len(places) > MOST_PLACES:
         raise TooMuchError(f"it names backends {len(places):,} times, more than {MOST_PLACES:,}")
@@ -93,6 +94,9 @@ def _seeds(job: Job, source: Source) -> list[int]:
         names = "|".join(("members", "exclude", *job.vendor.dependencies))
         keys = re.compile(rf"^[\"']?(?:{names})[\"']?\s*=".encode(), re.MULTILINE)
         return [m.start() for m in keys.finditer(source.data)]
+    if source.path.endswith(KERNELS):
+        translated = any(each.holds(source.path) for each in job.codebase.hip_sources)
+        return [] if translated or job.codebase.kept(source.path) else [0]
     if not source.path.endswith(".rs"):
         return []
     # A program is spoken of in comments and named in strings; these are looked at.

@@ -197,6 +197,7 @@ def _looked_at(finding: Finding) -> Finding:
         message=f"{finding.message} (looked at)",
         reason=finding.reason or finding.message,
         looked_at=True,
+        outdated=False,
     )
 
 

@@ -188,9 +188,14 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Findi
     modules = [found for _, _, found, _ in gathered]
     analogs = files.analogs(job, mentions, modules)
     unported = {p: m.unported for each in modules for p, m in each.items() if m.unported}
+    unported |= {p: unported[outer] for p, outer in files.inside(job, unported).items()}
+    analogs = files.with_modules(
+        job, {p: copy for p, copy in analogs.items() if p not in unported}, unported.keys()
+    )
     gated = frozenset(p for each in modules for p, m in each.items() if not m.unported)
+    inside = files.inside(job, gated - analogs.keys())
     lost = [finding for _, _, _, found in gathered for finding in found]
-    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported, gated)
+    learnt = Learnt(mentions, dict(sorted(macros.items())), analogs, unported, gated, inside)
     return replace(job, learnt=learnt), [path for path, *_ in gathered], mine, lost
 
 

@@ -12,6 +12,7 @@ from portkit.copying.bindings import needed, placed
 from portkit.copying.dialect import is_before, spoken
 from portkit.copying.kernels import formed
 from portkit.copying.patches import OVERRIDE
+from portkit.copying.spelling import spelt
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.lang.source import Source
 from portkit.lang.value import Value
@@ -137,7 +138,7 @@ def look(
     if not needed(workspace, vendor, codebase) and (below := _below(workspace)) is not None:
         codebase = replace(codebase, bindings=below.bindings)
         vendor = load_vendor(VENDOR, codebase)
-    vendor = spoken(vendor, workspace)
+    vendor = spelt(spoken(vendor, workspace), codebase, workspace)
     vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,

@@ -54,12 +54,16 @@ class DeviceMacro(Value, frozen=True):
         position: the index, from 0, of the source vendor's argument in a call before the port.
         arity: how many arguments a call has before the port.
         behind: whether the written vendor's argument stands or will stand right behind it.
+        is_name: whether the source vendor's argument does nothing but name a test of another one.
+        passes: the macros that it is passed on to.
     """
 
     name: str
     position: int
     arity: int
     behind: bool
+    is_name: bool = False
+    passes: tuple[str, ...] = ()
 
 
 class Learnt(Value, frozen=True):
@@ -71,6 +75,7 @@ class Learnt(Value, frozen=True):
         analogs: files that are copied whole: path to the path of the copy.
         unported: files whose modules stand under a feature without a counterpart, and that.
         gated: files whose modules stand under the source vendor's feature.
+        inside: files of modules inside such a module: path to that of the file that is gated.
     """
 
     mentions: Mapping[str, list[int]] = field(default_factory=dict)
@@ -78,6 +83,7 @@ class Learnt(Value, frozen=True):
     analogs: Mapping[str, str] = field(default_factory=dict)
     unported: Mapping[str, str] = field(default_factory=dict)
     gated: frozenset[str] = frozenset()
+    inside: Mapping[str, str] = field(default_factory=dict)
 
 
 class Job(Value, frozen=True, dict=True):
@@ -160,7 +166,8 @@ class Job(Value, frozen=True, dict=True):
         """The features of the source vendor and of its libraries, with what is written for each."""
         libraries = self.vendor.libraries.items()
         written = {old: new for old, new in libraries if old not in self.vendor.unported}
-        return {self.source_feature: self.feature, **written}
+        own = (self.source_feature, *self.vendor.spellings)
+        return {**dict.fromkeys(own, self.feature), **written}
 
     def of_source(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists for the source vendor alone.
@@ -187,6 +194,17 @@ class Job(Value, frozen=True, dict=True):
     def without_written(self, cfg: Cfg) -> bool:
         """Whether what stands under a condition exists only where the written vendor is off."""
         return any(map(cfg.forbids, self.counterparts.values()))
+
+    def unported_in(self, cfg: Cfg) -> str:
+        """Return the unported feature without which a condition never holds, or an empty string.
+
+        Where one of several will do, it is the first that is named.
+        """
+        unported = self.vendor.unported
+        named = cfg.features() & unported.keys()
+        if not named or cfg.without(frozenset(unported)) is not False:
+            return ""
+        return next((f for f in sorted(named) if cfg.requires(f)), min(named))
 
     def about_source(self, cfg: Cfg) -> bool:
         """Whether a condition names the source vendor's feature at all."""
@@ -506,11 +524,7 @@ class Site(Value, frozen=True, dict=True):
     @property
     def unported_feature(self) -> str:
         """The unported feature without which the place does not exist, or an empty string."""
-        for _, cfg in self.conditions:
-            for feature in sorted(self.job.vendor.unported):
-                if cfg.requires(feature):
-                    return feature
-        return ""
+        return next((f for _, cfg in self.conditions if (f := self.job.unported_in(cfg))), "")
 
     def symbol(self, name: str = "") -> str:
         """Return the symbol of the place, or of an item of this name in its scope."""

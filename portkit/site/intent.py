@@ -27,6 +27,7 @@ class Intent(Value, frozen=True, eq=False):
         claims: what it accounts for; by default the site, and its counterpart where that stands.
         span: the construct, where it is not the site as a whole.
         entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
+        shadowed: the entries that would decide about it as well, if ``entry`` did not come first.
     """
 
     construct: str
@@ -36,6 +37,7 @@ class Intent(Value, frozen=True, eq=False):
     claims: tuple[Span, ...] | None = None
     span: Span | None = None
     entry: str = ""
+    shadowed: tuple[str, ...] = ()
 
 
 class Keep(Intent, frozen=True, eq=False):

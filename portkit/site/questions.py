@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.lang.features import variable
 from portkit.lang.source import field_text, node_text
+from portkit.lang.value import Value
 from portkit.site.before_port import before_port
 
 if TYPE_CHECKING:
@@ -86,20 +87,37 @@ def decided(site: Site) -> Node:
     return current.node
 
 
-def decision(site: Site, holder: Node, *, of_peer: bool = False) -> Condition | None:
-    """Return what the profile decides about a condition, the first that applies.
+class Decided(Value, frozen=True):
+    """What is decided about a condition.
+
+    Attributes:
+        by: the first decision that applies; none where none does.
+        entry: what findings name it by; empty where there is none.
+        shadowed: the same of those that apply as well, and come after it.
+    """
+
+    by: Condition | None
+    entry: str
+    shadowed: tuple[str, ...]
+
+
+def decision(site: Site, holder: Node, *, of_peer: bool = False) -> Decided:
+    """Return what ``portkit.toml`` and the profile decide about a condition.
 
     Args:
         site: a place in it.
         holder: what is decided. Both sides of it count: the condition, and what follows from it.
         of_peer: whether the condition is on a peer.
     """
-    path, conditions = site.source.path, site.job.codebase.conditions
+    path, codebase = site.source.path, site.job.codebase
 
-    def find() -> Condition | None:
+    def find() -> Decided:
+        conditions = codebase.conditions
         wanted = [c for c in conditions if (c.verdict in _OF_PEERS) is of_peer and c.is_in(path)]
         texts = (node_text(holder), *before_port(site, holder)) if wanted else ()
-        return next((c for c in wanted if any(map(c.fits, texts))), None)
+        found = [c for c in wanted if any(map(c.fits, texts))]
+        first, *rest = map(codebase.key, found) if found else [""]
+        return Decided(found[0] if found else None, first, tuple(rest))
 
     return site.once("decision", holder.id, of_peer, make=find)
 

@@ -96,6 +96,7 @@ class Finding(Value, frozen=True):
             written now.
         looked_at: whether a person has accepted the place as it is (``portkit review``).
         entry: the entry of the codebase's profile that it comes from, such as ``patch 3``.
+        shadowed: the entries that would decide about it as well, if ``entry`` did not come first.
         line: the line, from 1, in a file that is none of the tree's sources, such as
             ``portkit.toml``; 0 where ``span`` says it.
     """
@@ -116,6 +117,7 @@ class Finding(Value, frozen=True):
     excepted: bool = False
     outdated: bool = False
     entry: str = ""
+    shadowed: tuple[str, ...] = ()
     instead: tuple[Edit, ...] = ()
     looked_at: bool = False
     line: int = 0

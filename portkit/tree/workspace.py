@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from portkit.errors import NotAWorkspaceError
+from portkit.errors import NotAWorkspaceError, ToolError
 from portkit.lang.packed import packed
 from portkit.lang.source import Source
 from portkit.lang.value import Value
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 SKIPPED_DIRECTORIES = frozenset({"target", "node_modules", "__pycache__"})
-CUDA_CODE = (".cu", ".cuh", ".h", ".hpp", ".cpp")
+KERNELS = (".cu", ".cuh")
+"""How the names of files end that are CUDA's, whatever they say."""
+CUDA_CODE = (*KERNELS, ".h", ".hpp", ".cpp")
 """How the names of files end that the CUDA compiler may be given."""
 HELD = 32 << 20
 """How many bytes of files are held as they are; more are held compressed."""
@@ -37,6 +39,10 @@ _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL
 _AFTER_A_MERGE = (
     "{where} holds conflicts of a merge{others}: end the merge first; where it brings a new"
     " upstream version to a port, take upstream's side and run `portkit apply --regenerate` then"
+)
+_AFTER_A_MERGE_OF_A_PORT = (
+    "{where} holds conflicts of a merge with a pure port{others}: end the merge first: take the"
+    " port's side and make your change again in it, as `portkit update` said of each place"
 )
 
 
@@ -57,6 +63,17 @@ class Crate(Value, frozen=True):
     def features(self) -> frozenset[str]:
         """The names of the crate's features."""
         return frozenset(self.manifest.get("features", {}))
+
+    def takes(self, crates: Collection[str]) -> bool:
+        """Whether its manifest names one of some crates in any of its tables of dependencies."""
+        targets = self.manifest.get("target", {})
+        holders = (self.manifest, *(targets.values() if isinstance(targets, dict) else ()))
+        tables = (h.get(kind) for h in holders if isinstance(h, dict) for kind in _DEPENDENCIES)
+        return any(
+            name in crates or (isinstance(entry, dict) and entry.get("package") in crates)
+            for table in tables
+            for name, entry in (table.items() if isinstance(table, dict) else ())
+        )
 
 
 class Unread(Value, frozen=True):
@@ -323,7 +340,7 @@ def _fault(manifest: Path, error: Exception) -> str:
         data = b""
     line = _conflict(data)
     if line:
-        return _AFTER_A_MERGE.format(where=f"{manifest}:{line}", others="")
+        return _merging(manifest.parent).format(where=f"{manifest}:{line}", others="")
     return f"{manifest} cannot be read as a manifest ({error}); mend it first"
 
 
@@ -353,7 +370,18 @@ def _check_merged(root: Path, found: Sequence[tuple[str, int]]) -> None:
         (path, line), *more = found
         others = f" ({len(more)} more file{'s do' if len(more) > 1 else ' does'})" if more else ""
         where = f"{root / path}:{line}"
-        raise NotAWorkspaceError(_AFTER_A_MERGE.format(where=where, others=others))
+        raise NotAWorkspaceError(_merging(root).format(where=where, others=others))
+
+
+def _merging(root: Path) -> str:
+    """Return what to do about a merge that is not ended: of upstream, or of a port of it."""
+    from portkit.tree.vendor_branch import pure_port  # few trees are being merged
+
+    try:
+        merged = pure_port(root, "MERGE_HEAD")
+    except ToolError:
+        merged = None
+    return _AFTER_A_MERGE if merged is None else _AFTER_A_MERGE_OF_A_PORT
 
 
 def _workspace_above(directory: Path) -> Path | None:

@@ -21,6 +21,11 @@ _RULE: Final = (
     "you changed what portkit writes here, and it now writes another text: take the port's side and"
     " make your change again in it, or keep yours"
 )
+_MANIFEST: Final = (
+    "you changed a manifest where portkit writes, and it now writes another text: take the port's"
+    " side, and put back in it what you added or changed; the port's code does not build without"
+    " its lines"
+)
 _UPSTREAM: Final = (
     "upstream changed what you changed, and no rule has a part in it: bring both together, as in"
     " any merge"
@@ -138,7 +143,8 @@ def _of_file(
                 for site, origin in origins.items()
                 if site in found
             )
-            advice = _RULE if places else _UPSTREAM if hunk.their_lines else _GONE
+            ruled = _MANIFEST if path.endswith(".toml") else _RULE
+            advice = ruled if places else _UPSTREAM if hunk.their_lines else _GONE
             yield Conflict(f"{path}:{hunk.our_line}", places, advice, hunk.sides)
         if hunks:
             return

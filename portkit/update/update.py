@@ -13,8 +13,9 @@ from portkit import __version__
 from portkit.copying.additions import mark
 from portkit.errors import HistoryError, VerificationError
 from portkit.lang.value import Value
+from portkit.profile import looked
 from portkit.profile.proven import unproven
-from portkit.profile.settings import is_own_change
+from portkit.profile.settings import NAME, is_own_change
 from portkit.scan.session import VENDOR, scan_tree
 from portkit.tree.vendor_branch import PurePort, last_pure_port, pure_port, trailers
 from portkit.update.explain import conflicts
@@ -341,7 +342,10 @@ def _joined(ready: Ready, port: PurePort) -> tuple[str, tuple[str, ...]]:
     )
     mine = git.tree_of(ready.head)
     commit = git.commit(mine, [ready.head, port.commit], message)
-    return commit, tuple(git.paths("diff-tree", "-r", "-z", "--name-only", port.tree, mine))
+    differing = git.paths("diff-tree", "-r", "-z", "--name-only", port.tree, mine)
+    # What a user says to portkit is no change of the port.
+    own = {f"{git.below}{name}" for name in (NAME, looked.NAME)}
+    return commit, tuple(path for path in differing if path not in own)
 
 
 def _committed(ready: Ready, port: Made, tree: str, parents: list[str]) -> str:

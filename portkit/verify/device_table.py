@@ -68,7 +68,7 @@ def device_table(
     )
 
 
-def counterpart(name: str, own: str, words: Collection[str]) -> str:
+def counterpart(name: str, own: str, words: Collection[str], calls: Mapping[str, str]) -> str:
     """Return the name of the test of the original backend; empty where there is none.
 
     Args:
@@ -76,13 +76,17 @@ def counterpart(name: str, own: str, words: Collection[str]) -> str:
         own: the port's vendor, such as ``rocm``.
         words: every word of the sources: a test may be called after the backend, after GPUs, or
             after none of them.
+        calls: the test of the original backend that a macro makes, by what is tested: the port's
+            is ``rocm`` in a module of that name (PK601).
     """
-    test = name.rpartition(" ")[2].rpartition("::")[2]
+    path, _, test = name.rpartition(" ")[2].rpartition("::")
+    if test == own:
+        return calls.get(path.rpartition("::")[2], "")
     found = (*(test.replace(own, other) for other in ("cuda", "gpu")), test.removeprefix(f"{own}_"))
     return next((each for each in found if each != test and each in words), "")
 
 
-def without_counterpart(texts: Sequence[str], own: str) -> list[str]:
+def without_counterpart(texts: Sequence[str], own: str, had: Collection[str]) -> list[str]:
     """Return the tests of the original backend in ported sources that the port has no copy of.
 
     They are arguments of a macro that makes a test for each backend, or functions.
@@ -90,6 +94,7 @@ def without_counterpart(texts: Sequence[str], own: str) -> list[str]:
     Args:
         texts: the sources.
         own: the port's vendor, such as ``rocm``.
+        had: the tests that have a counterpart among those that ran.
     """
     found: set[str] = set()
     words = words_of(texts)
@@ -99,7 +104,18 @@ def without_counterpart(texts: Sequence[str], own: str) -> list[str]:
                 found.update(_ORIGINAL.findall(arguments))
         tests = [name for name in _TEST.findall(text) if "cuda" in name]
         found.update(name for name in tests if name.replace("cuda", own) not in words)
-    return sorted(found)
+    return sorted(found.difference(had))
+
+
+def calls_of(texts: Sequence[str]) -> Mapping[str, str]:
+    """Return the test of the original backend that a call of a macro names, by what is tested."""
+    found = {}
+    for arguments in (call for text in texts for call in _CALL.findall(text)):
+        tested, _, others = arguments.partition(",")
+        named = _ORIGINAL.findall(others)
+        if len(named) == 1:
+            found[tested.strip()] = named[0]
+    return found
 
 
 def words_of(texts: Sequence[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.stage import LARGEST_SOURCE, RECORD, hipify
+from portkit.tree.finding import Applicability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,6 +132,21 @@ def test_findings_that_remain_are_told_by_the_exit_code(tmp_path: Path) -> None:
     assert careful.exit_code == 1
     assert not (tmp_path / "careful" / "a.hip").exists()
     assert (tmp_path / "careful" / "b.hip").exists()
+
+
+def test_what_a_comment_keeps_is_for_nobody(tmp_path: Path) -> None:
+    comment = "// portkit: keep PH203 {}\n"
+    text = 'void f() {{\n    {}    asm("trap;");\n}}\n'
+    (tmp_path / "a.cu").write_text(text.format(comment.format("f is not built for AMD")))
+    report = hipify([tmp_path / "a.cu"], tmp_path / "hip", skip_unfinished=True)
+    assert report.exit_code == 0
+    (kept,) = [f for f in report.findings if f.code == "PH203"]
+    assert (kept.applicability, kept.message) == (Applicability.KEEP, "f is not built for AMD")
+    assert 'asm("trap;");' in (tmp_path / "hip" / "a.hip").read_text()
+    # Another code, and a comment without a reason, keep nothing.
+    for other in ("// portkit: keep PH206 no\n", comment.format("")):
+        (tmp_path / "a.cu").write_text(text.format(other))
+        assert hipify([tmp_path / "a.cu"]).exit_code == 1
 
 
 def test_other_encodings_pass_through(tmp_path: Path) -> None:

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 EVERY = [rule.name for rule in rules()]
 AT_SITES = [rule for rule in rules() if isinstance(rule, SiteRule)]
 # Rules that only say what is left alone, or what a template says instead.
-WRITES_NOTHING = {"kept_file", "peer", "peer_check", "peer_operation", "python_prose", "unported"}
+WRITES_NOTHING = {
+    "kept_file",
+    "local_name",
+    "peer",
+    "peer_check",
+    "peer_operation",
+    "python_framework",
+    "python_prose",
+    "unported",
+}
 # What these say takes a tree that is no fixture: see the tests of the scan and of `portkit.toml`.
 ELSEWHERE = {"added_file", "idle_entry", "syntax_error", "unread_file", "unused_exception"}
 FOLDERS = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())

@@ -1,0 +1,1 @@
+"""The port's kernels beside llama.cpp's, instruction by instruction."""

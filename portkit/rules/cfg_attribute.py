@@ -1,0 +1,61 @@
+"""An attribute that stands under a condition about CUDA: ``#[cfg_attr(..)]``.
+
+``#[cfg_attr(not(feature = "cuda"), allow(dead_code))]`` says what the compiler is told where there
+is no CUDA. What the item is then follows ROCm as well, so the condition is widened. A lint changes
+no code; any other attribute, such as a ``derive``, is for a person to look at.
+
+What is copied as a whole has its attributes with it.
+
+Not handled: the attributes of a file, ``#![cfg_attr(..)]``, and what such an attribute says of CUDA
+behind its condition.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.lang.cfg import attributes_of, of_attribute
+from portkit.lang.source import node_text, span_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep, Widen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.site.context import Site
+
+
+# The Rust reference, chapter "Diagnostic attributes", section "Lint check attributes".
+_LINT = re.compile(r"(?:allow|expect|warn|deny|forbid)\s*\(")
+
+
+def check(site: Site) -> Iterator[Intent]:
+    """Find an attribute under a condition that names the source vendor's feature."""
+    job = site.job
+    if site.scope.vendor or site.is_source or site.unported_feature:
+        return
+    if job.vendor_of(site.name) == job.vendor.source:
+        return
+    for attribute in attributes_of(site.node, site.attributes):
+        text = node_text(attribute)
+        cfg, rest = of_attribute(text)
+        if cfg is None:
+            continue
+        construct, symbol = "conditional attribute", site.symbol(site.name)
+        unported = sorted(cfg.features() & job.vendor.unported.keys())
+        if job.about_source(cfg) and not job.unported_in(cfg):
+            yield Widen(
+                construct,
+                f"what is said of it holds for {job.vendor.title} too",
+                symbol=symbol,
+                review=_LINT.match(rest) is None,
+                condition=attribute,
+                within=attribute,
+            )
+        elif unported:
+            reason = job.vendor.unported[unported[0]]
+            yield Keep(construct, reason, symbol=symbol, claims=(span_of(attribute),))
+
+
+RULE = SiteRule("PK512", frozenset({"*"}), check)

@@ -1,0 +1,37 @@
+"""A name of CUDA's that is a framework's in Python, and is the same on AMD's platform.
+
+PyTorch for AMD is asked for ``torch.cuda.is_available()`` and ``tensor.to("cuda")`` as PyTorch for
+CUDA is (PyTorch, "HIP (ROCm) semantics"). In a file that imports it, such a name stays, unless the
+crate around the file makes a module of Python: then the name may be that module's.
+
+Not handled: other names of CUDA's in such a file, such as an extension that is imported; they are
+listed as unaccounted, and ``[[keep]]`` of a profile says why they may stay.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from portkit.rules import SiteRule
+from portkit.site.intent import Intent, Keep
+from portkit.site.python import framework
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.site.context import Site
+
+
+def check(site: Site) -> Iterator[Intent]:
+    """Find a device, or a path into a framework, that names the source vendor."""
+    name = framework(site)
+    if not name:
+        return
+    source = re.escape(site.job.vendor.source)
+    device = rf"{source}(?::\d+)?" if site.kind == "string_content" else rf"{name}\.{source}"
+    if re.fullmatch(device, site.code):
+        yield Keep("Python framework", site.job.vendor.frameworks[name])
+
+
+RULE = SiteRule("PK524", frozenset({"attribute", "dotted_name", "string_content"}), check)
