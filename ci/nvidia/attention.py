@@ -183,7 +183,8 @@ class Kernels:
         pointers += [ctypes.c_void_p(0), ctypes.c_void_p(out.data_ptr())]
         if case.queries > FEW:
             grid = (case.batch * case.kv_heads * -(-rows // TILE), 1)
-            self._launch(f"sdpa_prefill_{case.dtype}", grid, *pointers, about)
+            wide = 128 if case.width <= 128 else 256
+            self._launch(f"sdpa_prefill{wide}_{case.dtype}", grid, *pointers, about)
             return out
         through = torch.empty(held * parts * (case.width + 2), device="cuda")
         unfinished = ctypes.c_void_p(through.data_ptr())

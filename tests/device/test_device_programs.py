@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.real
 
 MATRIX_ARCHS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
+OTHER_MATRICES = ("gfx1030", "gfx1201")
+"""Without matrix cores, and with results that lie in other lanes."""
 LEAST = {"execution": 27, "host": 60, "numbers": 32}
 
 
@@ -81,10 +83,11 @@ def test_pairs_of_the_prelude(tmp_path: Path, arch: str) -> None:
 def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The kernels of attention, and what compares them with double precision."""
     output = tmp_path_factory.mktemp("attention") / "sdpa"
-    return build(PROGRAMS / "sdpa.hip", output, f"-I{PRELUDE}")
+    others = (f"--offload-arch={arch}" for arch in OTHER_MATRICES)
+    return build(PROGRAMS / "sdpa.hip", output, f"-I{PRELUDE}", *others)
 
 
-@pytest.mark.parametrize("arch", WAVES.values())
+@pytest.mark.parametrize("arch", [*WAVES.values(), *OTHER_MATRICES])
 def test_attention(attention: Path, arch: str) -> None:
     assert_all_hold(run(attention, "150", "1", arch=arch), 150)
 

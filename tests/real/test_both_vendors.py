@@ -21,6 +21,7 @@ from portkit.crosscheck.place import placed
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
 from portkit.profile.profile import load_codebase
+from portkit.proof.versions.asked import WITHOUT_OPENSSL
 from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
 from portkit.verify.settings import load_settings
 
@@ -31,6 +32,8 @@ pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
 
 VERSION = "0.11.1"
 FUNCTIONS = ROOT / "reports" / "kernels" / VERSION / "launchers.txt"
+EVERYTHING = "cuda,cudnn,flash-attn,rocm,miopen,rccl,rocm-flash-attn"
+"""Each vendor with what a feature adds to it."""
 VENDORS = Path(__file__).parent / "vendors"
 MANIFEST = """[package]
 name = "launchers"
@@ -121,6 +124,24 @@ def test_the_linker_gives_each_vendor_its_own_launchers(
     (crate / "Cargo.toml").write_text(MANIFEST.format(tree=tree))
     (crate / "src/main.rs").write_text(PROGRAM.format(names="\n    ".join(names)))
     assert sorted(run(tree, crate).splitlines()) == sorted(f"cuda {name}" for name in names)
+
+
+@pytest.mark.slow
+def test_the_whole_workspace_type_checks_with_both_vendors_and_every_library(
+    ported: Callable[[str], Path],
+) -> None:
+    """But NCCL's, with which upstream's example of several processes does not (docs/limits.md)."""
+    tree = ported(VERSION)
+    done = subprocess.run(
+        ("cargo", "check", "--workspace", "--all-targets", "--features", EVERYTHING),
+        cwd=tree,
+        env=both(without_gpu(tree, FUNCTIONS)) | WITHOUT_OPENSSL | {"CANDLE_ROCM_KERNELS": "none"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
 
 
 @pytest.mark.slow

@@ -34,6 +34,8 @@ OTHERS = (
     ("0.9.2", "cfg"),
 )
 """Ports beside the newest in its default form: whole workspaces in `make test-all`."""
+LIBRARIES = "rocm,miopen,rccl,rocm-flash-attn"
+"""ROCm with everything that a feature adds to it."""
 
 
 def started(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -88,6 +90,16 @@ def test_the_example_of_several_processes_type_checks(
     asked = ("--example", "rocm_llama_multiprocess", "--features", "rocm,rccl")
     printed = cargo(ported(version), "check", "-p", "candle-examples", *asked)
     assert f"candle-examples v{version}" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_whole_workspace_type_checks_with_every_library(
+    built: Callable[[str], Path], ported: Callable[[str], Path], version: str
+) -> None:
+    before = warnings(cargo(built(version), "check", "--all-targets", "--workspace"))
+    asked = ("--workspace", "--features", LIBRARIES)
+    assert warnings(cargo(ported(version), "check", "--all-targets", *asked)) <= before
 
 
 def test_core_and_nn_of_the_one_whose_turn_it_is_type_check(

@@ -359,6 +359,18 @@ def test_a_call_that_fails_is_told_and_the_next_works(
     assert untold.keys() <= UNTOLD | ({"hipMalloc"} if status == "2" else set())
 
 
+@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("function", ["rocblas_create_handle", "rocblas_set_stream"])
+def test_a_handle_of_rocblas_that_fails_once_is_none_of_another_stream(
+    crate: Path, target: Path, function: str, call: int
+) -> None:
+    """The second call is that of another thread than the one that the first handle is of."""
+    run = of_failures(programs(crate, target)["failures"])
+    printed = run(PORTKIT_DEVICE_FAIL=f"{function}:{call}:6")
+    assert f"HIP device: {function} fails, as" in printed
+    assert "told: []" not in printed
+
+
 def documented(header: str, function: str) -> set[str]:
     """Return the statuses that HIP's header says a function may return; none where it says none."""
     comment = r"/\*\*((?:(?!\*/).)*)\*/\s*(?:#ifdef __cplusplus\s*)?(?:DEPRECATED\([^)]*\)\s*)?"

@@ -29,9 +29,9 @@ NAMES = Path(__file__).parent.parent.parent / "reports" / "kernels" / "0.11.1" /
 # The module that has no CUDA source.
 OWN = "attention"
 
-# For three types: decode of 1, 2, 4 and 8 rows and prefill, each for sdpa and for flash attention,
-# and one that combines parts.
-OWN_KERNELS = 3 * ((4 + 1) * 2 + 1)
+# For three types: decode of 1, 2, 4 and 8 rows and prefill of two widths, each for sdpa and for
+# flash attention, and one that combines parts.
+OWN_KERNELS = 3 * ((4 + 2) * 2 + 1)
 
 # A member of each family that is linked.
 MEMBERS = ("mmq_gguf/mmq_instance_q4_k", "mmq_gguf/mmq_quantize", "mmvq_gguf", "moe/moe_wmma_gguf")

@@ -4,6 +4,8 @@
 
 use hiprc::driver::{sys, HipContext, PinnedHostSlice};
 use hiprc::miopen::Convolution;
+use hiprc::rocblas::result::RocblasError;
+use hiprc::rocblas::sys::{rocblas_get_stream, rocblas_handle};
 use hiprc::rocblas::RocBlas;
 use std::error::Error;
 
@@ -48,6 +50,15 @@ fn program() -> Outcome {
 
     let blas = RocBlas::new(stream.clone())?;
     assert!(!blas.handle().is_null());
+    // A thread gets a handle of its own, that of another stream never, also when it asks again.
+    let streams = std::thread::scope(|scope| {
+        let two = scope.spawn(|| [stream_of(*blas.handle()), stream_of(*blas.handle())]);
+        two.join().unwrap()
+    });
+    for of_handle in streams {
+        assert!(of_handle.is_err() || of_handle == Ok(stream.hip_stream() as usize));
+    }
+    streams.into_iter().collect::<Result<Vec<_>, _>>()?;
 
     let plain = Convolution {
         input: [1, 1, 3, 3],
@@ -66,6 +77,14 @@ fn program() -> Outcome {
     context.synchronize()?;
     drop((source, target, host, blas, image, filter, sums, other, own));
     Ok(context.check_err()?)
+}
+
+/// The stream of a handle of rocBLAS, as a number.
+fn stream_of(handle: rocblas_handle) -> Result<usize, RocblasError> {
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: the pointer is valid for a write, and rocBLAS refuses a null handle.
+    unsafe { rocblas_get_stream(handle, &mut stream) }.result()?;
+    Ok(stream as usize)
 }
 
 #[test]

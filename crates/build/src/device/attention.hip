@@ -1,22 +1,24 @@
 // Scaled dot-product attention: softmax(q k^T * scale + mask) v, without the scores in memory.
 //
-// Two ways, both without matrix cores, so that they run on every architecture:
+// Two ways:
 //
 // - decode, for a few queries: a block reads a part of the keys and values once, for all query heads
 //   of one head of these, and leaves unfinished sums; a second kernel combines the parts.
-// - prefill: a block makes 64 rows of the output, and passes 64 keys after the other through LDS.
+// - prefill: a block makes 64 rows of the output, and passes 64 keys after the other through LDS. In
+//   half precision matrix cores do the products, on architectures that have them.
 //
 // A row is one query of one head. Rows of the heads that share keys and values are numbered together,
 // query by query, so that neighbours read the same. The softmax is the online one of FlashAttention
 // (Dao et al. 2022, algorithm 1; Milakov and Gimelshein 2018): of each row the largest score so far
-// and the sum of exponentials below it. All arithmetic is in f32. Logical warps have 32 lanes or
-// fewer, so that wavefronts of 32 and of 64 do the same.
+// and the sum of exponentials below it. All arithmetic is in f32; matrix cores take the weights of the
+// values rounded to the type, as FlashAttention's do. Logical warps have 32 lanes or fewer, so that
+// wavefronts of 32 and of 64 do the same.
 //
 // A query stands beside a key: the last query of a sequence beside its last key. From there it sees
 // so many keys before and behind (FlashAttention's windows, Dao 2023; causal is none behind). Biases
 // that grow with the distance are ALiBi's (Press et al. 2021). Sequences of several lengths lie one
 // after the other, and keys and values may lie in pages that a table lists (Kwon et al. 2023).
-#include "hipx.h"
+#include "hipx_wmma.h"
 
 // What a launch is about; what launches the kernels has the same. Strides are in elements, those of
 // the last dimension are 1, but for the mask's; the output's are in rows.
@@ -58,6 +60,13 @@ struct Besides {
 
   // What all lanes have alike, in a vector register: there are too few scalar ones for all of it.
   static __device__ __forceinline__ int held(int value) { return hipx::opaque(value); }
+  static __device__ __forceinline__ const int32_t *held(const int32_t *pointer) {
+    int words[2];
+    __builtin_memcpy(words, &pointer, sizeof(pointer));
+    words[0] = hipx::opaque(words[0]), words[1] = hipx::opaque(words[1]);
+    __builtin_memcpy(&pointer, words, sizeof(pointer));
+    return pointer;
+  }
 };
 
 // Nothing of that, which the compiler knows: most calls are such, and have the registers for more.
@@ -65,16 +74,20 @@ struct Nothing {
   static constexpr const float *slopes = nullptr;
   static constexpr const uint32_t *q_ends = nullptr, *k_ends = nullptr;
   static constexpr const int32_t *pages = nullptr, *ranges = nullptr;
-  static __device__ __forceinline__ int held(int value) { return value; }
+  template <typename T>
+  static __device__ __forceinline__ T held(T value) {
+    return value;
+  }
 };
 
 constexpr int THREADS = 256;
-constexpr int MOST_WIDTH = 256;
+constexpr auto ENGINE = nvcuda::wmma::engine_for<16, 16, 16>();
 
 // Elements in memory: eight neighbours as floats, and a float as one of them. Rows need not begin at
 // multiples of 16 bytes: AMD GPUs read vectors from any address, and memcpy says so to the compiler.
 struct F32 {
   typedef float Stored;
+  static constexpr bool MATRICES = false;
   static __device__ __forceinline__ float get(float x) { return x; }
   static __device__ __forceinline__ float put(float x) { return x; }
   static __device__ __forceinline__ void load(const float *from, float (&x)[8]) {
@@ -85,6 +98,7 @@ struct F32 {
 template <typename Format>
 struct Short {
   typedef uint16_t Stored;
+  static constexpr bool MATRICES = ENGINE != nvcuda::wmma::engine::plain;
   static __device__ __forceinline__ void load(const uint16_t *from, float (&x)[8]) {
     uint32_t words[4];
     __builtin_memcpy(words, from, sizeof(words));
@@ -97,6 +111,9 @@ struct Short {
 };
 
 struct F16 : Short<F16> {
+  typedef __half Element;
+  // What the largest weight of a row is in matrices: with 1 the small ones had fewer digits.
+  static constexpr float LARGEST = 32768.0f;
   static __device__ __forceinline__ float get(uint16_t x) {
     return __half2float(__ushort_as_half(x));
   }
@@ -106,6 +123,8 @@ struct F16 : Short<F16> {
 };
 
 struct BF16 : Short<BF16> {
+  typedef __hip_bfloat16 Element;
+  static constexpr float LARGEST = 1.0f;
   static __device__ __forceinline__ float get(uint16_t x) {
     return __uint_as_float(static_cast<uint32_t>(x) << 16);
   }
@@ -432,17 +451,69 @@ __device__ void combine(float *parts, typename Type::Stored *out, const Launch &
   for (int e = 0; e < 4; ++e) out[e] = Type::put(finished(a, all[e], total));
 }
 
-// 64 rows of a sequence. The blocks: the sequences' rows, for each head of the keys. Where sequences
-// have ends each block looks for its own, and there may be more blocks than rows for them. Each thread
-// has four rows and four keys, or four of 64 columns, at a time.
-template <typename Type, typename Also>
+constexpr int SIDE = 64;
+
+// The rows of a block, where it has many.
+struct Rows {
+  Sequence s;
+  int64_t batch;
+  int kv_head;
+  int row0;
+  int rows;   // of the sequence
+  int2 seen;  // the keys that some of them may see
+};
+
+// Finds a block's own, and says whether it has any. The blocks: the sequences' rows, for each head of
+// the keys. Where sequences have ends each block looks for its own, and there may be more blocks than
+// rows for them.
+template <typename Also>
+__device__ __forceinline__ bool found(const Launch &a, const Also &also, Rows &own) {
+  const int kv_heads = a.heads / a.shared_by;
+  own.kv_head = blockIdx.x % kv_heads;
+  own.batch = 0;
+  own.s = sequence(a, also, 0);
+  int tile_of_rows = blockIdx.x / kv_heads;
+  for (;;) {
+    const int tiles = (own.s.queries * a.shared_by + SIDE - 1) / SIDE;
+    if (tile_of_rows < tiles) break;
+    const int passed = also.q_ends == nullptr ? tile_of_rows / tiles : 1;
+    own.batch += passed;
+    tile_of_rows -= passed * tiles;
+    if (own.batch >= a.batches) return false;
+    own.s = sequence(a, also, own.batch);
+  }
+  own.rows = own.s.queries * a.shared_by;
+  own.row0 = tile_of_rows * SIDE;
+  const int last_row = min(own.row0 + SIDE, own.rows) - 1;
+  own.seen = seen_by(a, own.s, own.row0 / a.shared_by, last_row / a.shared_by);
+  return true;
+}
+
+// From the first head and row of a block's sequence on.
+template <typename T>
+__device__ __forceinline__ void move_to(const Launch &a, const Rows &own, const T *&q, const T *&k,
+                                        const T *&v, const T *&mask) {
+  const Sequence &s = own.s;
+  q += own.batch * a.q_stride[0] + s.first_query * a.q_stride[2] +
+       static_cast<int64_t>(own.kv_head) * a.shared_by * a.q_stride[1];
+  k += own.kv_head * a.k_stride[1] + s.first_key * a.k_stride[2];
+  v += own.kv_head * a.v_stride[1] + s.first_key * a.v_stride[2];
+  if (s.pages == nullptr) k += own.batch * a.k_stride[0], v += own.batch * a.v_stride[0];
+  if (mask != nullptr) {
+    mask += own.batch * a.mask_stride[0] +
+            static_cast<int64_t>(own.kv_head) * a.shared_by * a.mask_stride[1];
+  }
+}
+
+// 64 rows of a sequence, of WIDTH elements or fewer, without matrix cores. Each thread has four rows
+// and four keys, or four of 64 columns, at a time.
+template <typename Type, int WIDTH, typename Also>
 __device__ void prefill(const typename Type::Stored *q, const typename Type::Stored *k,
                         const typename Type::Stored *v, const typename Type::Stored *mask,
                         typename Type::Stored *out, const Also &also, const Launch &a) {
-  constexpr int SIDE = 64;
   constexpr int DEPTH = 32;          // of the products' tiles
   constexpr int PITCH = SIDE / 4 + 1;  // in fours of floats: rows of a tile begin in other banks
-  constexpr int CHUNKS = MOST_WIDTH / SIDE;
+  constexpr int CHUNKS = WIDTH / SIDE;
   __shared__ float4 weights[SIDE][PITCH];  // by key, then row
   // Queries and keys by depth, or after them values by key.
   __shared__ float4 tile[2 * DEPTH * PITCH];
@@ -450,31 +521,11 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
   float4 *const query_tile = tile, *const key_tile = tile + DEPTH * PITCH;
 
   const int t = threadIdx.x, tx = t % 16, ty = t / 16;
-  const int kv_heads = a.heads / a.shared_by;
-  const int kv_head = blockIdx.x % kv_heads;
-  int64_t batch = 0;
-  int tile_of_rows = blockIdx.x / kv_heads;
-  Sequence s = sequence(a, also, 0);
-  for (;;) {
-    const int tiles = (s.queries * a.shared_by + SIDE - 1) / SIDE;
-    if (tile_of_rows < tiles) break;
-    const int passed = also.q_ends == nullptr ? tile_of_rows / tiles : 1;
-    batch += passed;
-    tile_of_rows -= passed * tiles;
-    if (batch >= a.batches) return;
-    s = sequence(a, also, batch);
-  }
-  const int rows = s.queries * a.shared_by;
-  const int row0 = tile_of_rows * SIDE;
-  q += batch * a.q_stride[0] + s.first_query * a.q_stride[2] +
-       static_cast<int64_t>(kv_head) * a.shared_by * a.q_stride[1];
-  k += kv_head * a.k_stride[1] + s.first_key * a.k_stride[2];
-  v += kv_head * a.v_stride[1] + s.first_key * a.v_stride[2];
-  if (s.pages == nullptr) k += batch * a.k_stride[0], v += batch * a.v_stride[0];
-  if (mask != nullptr) {
-    mask += batch * a.mask_stride[0] +
-            static_cast<int64_t>(kv_head) * a.shared_by * a.mask_stride[1];
-  }
+  Rows own;
+  if (!found(a, also, own)) return;
+  move_to(a, own, q, k, v, mask);
+  const Sequence &s = own.s;
+  const int rows = own.rows, row0 = own.row0, kv_head = own.kv_head;
 
   // What the thread loads for all: a quarter of a row, and the same of a key.
   const int loaded = t / 4, depth = t % 4 * 8;
@@ -488,15 +539,13 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
     query[i] = row / a.shared_by;
     head[i] = row % a.shared_by;
   }
-  const int last_row = min(row0 + SIDE, rows) - 1;
-  const int2 seen = seen_by(a, s, row0 / a.shared_by, last_row / a.shared_by);
 
   float most[4], total[4] = {};
   float sum[CHUNKS][4][4] = {};
 #pragma unroll
   for (int i = 0; i < 4; ++i) most[i] = -INFINITY;
 
-  for (int start = seen.x; start < seen.y; start += SIDE) {
+  for (int start = own.seen.x; start < own.seen.y; start += SIDE) {
     const int64_t key_place =
         place_of(a, s, a.k_stride, min(start + loaded, s.keys - 1)) + depth;
     float x[4][4] = {};
@@ -586,7 +635,7 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
     const float divisor = sum_of<16>(total[i]);
     if (row0 + ty * 4 + i >= rows) continue;
     const int64_t place =
-        batch * a.out_stride[0] + (kv_head * a.shared_by + head[i]) * a.out_stride[1] +
+        own.batch * a.out_stride[0] + (kv_head * a.shared_by + head[i]) * a.out_stride[1] +
         (s.first_query + query[i]) * a.out_stride[2];
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
@@ -597,6 +646,197 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
         out[place * a.v_width + column + j] = Type::put(finished(a, sum[c][i][j], divisor));
       }
     }
+  }
+}
+
+// The same on matrix cores, in tiles of 16 by 16. A logical warp has two of the scores, and every
+// second of the columns; neighbours have the same rows, so that sums that lie in either shrink alike.
+// Four threads have a row of the softmax.
+template <typename Type, int WIDTH, typename Also>
+__device__ void prefill_in_matrices(const typename Type::Stored *q, const typename Type::Stored *k,
+                                    const typename Type::Stored *v,
+                                    const typename Type::Stored *mask, typename Type::Stored *out,
+                                    const Also &also, const Launch &a) {
+  namespace wmma = nvcuda::wmma;
+  typedef typename Type::Stored T;
+  typedef typename Type::Element Element;
+  typedef wmma::fragment<wmma::accumulator, 16, 16, 16, float> Sums;
+  constexpr int SPAN = 128;  // of a row of keys, or of columns, that is in LDS at a time
+  constexpr int CHUNKS = WIDTH / SPAN;
+  constexpr int OF_WARP = SPAN / 32;  // tiles of columns
+  // Rows begin in other banks, and at multiples of 16 bytes.
+  constexpr int QUERY = WIDTH + 8, KEY = SPAN + 8, COLUMN = SIDE + 8, SCORES = SIDE + 4;
+  constexpr int LANES = THREADS / SIDE, EACH = SIDE / LANES;  // of a row
+  __shared__ uint4 queries_of_block[SIDE * QUERY / 8];
+  __shared__ uint4 weights_of_block[SIDE * COLUMN / 8];
+  // Keys, then their scores, then values by column.
+  __shared__ uint4 tile[SPAN * COLUMN / 8];
+  static_assert(sizeof(tile) >= SIDE * KEY * sizeof(T), "the keys have room");
+  static_assert(sizeof(tile) >= SIDE * SCORES * sizeof(float), "the scores have room");
+  __shared__ float of_rows[SIDE];  // by what a row's sums shrink, at last its divisor
+  T *const queries = reinterpret_cast<T *>(queries_of_block);
+  T *const weights = reinterpret_cast<T *>(weights_of_block);
+  T *const keys = reinterpret_cast<T *>(tile), *const values = keys;
+  float *const scores = reinterpret_cast<float *>(tile);
+  const auto matrix = [](const T *from) { return reinterpret_cast<const Element *>(from); };
+
+  const int t = threadIdx.x, half = t / 32 % 2, top = t / 64 * 16;
+  Rows own;
+  if (!found(a, also, own)) return;
+  move_to(a, own, q, k, v, mask);
+  Sequence s = own.s;
+  s.pages = also.held(s.pages), s.ranges = also.held(s.ranges);
+  const int row0 = also.held(own.row0), rows = also.held(own.rows);
+  const int first_head = also.held(own.kv_head * a.shared_by);
+  const int first_place = also.held(own.batch * a.out_stride[0] + s.first_query * a.out_stride[2]);
+
+  for (int i = t; i < SIDE * (WIDTH / 8); i += THREADS) {
+    const int r = i / (WIDTH / 8), d = i % (WIDTH / 8) * 8, row = row0 + r;
+    uint4 x = {};
+    if (row < rows && d < a.width) {
+      __builtin_memcpy(&x, q + row % a.shared_by * a.q_stride[1] + row / a.shared_by * a.q_stride[2] + d,
+                       sizeof(x));
+    }
+    queries_of_block[(r * QUERY + d) / 8] = x;
+  }
+
+  const int own_row = min(row0 + t / LANES, rows - 1), own_query = own_row / a.shared_by;
+  const int own_head = own_row % a.shared_by;
+  if (mask != nullptr) mask += own_head * a.mask_stride[1];
+  const float slope =
+      also.slopes == nullptr ? 0.0f : also.slopes[first_head + own_head];
+  float most = -INFINITY, total = 0.0f;
+  Sums sums[CHUNKS][OF_WARP];
+#pragma unroll
+  for (int c = 0; c < CHUNKS; ++c) {
+#pragma unroll
+    for (int n = 0; n < OF_WARP; ++n) wmma::fill_fragment(sums[c][n], 0.0f);
+  }
+
+  for (int start = own.seen.x; start < own.seen.y; start += SIDE) {
+    Sums products[2];
+    wmma::fill_fragment(products[0], 0.0f);
+    wmma::fill_fragment(products[1], 0.0f);
+    for (int first = 0; first < a.width; first += SPAN) {
+      const int depth = min(SPAN, a.width - first);
+      __syncthreads();
+      for (int i = t; i < SIDE * (SPAN / 8); i += THREADS) {
+        const int key = i / (SPAN / 8), d = i % (SPAN / 8) * 8;
+        uint4 x = {};
+        if (start + key < s.keys && d < depth) {
+          __builtin_memcpy(&x, k + place_of(a, s, a.k_stride, start + key) + first + d,
+                           sizeof(x));
+        }
+        tile[(key * KEY + d) / 8] = x;
+      }
+      __syncthreads();
+      for (int d = 0; d < depth; d += 16) {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, Element, wmma::row_major> left;
+        wmma::load_matrix_sync(left, matrix(queries + top * QUERY + first + d), QUERY);
+#pragma unroll
+        for (int n = 0; n < 2; ++n) {
+          wmma::fragment<wmma::matrix_b, 16, 16, 16, Element, wmma::col_major> right;
+          wmma::load_matrix_sync(right, matrix(keys + (2 * half + n) * 16 * KEY + d), KEY);
+          wmma::mma_sync(products[n], left, right, products[n]);
+        }
+      }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      wmma::store_matrix_sync(scores + top * SCORES + (2 * half + n) * 16, products[n], SCORES,
+                              wmma::mem_row_major);
+    }
+    __syncthreads();
+    float x[EACH], next = most;
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const int at = i * LANES + t % LANES;
+      x[i] = score<Type>(a, s, mask, slope, own_query, start + at, scores[t / LANES * SCORES + at]);
+      next = fmaxf(next, x[i]);
+    }
+    next = most_of<LANES>(next);
+    const float less = below(most, next);
+    most = next;
+    total *= less;
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const float weight = below(x[i], next) * Type::LARGEST;
+      total += weight;
+      weights[t / LANES * COLUMN + i * LANES + t % LANES] = Type::put(weight);
+    }
+    if (t % LANES == 0) of_rows[t / LANES] = less;
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      if (c * SPAN >= a.v_width) break;
+      const int columns = min(SPAN, a.v_width - c * SPAN);
+      __syncthreads();
+      // A lane a key, so that neighbours write neighbours.
+      for (int n = t / SIDE * 8; n < (columns + 31) / 32 * 32; n += THREADS / SIDE * 8) {
+        const int key = t % SIDE;
+        T y[8] = {};
+        if (start + key < s.keys && n < columns) {
+          __builtin_memcpy(y, v + place_of(a, s, a.v_stride, start + key) + c * SPAN + n, sizeof(y));
+        }
+#pragma unroll
+        for (int e = 0; e < 8; ++e) values[(n + e) * COLUMN + key] = y[e];
+      }
+      __syncthreads();
+#pragma unroll
+      for (int n = 0; n < OF_WARP; ++n) {
+#pragma unroll
+        for (int i = 0; i < Sums::num_elements; ++i) {
+          sums[c][n].x[i] *= of_rows[top + wmma::row_of<ENGINE>(i)];
+        }
+      }
+#pragma unroll 1
+      for (int key = 0; key < SIDE; key += 16) {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, Element, wmma::row_major> left;
+        wmma::load_matrix_sync(left, matrix(weights + top * COLUMN + key), COLUMN);
+#pragma unroll
+        for (int n = 0; n < OF_WARP; ++n) {
+          // For both neighbours alike: their matrix instructions are one.
+          if (n * 32 >= columns) break;
+          wmma::fragment<wmma::matrix_b, 16, 16, 16, Element, wmma::col_major> right;
+          wmma::load_matrix_sync(right, matrix(values + (2 * n + half) * 16 * COLUMN + key), COLUMN);
+          wmma::mma_sync(sums[c][n], left, right, sums[c][n]);
+        }
+      }
+    }
+  }
+
+  __syncthreads();
+  total = sum_of<LANES>(total);
+  if (t % LANES == 0) of_rows[t / LANES] = total;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < Sums::num_elements; ++i) {
+    const int r = top + wmma::row_of<ENGINE>(i), row = row0 + r;
+    if (row >= rows) continue;
+    const int head = first_head + row % a.shared_by;
+    const int64_t place =
+        first_place + head * a.out_stride[1] + row / a.shared_by * a.out_stride[2];
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+#pragma unroll
+      for (int n = 0; n < OF_WARP; ++n) {
+        const int column = c * SPAN + (2 * n + wmma::warp_of<ENGINE>(i, half)) * 16 + t % 16;
+        if (column >= a.v_width) continue;
+        out[place * a.v_width + column] = Type::put(finished(a, sums[c][n].x[i], of_rows[r]));
+      }
+    }
+  }
+}
+
+template <typename Type, int WIDTH, typename Also>
+__device__ __forceinline__ void prefill_as_it_can(
+    const typename Type::Stored *q, const typename Type::Stored *k, const typename Type::Stored *v,
+    const typename Type::Stored *mask, typename Type::Stored *out, const Also &also,
+    const Launch &a) {
+  if constexpr (Type::MATRICES) {
+    prefill_in_matrices<Type, WIDTH>(q, k, v, mask, out, also, a);
+  } else {
+    prefill<Type, WIDTH>(q, k, v, mask, out, also, a);
   }
 }
 
@@ -614,24 +854,28 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
     decode<TYPE, ROWS>(q, k, v, nullptr, out, parts, besides, launch);                             \
   }
 
+#define PREFILL(NAME, TYPE, WIDTH)                                                              \
+  extern "C" __global__ void __launch_bounds__(THREADS) sdpa_prefill##WIDTH##_##NAME(           \
+      const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v,                      \
+      const TYPE::Stored *mask, TYPE::Stored *out, const Launch launch) {                       \
+    prefill_as_it_can<TYPE, WIDTH>(q, k, v, mask, out, Nothing(), launch);                      \
+  }                                                                                             \
+  extern "C" __global__ void __launch_bounds__(THREADS) flash_prefill##WIDTH##_##NAME(          \
+      const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v, TYPE::Stored *out,   \
+      const Besides besides, const Launch launch) {                                             \
+    prefill_as_it_can<TYPE, WIDTH>(q, k, v, nullptr, out, besides, launch);                     \
+  }
+
 #define KERNELS(NAME, TYPE)                                                                     \
   DECODE(NAME, TYPE, 1)                                                                         \
   DECODE(NAME, TYPE, 2)                                                                         \
   DECODE(NAME, TYPE, 4)                                                                         \
   DECODE(NAME, TYPE, 8)                                                                         \
+  PREFILL(NAME, TYPE, 128)                                                                      \
+  PREFILL(NAME, TYPE, 256)                                                                      \
   extern "C" __global__ void __launch_bounds__(THREADS)                                         \
       sdpa_combine_##NAME(float *parts, TYPE::Stored *out, const Launch launch) {               \
     combine<TYPE>(parts, out, launch);                                                          \
-  }                                                                                             \
-  extern "C" __global__ void __launch_bounds__(THREADS) sdpa_prefill_##NAME(                    \
-      const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v,                      \
-      const TYPE::Stored *mask, TYPE::Stored *out, const Launch launch) {                       \
-    prefill<TYPE>(q, k, v, mask, out, Nothing(), launch);                                       \
-  }                                                                                             \
-  extern "C" __global__ void __launch_bounds__(THREADS) flash_prefill_##NAME(                   \
-      const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v, TYPE::Stored *out,   \
-      const Besides besides, const Launch launch) {                                             \
-    prefill<TYPE>(q, k, v, nullptr, out, besides, launch);                                         \
   }
 
 KERNELS(f32, F32)

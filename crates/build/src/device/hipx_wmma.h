@@ -258,5 +258,20 @@ HIPX_DEVICE void store_matrix_sync(float *p, const fragment<accumulator, M, N, K
   }
 }
 
+// Where x[i] of an accumulator of 16 columns lies, which CUDA leaves open: its row, and with MFMA the
+// logical warp of the wavefront, 0 or 1, whose tile it is in; elsewhere that is the lane's own. Its
+// column is lane() % 16.
+template <engine E>
+HIPX_DEVICE int row_of(int i) {
+  if constexpr (E == engine::mfma) return 4 * ((int)__lane_id() >> 4) + i % 4;
+  const int upper = (int)lane() >> 4;
+  return E == engine::gfx12 ? 8 * upper + i : 2 * i + upper;
+}
+
+template <engine E>
+HIPX_DEVICE int warp_of(int i, int own) {
+  return E == engine::mfma ? i / 4 : own;
+}
+
 }  // namespace wmma
 }  // namespace nvcuda

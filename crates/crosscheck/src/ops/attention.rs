@@ -137,8 +137,9 @@ fn sdpa(maker: &mut Maker, element: Element, kind: Kind) -> Case {
             });
             data.push(sum);
             // A score is as good as f32 makes it, and a weight as good as its score. Those of half
-            // precision for many queries are made by single operations, which round each to it: the
-            // product, its scale, the cap, the mask, the weight, in the sum of weights as well.
+            // precision for many queries are made by single operations on a GPU without matrix cores,
+            // which round each to it: the product, its scale, the cap, the mask, the weight, in the sum
+            // of weights as well. With them only the weight is.
             let sums = Element::F32.epsilon() * (partial + 4.0 * size + 16.0);
             let each = match kind == Kind::Many && element != Element::F32 {
                 true => element.epsilon() * (8.0 * size + 16.0),

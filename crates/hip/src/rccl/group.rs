@@ -8,7 +8,8 @@ pub use link::{group_end, group_start};
 
 /// Operations that are put in together, when this ends or is dropped.
 ///
-/// It takes views, which live as long as it: their memory is in use until then.
+/// It takes views, which live as long as it: their memory is in use until then. In another group of the
+/// thread the operations are put in when the outermost ends: until then the memory has to be kept.
 #[derive(Debug)]
 pub struct Group<'g> {
     comm: &'g Comm,
@@ -46,7 +47,7 @@ impl<'g> Group<'g> {
         self.comm
     }
 
-    /// Ends the group, and says how that went.
+    /// Ends the group, and says how that went. Within another group nothing is put in yet.
     pub fn end(mut self) -> Result<RcclStatus, RcclError> {
         self.ended = true;
         group_end()

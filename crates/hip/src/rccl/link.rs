@@ -205,6 +205,9 @@ impl State {
 }
 
 /// Begins a group of the thread: what is put in is put in when the group ends.
+///
+/// Nothing keeps the memory of what is put in until then, as nothing does in cudarc: it has to be kept,
+/// and left alone. [`Comm::group`](super::Comm::group) keeps it, unless it is in another group.
 pub fn group_start() -> Result<RcclStatus, RcclError> {
     let done = result::group_start()?;
     GROUP.with_borrow_mut(|(open, _)| *open += 1);

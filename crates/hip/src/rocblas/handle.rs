@@ -108,18 +108,33 @@ impl RocBlas {
             }
         }
         let _bound = self.stream.context().bound();
-        let at = Box::into_raw(Box::new(result::create_handle()?));
-        let mode = handles.mode;
-        handles.all.push(Handle { at, thread });
-        // SAFETY: the memory is there; handle and stream are alive and of one device.
-        unsafe {
-            result::set_stream(*at, self.stream.hip_stream())?;
-            if mode != sys::rocblas_pointer_mode::rocblas_pointer_mode_host {
-                sys::rocblas_set_pointer_mode(*at, mode).result()?;
-            }
-            attach(*at, &self.stream, self.choice);
+        let handle = result::create_handle()?;
+        if let Err(error) = self.prepare(handle, handles.mode) {
+            // Of no stream it would put work into the null stream.
+            // SAFETY: the handle is alive and not used again. There is an error to tell already.
+            let _ = unsafe { result::destroy_handle(handle) };
+            return Err(error);
         }
+        attach(handle, &self.stream, self.choice);
+        let at = Box::into_raw(Box::new(handle));
+        handles.all.push(Handle { at, thread });
         Ok(at)
+    }
+
+    /// Has a new handle put its work into the stream, and find scalars where those of the others are.
+    fn prepare(
+        &self,
+        handle: sys::rocblas_handle,
+        mode: sys::rocblas_pointer_mode,
+    ) -> Result<(), RocblasError> {
+        // SAFETY: handle and stream are alive and of one device.
+        unsafe {
+            result::set_stream(handle, self.stream.hip_stream())?;
+            if mode != sys::rocblas_pointer_mode::rocblas_pointer_mode_host {
+                sys::rocblas_set_pointer_mode(handle, mode).result()?;
+            }
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Handles> {

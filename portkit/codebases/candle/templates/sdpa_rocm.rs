@@ -11,8 +11,8 @@ struct RocmSdpa {
 impl RocmSdpa {
     /// The widest heads that the kernels take.
     const WIDEST: usize = 256;
-    /// Scores of half precision in bytes, up to which rocBLAS makes those of more queries: it has
-    /// matrix cores, and the kernels do without the scores.
+    /// Scores of half precision in bytes, up to which rocBLAS makes those of more queries where the
+    /// kernels have no matrix cores: it is the faster one, and the kernels do without the scores.
     const MOST_SCORES: usize = 1 << 30;
 
     fn new(mask: Option<&Tensor>, do_causal: bool, scale: f32, softcapping: f32) -> Self {
@@ -46,7 +46,7 @@ impl RocmSdpa {
         }
         // The kernels have no gradients, and single operations do. They also take what the kernels
         // are not made for: other types, wider heads, heads that are no multiple of 8, no elements,
-        // and half precision where matrix cores matter.
+        // and half precision without matrix cores.
         let mask = self.mask.iter();
         let tracked = [q, k, v].into_iter().chain(mask).any(|t| t.track_op());
         let typed = matches!(q.dtype(), DType::F16 | DType::BF16 | DType::F32)
@@ -58,7 +58,8 @@ impl RocmSdpa {
         let empty = batch == 0 || heads == 0 || seq == 0 || kv_seq == 0;
         let scores = batch * heads * seq * kv_seq * q.dtype().size_in_bytes();
         let products = seq > attention::FEW && q.dtype() != DType::F32 && scores <= Self::MOST_SCORES;
-        if tracked || !typed || !sized || empty || products {
+        let taken = typed && sized && !tracked && !empty;
+        if !taken || (products && !attention::has_matrix_cores(q.device().as_rocm_device()?)?) {
             return self.in_single_operations(q, k, v);
         }
         // Neighbours in a row are neighbours in memory; all other strides are as they are.

@@ -20,6 +20,7 @@ pub fn all(device: &Device) -> Result<()> {
         experts(*dtype, true, device)?;
         experts(*dtype, false, device)?;
     }
+    choice_of_experts(device)?;
     println!("{:?}: computes what it should", device.location());
     Ok(())
 }
@@ -147,6 +148,18 @@ fn quantized_product(dtype: GgmlDType, rows: usize, device: &Device) -> Result<(
         })
         .collect();
     near(&format!("{rows} rows by {dtype:?}"), &found, &expected)
+}
+
+/// A model takes the fused experts on ROCm where its kernels take the type, whatever CUDA's take.
+fn choice_of_experts(device: &Device) -> Result<()> {
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        let weights = candle_nn::VarBuilder::zeros(dtype, device);
+        let fused = candle_nn::moe::fused_on_rocm(&weights);
+        if fused != device.is_rocm().then_some(dtype != DType::F32) {
+            bail!("{:?}: experts of {dtype:?}: {fused:?}", device.location());
+        }
+    }
+    Ok(())
 }
 
 fn experts(dtype: DType, prefill: bool, device: &Device) -> Result<()> {
