@@ -4,7 +4,8 @@
 is no CUDA. What the item is then follows ROCm as well, so the condition is widened. A lint changes
 no code; any other attribute, such as a ``derive``, is for a person to look at.
 
-What is copied as a whole has its attributes with it.
+What is copied as a whole has its attributes with it; what exists for CUDA alone and is shared, its
+own condition widened (PK501), is told the same for both.
 
 Not handled: the attributes of a file, ``#![cfg_attr(..)]``, and what such an attribute says of CUDA
 behind its condition.
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.cfg import attributes_of, of_attribute
 from portkit.lang.source import node_text, span_of
-from portkit.rules import SiteRule
+from portkit.rules import SiteRule, cfg_item
 from portkit.site.intent import Intent, Keep, Widen
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ _LINT = re.compile(r"(?:allow|expect|warn|deny|forbid)\s*\(")
 def check(site: Site) -> Iterator[Intent]:
     """Find an attribute under a condition that names the source vendor's feature."""
     job = site.job
-    if site.scope.vendor or site.is_source or site.unported_feature:
+    # The attributes of an arm are those of its pattern too.
+    if site.kind == "match_pattern" or site.scope.vendor or site.unported_feature:
+        return
+    if site.is_source and not any(isinstance(each, Widen) for each in cfg_item.check(site)):
         return
     if job.vendor_of(site.name) == job.vendor.source:
         return
