@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.cfg import attributes_of, of_attribute
 from portkit.lang.source import node_text, span_of
-from portkit.rules import SiteRule, cfg_item
+from portkit.rules import SiteRule, cfg_item, statement
 from portkit.site.intent import Intent, Keep, Widen
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def check(site: Site) -> Iterator[Intent]:
     if site.kind == "match_pattern" or site.scope.vendor or site.unported_feature:
         return
     if site.is_source and not any(isinstance(each, Widen) for each in cfg_item.check(site)):
+        return
+    if site.kind in statement.RULE.nodes and any(statement.check(site)):
         return
     if job.vendor_of(site.name) == job.vendor.source:
         return
