@@ -1,6 +1,6 @@
 """The port's kernels beside llama.cpp's, of the same compiler, instruction by instruction.
 
-Usage: ci/with-hipcc python benches/isa.py CANDLE [--arch A]... [--report FILE]
+Usage: ci/with-hipcc python benches/isa.py CANDLE [--arch A]... [--only TEXT] [--report FILE]
 
 CANDLE is a pristine candle (`portkit fetch candle@0.11.1 CANDLE`). llama.cpp comes from the crate
 that carries its sources, by version. Both are compiled by the same hipcc with the same flags, and
@@ -113,13 +113,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("candle", type=Path)
     parser.add_argument("--arch", action="append", choices=SIMDS, help="all by default")
+    parser.add_argument("--only", default="", help="kernels whose name in the table has this text")
     parser.add_argument("--report", type=Path, help="a file for the table in Markdown")
     arguments = parser.parse_args()
     archs = arguments.arch or list(SIMDS)
+    families = [family for family in FAMILIES if arguments.only in family.name]
     with tempfile.TemporaryDirectory() as scratch:
         translated = Path(scratch) / "hip"
         translate(arguments.candle.resolve(), translated)
-        rows = list(table(ours(translated, archs), theirs(archs), archs))
+        rows = list(
+            table(families, ours(translated, families, archs), theirs(families, archs), archs)
+        )
     shown = markdown(rows)
     print(shown)
     if arguments.report:
@@ -134,17 +138,19 @@ def translate(candle: Path, out: Path) -> None:
     subprocess.run([Path(sys.executable).with_name("portkit"), *command], check=True)
 
 
-def ours(folder: Path, archs: Sequence[str]) -> dict[tuple[str, str], Path]:
+def ours(
+    folder: Path, families: Sequence[Family], archs: Sequence[str]
+) -> dict[tuple[str, str], Path]:
     """Return the port's code objects by source and architecture."""
-    sources = sorted({family.ours[0] for family in FAMILIES})
+    sources = sorted({family.ours[0] for family in families})
     done = compile_matrix(folder, sources, archs)
     return {(each.source, each.arch): each.output for each in done if each.output}
 
 
-def theirs(archs: Sequence[str]) -> dict[tuple[str, str], Path]:
+def theirs(families: Sequence[Family], archs: Sequence[str]) -> dict[tuple[str, str], Path]:
     """Return llama.cpp's code objects by source and architecture; they are kept in the cache."""
     ggml = fetch_crate(*LLAMA) / "llama.cpp/ggml"
-    sources = sorted({family.theirs[0] for family in FAMILIES})
+    sources = sorted({family.theirs[0] for family in families})
     hipcc = find_hipcc()
     folders = (HIPBLAS, ggml / "include", ggml / "src", ggml / "src/ggml-cuda")
     # What ggml's own build for HIP defines (src/ggml-hip/CMakeLists.txt).
@@ -169,10 +175,13 @@ def theirs(archs: Sequence[str]) -> dict[tuple[str, str], Path]:
 
 
 def table(
-    port: dict[tuple[str, str], Path], llama: dict[tuple[str, str], Path], archs: Sequence[str]
+    families: Sequence[Family],
+    port: dict[tuple[str, str], Path],
+    llama: dict[tuple[str, str], Path],
+    archs: Sequence[str],
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows: a family on an architecture, and both sides' figures."""
-    for family in FAMILIES:
+    for family in families:
         for arch in archs:
             one = side(port[family.ours[0], arch], family.ours[1])
             other = side(llama[family.theirs[0], arch], family.theirs[1])
