@@ -92,9 +92,9 @@ def _other_side(site: Site) -> bound.Bound | None:
         cfgs = [cfg for _, cfg in conditions_of(attributes_of(node, attributes))]
         text = node_text(node) if any(map(job.of_source, cfgs)) else ""
         found = bound.why(site, text) if text else None
-        reason = _runs(site, text) or (
-            "a program has one main" if text and site.name == "main" else ""
-        )
+        # CUDA's main is asked about where a copy would differ from it (PK511), else it is widened.
+        asked = site.name == "main" and not site.scope.symbol and job.renames_code(text)
+        reason = _runs(site, text) or ("a program has one main" if asked else "")
         if found is None and reason:
             found = bound.Bound(f"what stands for CUDA is written by hand: {reason}", settled=True)
         if found is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 Joins = tuple[tuple[tuple[Span, str], ...], ...]
 """For each list, the members that the value joins, and what joins them."""
+
+_OPEN: Final = re.compile(r"(?:return|break|move)\b|\||[^{]*\{", re.DOTALL)
+"""What cannot stand as it is between ``match`` and its arms, whose brace it would take for its own.
+Source: the Rust reference, "Match expressions"."""
 
 
 def _renamed(site: Site, intent: Join) -> Callable[[str], str]:
@@ -157,8 +162,11 @@ def _match(site: Site, wanted: Joins) -> str:
     if all(site.job.names_value(source.slice(member)) for member in members):
         condition = site.job.rename(condition)  # as in the copy of an arm on this value alone
     attribute = f"{inner}{gating.feature_attribute(site.job)}\n" if gating.is_cfg(site) else ""
+    scrutinee = source.slice(value)
+    if _OPEN.match(scrutinee):
+        scrutinee = f"({scrutinee})"
     written = (
-        f"match {source.slice(value)} {{\n"
+        f"match {scrutinee} {{\n"
         f"{inner}{source.text(members[0].start, guard.end)} => true,\n"
         f"{attribute}{inner}{text}{condition} => true,\n"
         f"{inner}_ => false,\n{site.indent}}}"

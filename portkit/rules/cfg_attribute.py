@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.cfg import attributes_of, of_attribute
 from portkit.lang.source import node_text, span_of
-from portkit.rules import SiteRule, cfg_item, statement
+from portkit.rules import SiteRule, cfg_item, match_arm, statement
 from portkit.site.intent import Intent, Keep, Widen
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check(site: Site) -> Iterator[Intent]:
     # The attributes of an arm are those of its pattern too.
     if site.kind == "match_pattern" or site.scope.vendor or site.unported_feature:
         return
-    if site.is_source and not any(isinstance(each, Widen) for each in cfg_item.check(site)):
+    if site.is_source and not _is_shared(site):
         return
     if site.kind in statement.RULE.nodes and any(statement.check(site)):
         return
@@ -62,6 +62,12 @@ def check(site: Site) -> Iterator[Intent]:
         elif unported:
             reason = job.vendor.unported[unported[0]]
             yield Keep(construct, reason, symbol=symbol, claims=(span_of(attribute),))
+
+
+def _is_shared(site: Site) -> bool:
+    """Whether the condition that a site stands under is widened."""
+    rule = match_arm if site.kind == "match_arm" else cfg_item
+    return any(isinstance(each, Widen) for each in rule.check(site))
 
 
 RULE = SiteRule("PK512", frozenset({"*"}), check)

@@ -66,8 +66,7 @@ def check(site: Site) -> Iterator[Intent]:
     indent = site.source.indent(rule.start_byte)
     text = f"{head}=>{_ported_body(site, body)};\n{indent}"
     if not parses(f"macro_rules! m {{ {text} }}"):
-        why = f"give it one more rule by hand: portkit does not understand what {symbol} stands for"
-        yield Ask(construct, why, symbol=symbol)
+        yield _unread(construct, symbol)
         return
     yield Add(construct, message, symbol=symbol, text=text, at=rule.start_byte)
 
@@ -96,10 +95,20 @@ def _itself(site: Site, construct: str, symbol: str) -> Intent:
         f"\n\n{indent}{condition}\n{indent}{module} {{\n{indent}    use super::*;\n"
         f"{textwrap.indent(copied, '    ')}\n{indent}}}"
     )
-    before = body[: test.item.end()].encode()
+    before, after = body[: test.item.end()], body[test.item.end() :]
+    ported = f"{field_text(rule, 'left')} => {before}{text}{after}"
+    if not parses(f"macro_rules! m {{ {ported}; }}"):
+        return _unread(construct, symbol)
     right = rule.child_by_field_name("right")
     assert right is not None  # it has a text
-    return Add(construct, message, symbol=symbol, text=text, at=right.start_byte + len(before))
+    at = right.start_byte + len(before.encode())
+    return Add(construct, message, symbol=symbol, text=text, at=at)
+
+
+def _unread(construct: str, symbol: str) -> Intent:
+    """Return what is asked of a person where what would be written could not be read."""
+    why = f"give it one more rule by hand: portkit does not understand what {symbol} stands for"
+    return Ask(construct, why, symbol=symbol)
 
 
 def _ported_body(site: Site, body: str) -> str:
