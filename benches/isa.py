@@ -100,8 +100,13 @@ class Side:
     def cells(self, arch: str) -> tuple[str, ...]:
         """Return what the table says of it."""
         hot = self.code.hot.counts
+        products = hot.products or 1
         return (
-            f"{hot.vector / hot.products:.1f}" if hot.products else "-",
+            f"{hot.vector / products:.1f}" if hot.products else "-",
+            f"{hot.lds / products:.1f}" if hot.products else "-",
+            " ".join(f"{number}x{bits}" for bits, number in hot.loads) or "0",
+            str(hot.divisions),
+            str(hot.scratch),
             str(waves(self.use, arch)),
             str(self.use.vgpr),
             str(self.use.vgpr_spills),
@@ -203,7 +208,8 @@ def side(code_object: Path, pattern: str) -> Side:
 
 def markdown(rows: Sequence[tuple[str, ...]]) -> str:
     """Return the table."""
-    head = ("kernel", "architecture", "vector / product", "waves", "registers", "spilled")
+    loop = ("vector / product", "LDS / product", "loads x bits", "divisions", "scratch")
+    head = ("kernel", "architecture", *loop, "waves", "registers", "spilled")
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -213,8 +219,10 @@ HEAD: Final = """\
 
 Made by `benches/isa.py` on {day} with {compiler}. Each pair is the port's figure and llama.cpp's.
 *vector / product*: vector instructions for each instruction that multiplies (a matrix instruction
-where there are any, else a dot product), in the innermost loop that has the most of these. *waves*:
-wavefronts that a SIMD holds, as far as registers limit them.
+where there are any, else a dot product), in the innermost loop that has the most of these; a dash
+is a kernel that has none, as where llama.cpp does without that tile on an architecture. *LDS*,
+*loads*, *divisions* and *scratch* are of the same loop. *waves*: wavefronts that a SIMD holds, as
+far as registers limit them. *registers* and *spilled* are vector registers of a lane.
 
 """
 

@@ -108,11 +108,8 @@ class Code:
     @property
     def hot(self) -> Code:
         """The innermost loop with the most products, or the whole where no loop has one."""
-        return (
-            max(self.innermost, key=lambda c: c.counts.products, default=self)
-            if any(c.counts.products for c in self.innermost)
-            else self
-        )
+        most = max(self.innermost, key=lambda loop: loop.counts.products, default=self)
+        return most if most.counts.products else self
 
     @cached_property
     def counts(self) -> Counts:
