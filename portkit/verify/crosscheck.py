@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -113,9 +115,9 @@ def compare(
         ToolError: cargo is missing.
         DiskError: the cache cannot be written.
     """
-    program = build(tree, device, features=features)
     arguments = ("--seed", str(seed), "--cases", str(cases), "--only", only)
-    return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
+    with _kept(build(tree, device, features=features)) as program:
+        return tuple(_once(tree, program, arguments, run, table) for run in device.runs)
 
 
 def build(
@@ -148,6 +150,22 @@ def build(
         / ("release" if release else "debug")
         / "crosscheck"
     )
+
+
+@contextmanager
+def _kept(program: Path) -> Iterator[Path]:
+    """Give a program under a name that nobody builds to.
+
+    It starts itself for each part of the operations, and another run of portkit may build the same
+    for other wavefronts meanwhile.
+    """
+    with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:
+        own = Path(folder) / program.name
+        try:
+            own.hardlink_to(program)
+        except OSError:  # another file system
+            shutil.copy2(program, own)
+        yield own
 
 
 def _program(own: Directory) -> Path | None:

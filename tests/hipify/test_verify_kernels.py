@@ -28,6 +28,7 @@ from portkit.verify.kernels import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 STAND_IN = """#!/bin/sh
@@ -250,22 +251,39 @@ def test_every_prelude_header_has_a_use() -> None:
     assert set(USES) == set(prelude_headers())
 
 
-@pytest.mark.real
-@pytest.mark.hipcc
-@pytest.mark.parametrize("header", sorted(prelude_headers()))
-def test_every_prelude_header_compiles_for_every_architecture(tmp_path: Path, header: str) -> None:
-    folder = tmp_path / "src"
+ONE_OF_EACH_WAVE = ("gfx90a", "gfx1100")
+
+
+def compiled_uses(folder: Path, headers: Sequence[str], archs: Sequence[str]) -> None:
+    """Compile a source that includes headers in this order, with a kernel ``kN`` that uses each."""
     folder.mkdir()
     for name, text in prelude_headers().items():
         (folder / name).write_text(text)
-    (folder / "use.hip").write_text(
-        f'#include "{header}"\nextern "C" __global__ void k(float *y, __half *h, '
-        f"__hip_bfloat16 *b, unsigned short *u) {{ {USES[header]} }}\n"
-    )
-    found = verify_kernels(tmp_path, [*ARCHS, *GENERIC_ARCHS])
+    lines = [f'#include "{header}"' for header in headers] + [
+        f'extern "C" __global__ void k{number}(float *y, __half *h, __hip_bfloat16 *b, '
+        f"unsigned short *u) {{ {USES[header]} }}"
+        for number, header in enumerate(headers)
+    ]
+    (folder / "use.hip").write_text("\n".join(lines) + "\n")
+    found = verify_kernels(folder.parent, archs)
     assert [each.error for each in found.failures] == []
-    names = {"k", *KERNELS.get(header, ())}
-    assert [{use.name for use in cell.uses} for cell in found.cells] == [names] * len(found.cells)
+    names = {f"k{number}" for number in range(len(headers))}
+    names.update(own for header in headers for own in KERNELS.get(header, ()))
+    assert [{use.name for use in cell.uses} for cell in found.cells] == [names] * len(archs)
+
+
+@pytest.mark.real
+@pytest.mark.hipcc
+@pytest.mark.parametrize("header", sorted(prelude_headers()))
+def test_a_prelude_header_compiles_alone(tmp_path: Path, header: str) -> None:
+    compiled_uses(tmp_path / "src", [header], ONE_OF_EACH_WAVE)
+
+
+@pytest.mark.real
+@pytest.mark.hipcc
+@pytest.mark.parametrize("arch", [*ARCHS, *GENERIC_ARCHS])
+def test_the_prelude_compiles_for_every_architecture(tmp_path: Path, arch: str) -> None:
+    compiled_uses(tmp_path / "src", sorted(prelude_headers()), [arch])
 
 
 MATRIX_CORES = {

@@ -148,3 +148,21 @@ def test_a_codebase_brings_the_program_that_knows_its_operations(
     (crate,) = built
     assert (crate / "src/main.rs").read_text() == "fn main() {}\n"
     assert (crate.parent / "toy").resolve() == root
+
+
+def test_a_run_goes_on_whatever_is_built_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "crosscheck"
+    program.write_text("of this run")
+
+    def once(tree: Tree, own: Path, *given: object) -> Compared:
+        program.unlink()
+        program.write_text("of another run")
+        assert own.read_text() == "of this run"
+        return compared()
+
+    monkeypatch.setattr(crosscheck, "build", lambda *given, **named: program)
+    monkeypatch.setattr(crosscheck, "_once", once)
+    tree = Tree(scan_tree(make_candle(tmp_path / "candle")), Options(), lambda line: None)
+    assert crosscheck.compare(tree, CPU, TABLE) == (compared(),)

@@ -12,12 +12,20 @@ use hiprc::rocblas::sys::{rocblas_operation, rocblas_pointer_mode};
 use hiprc::rocblas::{result, Gemm, GemmConfig, RocBlas, StridedBatchedConfig};
 use std::error::Error;
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const N: rocblas_operation = rocblas_operation::rocblas_operation_none;
 const T: rocblas_operation = rocblas_operation::rocblas_operation_transpose;
+
+/// Work that a test captures: while there is any on a GPU, hipBLASLt cannot be begun with.
+static CAPTURES: RwLock<()> = RwLock::new(());
+
+/// Lets no other test capture work, as one does that counts what hipBLASLt takes.
+fn without_captures() -> RwLockReadGuard<'static, ()> {
+    CAPTURES.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What lies between the columns of a result, where nobody may write.
 const GAP: f32 = 77.;
@@ -264,6 +272,7 @@ where
 #[test]
 #[ignore = "needs a HIP device"]
 fn both_libraries_compute_what_arithmetic_does() -> Outcome {
+    let _captures = without_captures();
     let context = HipContext::new(0)?;
     let stream = context.new_stream()?;
     for taken in [compared::<f16>(&stream)?, compared::<bf16>(&stream)?] {
@@ -276,6 +285,7 @@ fn both_libraries_compute_what_arithmetic_does() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn the_architecture_decides_where_nobody_does() -> Outcome {
+    let _captures = without_captures();
     let context = HipContext::new(0)?;
     let blas = on(Choice::Auto, &context.new_stream()?)?;
     let arch = context.arch()?;
@@ -313,6 +323,7 @@ fn the_architecture_decides_where_nobody_does() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn the_environment_chooses() -> Outcome {
+    let _captures = without_captures();
     let context = HipContext::new(0)?;
     let stream = context.new_stream()?;
     let choice = match std::env::var("HIPRC_BLAS").as_deref() {
@@ -340,6 +351,7 @@ fn the_environment_chooses() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn threads_have_handles_of_their_own() -> Outcome {
+    let _captures = without_captures();
     let context = HipContext::new(0)?;
     for stream in [context.per_thread_stream(), context.shared_stream()?] {
         let blas = on(Choice::Hipblaslt, &stream)?;
@@ -378,6 +390,7 @@ fn filled(stream: &HipStream) -> Outcome<sys::hipDeviceptr_t> {
 #[test]
 #[ignore = "needs a HIP device"]
 fn a_graph_holds_products_and_their_memory() -> Outcome {
+    let _alone = CAPTURES.write().unwrap_or_else(PoisonError::into_inner);
     let context = HipContext::new(0)?;
     let stream = context.new_stream()?;
     let case = Case {
@@ -434,6 +447,7 @@ fn a_graph_holds_products_and_their_memory() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn work_stays_behind_what_another_stream_writes() -> Outcome {
+    let _captures = without_captures();
     let context = HipContext::new(0)?;
     let (writer, stream) = (context.new_stream()?, context.new_stream()?);
     let blas = on(Choice::Hipblaslt, &stream)?;
@@ -454,6 +468,7 @@ fn work_stays_behind_what_another_stream_writes() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn a_handle_that_was_changed_is_rocblass() -> Outcome {
+    let _captures = without_captures();
     let context = HipContext::new(0)?;
     let (stream, other) = (context.new_stream()?, context.new_stream()?);
     let case = Case::of([T, N], [6, 5, 4]);
