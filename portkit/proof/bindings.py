@@ -74,6 +74,7 @@ def take_tests(folder: Path, mutants: Iterable[Mutant], results: Path) -> list[F
         ToolError: the CPU device cannot be built.
     """
     every, found = tuple(mutants), known(results)
+    folder = folder.resolve()  # cargo runs in the copy
     copy = folder / "crate"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(shipped(HOME), copy, ignore=shutil.ignore_patterns("target"))

@@ -108,6 +108,7 @@ def run(tree: Path, crate: Path, *arguments: str, **settings: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_linker_gives_each_vendor_its_own_launchers(
     ported: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -219,3 +219,17 @@ macro_rules! pageable {
 }
 
 pageable!([T] [T], [T] Vec<T>, [T, const N: usize] [T; N]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::sys::hipError_t;
+
+    #[test]
+    fn who_puts_in_work_is_told_first_that_it_would_not_wait_and_once() {
+        let error = HipError(hipError_t::hipErrorUnknown);
+        let mut guard = SyncOnDrop::of(Then::Nothing, Err(error));
+        assert_eq!(guard.begun(), Err(error));
+        assert_eq!(guard.begun(), Ok(()));
+    }
+}
