@@ -92,7 +92,9 @@ def test_the_repaired_tree_type_checks_with_cuda(
 ) -> None:
     root = mended(version)
     path = f"{CUDA / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    surroundings = os.environ | {"CUDA_HOME": str(CUDA), "CUDA_COMPUTE_CAP": "80", "PATH": path}
+    # candle 0.9.2's build asks for CUDA_PATH, the others' for CUDA_HOME.
+    folders = {"CUDA_HOME": str(CUDA), "CUDA_PATH": str(CUDA)}
+    surroundings = os.environ | folders | {"CUDA_COMPUTE_CAP": "80", "PATH": path}
     crates = ("--package=candle-core", "--package=candle-nn")
     command = ("cargo", "check", *crates, "--features=cuda", "--lib", "--tests")
     done = subprocess.run(command, cwd=root, env=surroundings, capture_output=True, text=True)
