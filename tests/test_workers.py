@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("a group")
 @pytest.mark.parametrize("number", range(8))
 def test_it(number):
     worker = os.environ["PYTEST_XDIST_WORKER"]
-    (pathlib.Path(__file__).parent / f"{worker}-{os.getpid()}-{number}-FILE").touch()
+    (pathlib.Path(__file__).parent / f"{worker}-{number}-FILE").touch()
 """
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from portkit.errors import ToolError
-from portkit.tree.tools import NOWHERE, find_program
+from portkit.tree.tools import NOWHERE, ask, find_program
 
 _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 """What rustfmt calls its settings, in the order in which it looks for them (its README)."""
@@ -109,18 +109,8 @@ def _behind(program: str) -> str:
     rustup = Path(program).with_name("rustup")
     if not (rustup.exists() and rustup.samefile(program)):
         return program
-    try:
-        done = subprocess.run(
-            [rustup, "which", "rustfmt"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            cwd=NOWHERE,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    done = ask(str(rustup), "which", "rustfmt")
+    if done is None or done.returncode != 0:
         return program
     found = done.stdout.strip()
-    return found if done.returncode == 0 and Path(found).is_absolute() else program
+    return found if Path(found).is_absolute() else program

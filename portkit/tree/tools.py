@@ -15,7 +15,7 @@ NOWHERE: Final = Path(Path(__file__).anchor)
 """A folder in which no tree lies: there no file of a tree says which toolchain is run."""
 
 _PATIENCE: Final = 20.0
-"""How long a program may take to say its version, in seconds."""
+"""How long a program may take to say its version, or the like, in seconds."""
 _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
 
 
@@ -71,10 +71,15 @@ def _found(name: str) -> str:
     return (rocm and find_program(name, f"{rocm}/bin")) or find_program(name)
 
 
-def _version(path: str) -> str:
+def ask(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """Return what a program says, run where no tree lies; none where it does not run, or not soon.
+
+    Args:
+        command: the program's path and its arguments.
+    """
     try:
-        done = subprocess.run(
-            [path, "--version"],
+        return subprocess.run(
+            command,
             capture_output=True,
             text=True,
             errors="replace",
@@ -86,6 +91,12 @@ def _version(path: str) -> str:
             env={**os.environ, "PATH": absolute_folders()},
         )
     except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _version(path: str) -> str:
+    done = ask(path, "--version")
+    if done is None:
         return ""
     found = re.search(r"\d+(?:\.\d+)+[\w.+-]*", done.stdout or done.stderr)
     return found.group() if found else ""

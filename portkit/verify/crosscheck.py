@@ -159,11 +159,12 @@ def _kept(program: Path) -> Iterator[Path]:
     It starts itself for each part of the operations, and another run of portkit may build the same
     for other wavefronts meanwhile.
     """
-    with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:
+    # Beside it, where programs may be run and a sandbox lets them be.
+    with tempfile.TemporaryDirectory(prefix="portkit-proof-", dir=program.parent) as folder:
         own = Path(folder) / program.name
         try:
             own.hardlink_to(program)
-        except OSError:  # another file system
+        except OSError:  # a file system without such links
             shutil.copy2(program, own)
         yield own
 

@@ -179,13 +179,16 @@ def test_it_has_no_lint_that_the_pristine_tree_lacks(
     assert not new_lints(ported("0.11.1"), built("0.11.1"), arguments)
 
 
+@pytest.mark.parametrize(
+    "crates", [("--package", "candle-core"), pytest.param((), marks=pytest.mark.slow)]
+)
 def test_the_cpu_tests_give_the_results_of_the_pristine_tree(
-    ported: Callable[[str], Path],
+    ported: Callable[[str], Path], crates: tuple[str, ...]
 ) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "portkit", "verify", str(ported("0.11.1"))),
-            *("--only", "regress", "--package", "candle-core"),
+            *("--only", "regress", *crates),
         ],
         capture_output=True,
         text=True,
