@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHARED = b'kernels = "shared"\n'
-BUILD = b'kernels = "shared"\nbuild = { version = "0.1" }\n'
+TRANSLATED = b'kernels = "translated"\n'
+BUILD = SHARED + b'build = { version = "0.1" }\n'
 
 
 @pytest.fixture
@@ -37,8 +38,9 @@ def files(candle: Path) -> dict[str, bytes]:
     }
 
 
-def test_it_is_a_setting_and_then_what_stands(candle: Path) -> None:
-    add_file(candle, "portkit.toml", SHARED)
+@pytest.mark.parametrize("said", [SHARED, b""], ids=["said", "candle's default"])
+def test_sources_are_compiled_as_they_stand_and_stay_so(candle: Path, said: bytes) -> None:
+    add_file(candle, "portkit.toml", said)
     commit(candle)
     assert invoke("apply", candle).code == 0
     written = files(candle)
@@ -46,12 +48,26 @@ def test_it_is_a_setting_and_then_what_stands(candle: Path) -> None:
     assert not [path for path in written if path.endswith(("fill.hip", "sort_all.hip"))]
     assert b'"../candle-kernels"' in written["build.rs"]
     commit(candle)
-    for said in (SHARED, b""):
-        add_file(candle, "portkit.toml", said)
+    for now in (SHARED, b""):
+        add_file(candle, "portkit.toml", now)
         again = invoke("apply", "--check", candle, "--allow-dirty")
         assert (again.code, files(candle)) == (0, written), again.out
     listed = invoke("scan", candle, "--kernels", "--all", "--select", "PH107").out
     assert "ported" in listed
+
+
+def test_translations_are_a_setting_and_then_what_stands(candle: Path) -> None:
+    add_file(candle, "portkit.toml", TRANSLATED)
+    commit(candle)
+    assert invoke("apply", candle).code == 0
+    written = files(candle)
+    assert [path for path in written if path.endswith(("fill.hip", "sort_all.hip"))]
+    assert "src/cuda.patch" not in written
+    commit(candle)
+    for now in (TRANSLATED, b""):
+        add_file(candle, "portkit.toml", now)
+        again = invoke("apply", "--check", candle, "--allow-dirty")
+        assert (again.code, files(candle)) == (0, written), again.out
 
 
 def test_a_scan_translates_nothing_unless_asked(
@@ -74,8 +90,8 @@ def test_a_scan_translates_nothing_unless_asked(
 @pytest.mark.parametrize(
     ("standing", "said", "sentence"),
     [
-        (SHARED, b'kernels = "translated"\n', "are translated, and those in"),
-        (b"", b'# twice\nkernels = "shared"\n', "are shared, and those in"),
+        (b"", TRANSLATED, "are translated, and those in"),
+        (TRANSLATED, b"# twice\n" + SHARED, "are shared, and those in"),
     ],
 )
 def test_the_other_form_than_stands_is_an_error(
@@ -186,7 +202,7 @@ def test_the_crate_of_kernels_remembers_what_compiles_it(candle: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "said", "sentence"),
     [
-        (b"", b'build = { version = "0.1" }\n', "translations bring their own"),
+        (b"", TRANSLATED + b'build = { version = "0.1" }\n', "translations bring their own"),
         (SHARED, BUILD, "has a copy of it"),
         (BUILD, BUILD.replace(b"0.1", b"0.2"), "names another place"),
     ],

@@ -245,8 +245,18 @@ def test_unaccounted_mentions_are_loud() -> None:
             "some in the\nsources of kernels, which --kernels lists.",
         ),
         (
-            replace(made(EVERY_KIND[0]), untranslated=3),
+            replace(made(EVERY_KIND[0]), untaken=3),
             "Next: `portkit apply tree` writes 1 place and translates 3 sources of kernels;",
+        ),
+        (
+            replace(made(EVERY_KIND[0]), untaken=3, shared=True),
+            "Next: `portkit apply tree` writes 1 place and has 3 sources of kernels compiled as "
+            "they stand;",
+        ),
+        (
+            replace(made(EVERY_KIND[0]), untaken=1, shared=True),
+            "Next: `portkit apply tree` writes 1 place and has 1 source of kernels compiled as it "
+            "stands;",
         ),
         (
             replace(made(EVERY_KIND[0]), obstacle="it is too old"),

@@ -135,6 +135,7 @@ def seeded(root: Path, *mutants: Mutant, switched: bool = False) -> Iterator[Non
         except OSError as error:
             raise VerificationError(
                 f"the mutant {mutant.name!r} needs {place} ({error.strerror}): take a ported tree"
+                ' whose kernels are "translated" (portkit.toml)'
             ) from None
         changed[place] = mutant.seeded(changed.get(place, texts[place]), switched=switched)
     try:

@@ -134,7 +134,8 @@ class Report(Value, frozen=True):
         partial: whether only chosen places are part of it.
         obstacle: why ``portkit apply`` would refuse the tree; empty where it would not.
         unseen: how many sources of kernels were not looked into.
-        untranslated: how many of these ``portkit apply`` would translate.
+        untaken: how many of these the crate of kernels takes that ``portkit apply`` would write.
+        shared: whether that crate compiles them as they stand.
         outdated: files that were written as a whole and are not what would be written now, sorted.
         directory: the codebase's, if it has one.
     """
@@ -152,7 +153,8 @@ class Report(Value, frozen=True):
     partial: bool = False
     obstacle: str = ""
     unseen: int = 0
-    untranslated: int = 0
+    untaken: int = 0
+    shared: bool = False
     outdated: tuple[str, ...] = ()
     directory: Directory | None = None
 
@@ -222,7 +224,8 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         partial=partial,
         obstacle=obstacle,
         unseen=unseen,
-        untranslated=unseen if kernels is not None and kernels.name in todo else 0,
+        untaken=unseen if kernels is not None and kernels.name in todo else 0,
+        shared=kernels is not None and kernels.form == "shared",
         outdated=outdated(scan.findings),
         directory=job.codebase.directory,
     )
@@ -290,8 +293,14 @@ def what_apply_writes(report: Report) -> str:
     if errors := sum(site.is_left_out for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"
         text += f", {errors} of them {arms} with an error where it is left out,"
-    if report.untranslated:
-        text += f" and translates {counted_noun(report.untranslated, 'source')} of kernels"
+    if report.untaken:
+        sources = f"{counted_noun(report.untaken, 'source')} of kernels"
+        stand = "it stands" if report.untaken == 1 else "they stand"
+        text += (
+            f" and has {sources} compiled as {stand}"
+            if report.shared
+            else f" and translates {sources}"
+        )
     return text
 
 

@@ -13,6 +13,7 @@ from codebase_support import CANDLE
 from portkit.crosscheck.place import placed
 from portkit.fetch import fetch
 from portkit.proof import operations
+from portkit.profile.settings import NAME
 from portkit.proof.mutation import load_mutants, seeded
 from portkit.scan.plan import plan
 from portkit.scan.session import scan_tree
@@ -24,19 +25,30 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real]
 
 
-@pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("proof") / "candle"
+def made(folder: Path, said: str = "") -> Path:
+    """Return a ported candle, made in a new folder as a portkit.toml says."""
+    root = folder / "candle"
     fetch("candle@0.11.1", root)
+    (root / NAME).write_text(said, encoding="utf-8")
     write(root, plan(scan_tree(root)).changes)
     return root
 
 
-def test_every_mutant_fits_the_port(job: Path) -> None:
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("proof"))
+
+
+@pytest.fixture
+def translated(tmp_path: Path) -> Path:
+    return made(tmp_path, 'kernels = "translated"\n')
+
+
+def test_every_mutant_fits_the_port(translated: Path) -> None:
     for mutant in (*load_mutants(CANDLE), *operations.load_mutants(CANDLE)):
-        before = (job / mutant.file).read_text(encoding="utf-8")
-        with seeded(job, mutant):
-            assert (job / mutant.file).read_text(encoding="utf-8") != before
+        before = (translated / mutant.file).read_text(encoding="utf-8")
+        with seeded(translated, mutant):
+            assert (translated / mutant.file).read_text(encoding="utf-8") != before
 
 
 @pytest.mark.slow

@@ -92,7 +92,7 @@ def ported(
     """
     folder = tmp_path_factory.mktemp("ported")
 
-    def get(version: str, gating: str = "dummy", kernels: str = "translated") -> Path:
+    def get(version: str, gating: str = "dummy", kernels: str = "shared") -> Path:
         place = folder / f"{version}-{gating}-{kernels}"
         if not place.exists():
             shutil.copytree(pristine(version), place)

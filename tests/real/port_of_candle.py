@@ -25,7 +25,7 @@ PRODUCTS = "products"
 VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
 
 
-def scan_tree(root: Path, gating: str = "dummy", kernels: str = "translated") -> Scan:
+def scan_tree(root: Path, gating: str = "dummy", kernels: str = "shared") -> Scan:
     """Scan a candle tree with candle's profile, to be ported with kernels in one of two forms."""
     codebase = load_codebase(CANDLE)
     codebase = formed(codebase, Settings(kernels=kernels), load(root))
