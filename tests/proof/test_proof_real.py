@@ -12,8 +12,8 @@ from codebase_support import CANDLE
 
 from portkit.crosscheck.place import placed
 from portkit.fetch import fetch
-from portkit.proof import operations
 from portkit.profile.settings import NAME
+from portkit.proof import operations
 from portkit.proof.mutation import load_mutants, seeded
 from portkit.scan.plan import plan
 from portkit.scan.session import scan_tree

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apply_support import git
-from port_of_candle import scan_tree
+from port_of_candle import PRODUCTS, scan_tree
 
 from portkit.cache import cache_folder
 from portkit.codebases.known import named
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _products() -> Iterator[None]:
-    """Have cargo build in one folder with one set of options: what tests share is built once."""
+def _products(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have cargo build in a folder of the group, with one set of options: it builds once."""
+    group = request.node.get_closest_marker("xdist_group")
+    name = group.args[0] if group else PRODUCTS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CARGO_TARGET_DIR", str(cache_folder() / "target" / "tests"))
+        patch.setenv("CARGO_TARGET_DIR", str(cache_folder() / "target" / f"tests-{name}"))
         patch.setenv("CARGO_INCREMENTAL", "0")
         for name, value in load_settings(load_codebase(named("candle"))).environment.items():
             patch.setenv(name, value)

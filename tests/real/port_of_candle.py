@@ -22,6 +22,10 @@ Case = TypeVar("Case")
 PRODUCTS = "products"
 """What builds candle with cargo runs in one worker: two would wait for each other's lock."""
 
+TYPES = "types"
+"""What type-checks candle runs in one worker, too, which may be another: of a build's products a
+check takes those of build scripts and macros alone, so that it has a folder of its own."""
+
 VERSIONS = ("0.9.2", "0.10.2", "0.11.1")
 
 

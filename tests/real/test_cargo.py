@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from port_of_candle import PRODUCTS, VERSIONS, turn
+from port_of_candle import TYPES, VERSIONS, turn
 
 from portkit.proof.versions.asked import WITHOUT_OPENSSL
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 
 CORE = ("-p", "candle-core", "-p", "candle-nn")
 CORE_ROCM = (*CORE, "--features", "candle-core/rocm,candle-nn/rocm")

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from cli_support import invoke
-from port_of_candle import PRODUCTS
+from port_of_candle import TYPES
 
 from portkit.codebases.known import named
 from portkit.errors import UnsupportedVersionError
 from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 
 SLOW = pytest.mark.slow
 VERSIONS = ("0.7.2", "0.8.4", *(pytest.param(v, marks=SLOW) for v in ("0.7.0", "0.7.1", "0.8.3")))

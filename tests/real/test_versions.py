@@ -11,14 +11,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from port_of_candle import PRODUCTS, turn
+from port_of_candle import TYPES, turn
 
 from portkit.codebases.known import named
 from portkit.profile.proven import load_proven
 from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
 from portkit.proof.versions.trees import versions
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 
 PUBLISHED = (
     *("0.9.0", "0.9.1", "0.9.2-alpha.1", "0.9.2-alpha.2", "0.9.2"),
