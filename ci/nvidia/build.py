@@ -28,6 +28,7 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 from hipcc import ARCH, capability, cuda, release  # noqa: E402
 from portkit.crosscheck.place import placed  # noqa: E402
 from portkit.errors import PortkitError  # noqa: E402
+from portkit.profile.settings import NAME  # noqa: E402
 from toolkit import build as build_toolkit  # noqa: E402
 
 PACKAGES: Final = ("candle-core", "candle-nn")
@@ -84,6 +85,8 @@ def ported(version: str, output: Path) -> Path:
         shutil.rmtree(new, ignore_errors=True)
         portkit = (sys.executable, "-m", "portkit")
         run((*portkit, "fetch", f"candle@{version}", str(new)), ROOT)
+        # nvcc has CUDA's own headers, which the macros for sources as they stand would rename.
+        (new / NAME).write_text('kernels = "translated"\n', encoding="utf-8")
         run((*portkit, "apply", str(new)), ROOT)
         new.rename(tree)
     return tree
