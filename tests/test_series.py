@@ -329,6 +329,8 @@ def test_what_is_needed_is_derived() -> None:
     other = _written("a/src/c.rs", "struct E { rocm: u8 }")
     path = _written("a/src/d.rs", "rocm::f()")
     assert list(_needed(module, other, path, known="E f")) == [(2, 0)]
+    renamed = _written("a/src/e.rs", "pub use rocm as gpu;")
+    assert list(_needed(module, other, renamed, known="E")) == [(2, 0)]
     # A module needs its file.
     declared = _written("a/src/lib.rs", "mod device;")
     file = _written("a/src/cuda.rs", files={"a/src/device.rs": "", "a/src/no.rs": ""})
@@ -352,6 +354,9 @@ def test_manifests_go_with_what_they_name() -> None:
     written = [member, shared, own, feature, above, crate, target, example]
     found = needs(written, set(), "Rocm", {"a": "a", "b": "b"})
     assert found == [{5}, {5}, {1, 5}, {1, 2, 5}, {3}, {0, 1}, {7}, {6}]
+    # A feature of the same crate is one, too.
+    more = _written("a/Cargo.toml", '\nmiopen = ["rocm", "std"]', code="PK109")
+    assert needs([feature, more], set(), "Rocm", {"a": "a"}) == [set(), {0}]
     # The crate first, then manifests, then examples: an entry goes with what it names.
     assert placed(written, found, [1, 1, 1, 1, 1, 0, 1, 2]) == [0, 0, 1, 1, 1, 0, 2, 2]
     # Manifests first: the crate comes with them.

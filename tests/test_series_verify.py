@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from apply_support import git
@@ -64,6 +64,20 @@ def test_a_commit_that_does_not_pass_is_named(toy: Path) -> None:
     assert f"commit {middle} of" in done.err
     assert "does not pass coverage" in " ".join(done.err.split())
     assert f"{total}/{total} " not in done.out
+
+
+@pytest.mark.parametrize("sign", [SystemExit(143), KeyboardInterrupt()])
+def test_an_interruption_ends_it(
+    toy: Path, monkeypatch: pytest.MonkeyPatch, sign: BaseException
+) -> None:
+    def climb(*_: object) -> NoReturn:
+        raise sign
+
+    monkeypatch.setattr("portkit.verify.session.climb", climb)
+    done = invoke("verify", toy, "--series", "--only", "coverage", "--keep-going")
+    assert done.code == (143 if isinstance(sign, SystemExit) else 130)
+    assert [line for line in done.out.splitlines() if line.startswith("1/")]
+    assert not [line for line in done.out.splitlines() if line.startswith("2/")]
 
 
 def test_without_a_series_that_is_said(tmp_path: Path) -> None:

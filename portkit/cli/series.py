@@ -111,6 +111,8 @@ def verify_series(
         if sentence := summary.sentence(f"commit {member.commit[:12]} of {directory}"):
             error = VerificationError(sentence)
             error.exit_code = code
+            if summary.interrupted:
+                raise error
             lost = lost or error
             if not options.keep_going:
                 break

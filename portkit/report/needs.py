@@ -28,6 +28,8 @@ _MEMBER: Final = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)", re.MULTILINE)
 """A variant or a field, at the beginning of its line."""
 _MOD: Final = re.compile(r"\bmod\s+(\w+)")
 _MODULE: Final = re.compile(r"\bmod\s+(\w+)\s*;")
+_USED: Final = r"\b{0}\s*::|\buse\s[^;]*\b{0}\b"
+"""A module's name where it means the module."""
 _IMPORT: Final = re.compile(r"\b(pub\s+)?use\s+([^;]*);")
 _ALIAS: Final = re.compile(r"\buse\s[^;]*?\bas\s+(\w+)")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
@@ -36,6 +38,7 @@ _KEY: Final = re.compile(r"^\s*([\w-]+)\s*=", re.MULTILINE)
 _SILENT: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|#!?\[[^\]]*\]', re.DOTALL)
 """Comments, strings and attributes: they name nothing that must be defined."""
 _WORD: Final = re.compile(r"[\w-]+")
+_OWN_FEATURE: Final = re.compile(r'"([\w-]+)"')
 _OTHER_FEATURE: Final = re.compile(r'"([\w-]+)\??/([\w-]+)"')
 
 
@@ -158,7 +161,7 @@ class _Names:
         w, plain = self.written[number], self.plain[number]
         for name in {*_NAME.findall(plain)}:
             defined = self.defined.get(name, ())
-            if name in self.spaces and not re.search(rf"\b{name}\s*::", plain):
+            if name in self.spaces and not re.search(_USED.format(name), plain):
                 continue  # a field or a variable has the name of a module
             if number not in defined:
                 yield from self._meant(number, defined)
@@ -228,6 +231,13 @@ def _manifests(
         if w.code == feature.RULE.code:
             features[w.crate].append(number)
     everywhere = [n for numbers in features.values() for n in numbers]
+    own = {
+        (written[n].crate, name): n
+        for numbers in features.values()
+        for n in numbers
+        for text in written[n].edits
+        for name in _KEY.findall(text)
+    }
     for number, w in enumerate(written):
         if not (w.is_manifest or w.added_crate):
             continue
@@ -235,6 +245,9 @@ def _manifests(
             for package, _ in _OTHER_FEATURE.findall(text):
                 for other in features.get(packages.get(package, ""), everywhere):
                     yield number, other
+            for name in _OWN_FEATURE.findall(text):
+                if (w.crate, name) in own:
+                    yield number, own[w.crate, name]
             keys = {*_WORD.findall(text)}
             for other, entry in enumerate(written):
                 if entry.code == feature.RULE.code or entry.path not in (w.path, MANIFEST):

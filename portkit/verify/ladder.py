@@ -197,6 +197,11 @@ class Summary:
         return [result.step for result in self.results if result.verdict in verdicts]
 
     @property
+    def interrupted(self) -> bool:
+        """Whether a signal has ended the run: shells have 128 and its number."""
+        return self.code > 128
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """What was not looked at, each with its step and the reason."""
         return tuple(

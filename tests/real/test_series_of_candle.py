@@ -49,8 +49,8 @@ def test_the_end_of_a_series_is_the_one_shot_tree(
     assert git(place, "status", "--short") == ""
     wanted = git(one_shot, "write-tree").strip()
     assert git(place, "rev-parse", "HEAD^{tree}").strip() == wanted
-    # Twelve phases, and none of them has swallowed another.
-    assert len(git(place, "log", "--format=%h", "--grep=^Portkit-Series").split()) == 12
+    # Thirteen phases, and none of them has swallowed another.
+    assert len(git(place, "log", "--format=%h", "--grep=^Portkit-Series").split()) == 13
     done = invoke("verify", place, "--series", "--only", "coverage", "--gating", gating)
     assert done.code == 0, done.out + done.err
 

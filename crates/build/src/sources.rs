@@ -193,7 +193,7 @@ fn patched(path: &str, text: String, changes: Vec<Change>) -> Result<String, Str
         let [first] = places[..] else {
             return Err(format!(
                 "{PATCH}, line {}: {path} has {} places like this instead of one, so it was edited \
-                 since: write the patch again (`portkit apply --regenerate`), or edit it",
+                 since: make the patch anew, or edit it",
                 change.line,
                 places.len()
             ));
