@@ -331,6 +331,11 @@ def test_what_is_needed_is_derived() -> None:
     assert list(_needed(module, other, path, known="E f")) == [(2, 0)]
     renamed = _written("a/src/e.rs", "pub use rocm as gpu;")
     assert list(_needed(module, other, renamed, known="E")) == [(2, 0)]
+    # A name that comes by a list of imports needs its place there, in the same file alone.
+    member = _written("a/src/op.rs", "RocmStorage, ", code="PK509", symbol="use crate")
+    taken = _written("a/src/op.rs", "fn rocm_fwd(_: &RocmStorage) {}")
+    elsewhere = _written("a/src/z.rs", "fn g(_: &RocmStorage) {}")
+    assert list(_needed(member, taken, elsewhere, known="fn")) == [(1, 0)]
     # A module needs its file.
     declared = _written("a/src/lib.rs", "mod device;")
     file = _written("a/src/cuda.rs", files={"a/src/device.rs": "", "a/src/no.rs": ""})

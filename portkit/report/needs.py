@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from portkit.lang.value import Value
-from portkit.rules import enum_variant, feature, field
+from portkit.rules import enum_variant, feature, field, use_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
@@ -142,6 +142,9 @@ class _Names:
             for public, listed in _IMPORT.findall(self.plain[number]):
                 for name in {*_NAME.findall(listed)} - known:
                     self.imported[name].append((number, bool(public)))
+            if written[number].code == use_list.RULE.code:  # members of a list have no `use`
+                for name in {*_NAME.findall(self.plain[number])} - known:
+                    self.imported[name].append((number, False))
             if written[number].code == enum_variant.RULE.code:
                 self.variants[written[number].symbol.rpartition("enum ")[2]].append(number)
 
