@@ -12,7 +12,9 @@ from codebase_support import CANDLE
 from series_support import author, make_toy
 from test_codebases import make_codebase
 
-from portkit.verify.series import STEPS
+from portkit.errors import BusyTreeError
+from portkit.verify.options import Options
+from portkit.verify.series import STEPS, series_of, walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +80,16 @@ def test_an_interruption_ends_it(
     assert done.code == (143 if isinstance(sign, SystemExit) else 130)
     assert [line for line in done.out.splitlines() if line.startswith("1/")]
     assert not [line for line in done.out.splitlines() if line.startswith("2/")]
+
+
+def test_two_at_once_do_not_share_a_folder(toy: Path) -> None:
+    found = series_of(toy)
+    walked = walk(toy, found, Options())
+    next(walked)
+    done = invoke("verify", toy, "--series", "--only", "coverage")
+    assert (done.code, "walks the commits of" in done.err) == (BusyTreeError.exit_code, True)
+    assert len([*walked]) == len(found) - 1
+    assert invoke("verify", toy, "--series", "--only", "coverage").code == 0
 
 
 def test_without_a_series_that_is_said(tmp_path: Path) -> None:

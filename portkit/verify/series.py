@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import cache_folder, path_key
-from portkit.errors import DiskError, ToolError, VerificationError
+from portkit.errors import BusyTreeError, DiskError, ToolError, VerificationError
 from portkit.tree.git_program import run_git
 from portkit.tree.git_series import TRAILER, members
 from portkit.verify.content import LOCK
@@ -56,6 +58,7 @@ def walk(
     Raises:
         ToolError: git is missing or failed.
         DiskError: the cache cannot be written.
+        BusyTreeError: another process walks the same commits.
     """
     top = cache_folder() / "series" / path_key(root)
     try:
@@ -68,18 +71,36 @@ def walk(
         alternates.write_bytes(os.fsencode((root / objects).resolve()) + b"\n")
         place = top / _git(root, "rev-parse", "--show-prefix")
         chosen = options if options.only or options.until else replace(options, only=STEPS)
-        for member in series:
-            _git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
-            if not _git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
-                shutil.copyfile(root / LOCK, place / LOCK)
-            first = series[0].parent
-            asked = replace(chosen, revision=chosen.revision or first, unfinished=not member.last)
-            yield member, place, asked
+        with _alone(top / ".git" / "portkit.lock", root):
+            for member in series:
+                _git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
+                if not _git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
+                    shutil.copyfile(root / LOCK, place / LOCK)
+                begun = chosen.revision or series[0].parent
+                yield member, place, replace(chosen, revision=begun, unfinished=not member.last)
     except OSError as error:
         raise DiskError(
             f"{error.filename or top} cannot be written ({error.strerror}): mend that and verify"
             " again"
         ) from error
+
+
+@contextlib.contextmanager
+def _alone(lock: Path, root: Path) -> Iterator[None]:
+    """Keep others out of the folder that the commits are put into.
+
+    Raises:
+        BusyTreeError: somebody is in it.
+    """
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyTreeError(
+                f"another `portkit verify --series` walks the commits of {root}: wait until it has"
+                " ended"
+            ) from None
+        yield
 
 
 def _git(folder: Path, *arguments: str) -> str:
