@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from facade_support import cargo, include_folders
+from port_of_candle import turn
 
 from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
@@ -132,12 +133,15 @@ def programs(crate: Path, target: Path) -> dict[str, str]:
 
 
 SEEDS = range(1, 21)
+ARCHS = ("gfx1100", "gfx90a")
 
 
-@pytest.mark.parametrize("arch", ["gfx1100", "gfx90a"])
+@pytest.mark.parametrize("arch", ARCHS)
 def test_its_tests_pass_whatever_is_done_that_hip_leaves_open(
     crate: Path, target: Path, arch: str
 ) -> None:
+    """The architecture whose turn it is has all seeds, `portkit.proof chaos` both."""
+    seeds = SEEDS if [arch] == turn(ARCHS, 1) else SEEDS[::4]
     made = programs(crate, target)
     device = build_toolkit().environment(arch=arch) | {"PORTKIT_DEVICE_COUNT": "3"}
 
@@ -156,7 +160,7 @@ def test_its_tests_pass_whatever_is_done_that_hip_leaves_open(
     # Which asks no device, how often memory was short, and what takes its time to fail.
     apart = ("dialect", "memory", "ranks")
     names = sorted(TESTS.keys() - set(apart))
-    assert [text for name in names for seed in SEEDS if (text := failed(name, seed))] == []
+    assert [text for name in names for seed in seeds if (text := failed(name, seed))] == []
     assert [text for seed in SEEDS[::10] if (text := failed("ranks", seed))] == []
     # Memory that is refused does show.
     assert any(failed("memory", seed) for seed in SEEDS)
