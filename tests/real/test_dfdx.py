@@ -7,17 +7,22 @@ from instead of GitHub. Where neither is to be had, the tests are left out and s
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from typing import TYPE_CHECKING
+import subprocess
+from pathlib import Path
 
 import pytest
 from cli_support import invoke
 from foreign_codebase import fetched, needs, run
+from verify_support import make_tree, script
 
 from portkit.codebases.known import brought
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.device.toolkit import build_toolkit
+from portkit.verify.device import DEVICE
+from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
+from portkit.verify.ladder import Verdict
 
 pytestmark = [pytest.mark.real, pytest.mark.network]
 
@@ -28,6 +33,10 @@ YANKED = {"wgpu": "0.18.0", "wgpu-core": "0.18.1", "wgpu-hal": "0.18.1"}
 none of its own."""
 LOCKED = '[[package]]\nname = "{}"\nversion = "{}"\nsource = "{}"\ndependencies = [{}]\n'
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
+TESTS = {"f32": 368, "f16": 368, "amp-f16": 368, "f64": 368}
+FAILS: dict[str, set[str]] = {}
+STD = Path(__file__).parent / "programs" / "static_ranges.rs"
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +82,80 @@ def test_every_kernel_has_a_hip_source_beside_it(ported: Path) -> None:
 
 @pytest.mark.parametrize("features", ["f16,ci-check", "rocm,f16,ci-check"])
 def test_it_type_checks_with_rocm_and_without(ported: Path, features: str) -> None:
-    root = ported
+    locked(ported)
+    done = run(ported, "cargo", "check", "--workspace", "--features", features, name="dfdx")
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+def locked(root: Path) -> None:
+    """Write the lock file without which dfdx cannot be built; without the crates it is no test."""
     entries = [LOCKED.format(name, version, REGISTRY, "") for name, version in YANKED.items()]
     entries[0] = LOCKED.format("wgpu", YANKED["wgpu"], REGISTRY, '"wgpu-core", "wgpu-hal"')
     own = '[[package]]\nname = "dfdx-core"\nversion = "0.13.0"\ndependencies = ["wgpu"]\n'
     (root / "Cargo.lock").write_text("\n".join(["version = 3", own, *entries]))
     needs(run(root, "cargo", "fetch", name="dfdx"), "dfdx")
-    done = run(root, "cargo", "check", "--workspace", "--features", features, name="dfdx")
-    assert done.returncode == 0, done.stdout[-6000:]
+
+
+@pytest.fixture(scope="module")
+def nightly(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Give the variables by which a stable rustc builds dfdx's tests; nothing of the tree changes.
+
+    The tests take the feature `nightly`, which dfdx's build script sets where rustc is one. It asks
+    for `generic_const_exprs`, under which rustc 1.85 and 1.95 refuse a file of dfdx's for want of a
+    bound; another std has it.
+    """
+    folder = tmp_path_factory.mktemp("std")
+    library = folder / "libstd_static_ranges.rlib"
+    words = ("--edition=2021", "--crate-type=rlib", "--crate-name=std", "-Cmetadata=static_ranges")
+    subprocess.run(["rustc", *words, STD, "-o", library], check=True)
+    wrapper = script(
+        folder / "rustc",
+        'case " $* " in *" --crate-name dfdx_hip "*) exec "$@";; esac\n'
+        f"""exec "$@" --cfg 'feature="nightly"' --extern std={library}""",
+    )
+    crates = "dfdx_core,dfdx,issue_tests,test_resnet18_f32"
+    return {"RUSTC_BOOTSTRAP": crates, "RUSTC_WORKSPACE_WRAPPER": str(wrapper)}
+
+
+@SLOW
+def test_its_tests_pass_on_the_cpu_device(
+    ported: Path, nightly: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `portkit verify --only device` runs them: the build script compiles the kernels."""
+    needs_a_compiler()
+    locked(ported)
+    for name, value in nightly.items():
+        monkeypatch.setenv(name, value)
+    found = DEVICE.take(make_tree(ported, print, device="cpu", waves=(32, 64)))
+    assert found.verdict is Verdict.PASSED, "\n".join(found.evidence)
+    assert found.figures["passed"] == 2 * TESTS["f32"]
+
+
+@SLOW
+@pytest.mark.parametrize("numbers", [name for name in TESTS if name != "f32"])
+def test_its_tests_of_other_numbers_pass(
+    ported: Path, nightly: dict[str, str], numbers: str
+) -> None:
+    needs_a_compiler()
+    locked(ported)
+    words = ("--package", "dfdx-core", "--package", "dfdx", "--lib", "--no-fail-fast")
+    for wave, arch in ARCH_OF_WAVE.items():
+        device = build_toolkit().environment(arch=arch, base={}) | {
+            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
+            "DFDX_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
+            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
+        }
+        features = f"--features=rocm,test-{numbers}"
+        done = run(ported, "cargo", "test", *words, features, name="dfdx", **nightly, **device)
+        found = dict(re.findall(r"^test (\S+).* \.\.\. (\w+)$", done.stdout, re.MULTILINE))
+        failed = {name for name, result in found.items() if result != "ok"}
+        assert failed == FAILS.get(numbers, set()), done.stdout[-6000:]
+        assert len(found) == TESTS[numbers], done.stdout[-6000:]
+
+
+def needs_a_compiler() -> None:
+    """Leave a test out where the CPU device cannot be built."""
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
