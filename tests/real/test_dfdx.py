@@ -15,14 +15,12 @@ from pathlib import Path
 import pytest
 from cli_support import invoke
 from foreign_codebase import fetched, needs, run
-from verify_support import make_tree, script
+from verify_support import script
 
 from portkit.codebases.known import brought
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
-from portkit.verify.device import DEVICE
 from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
-from portkit.verify.ladder import Verdict
 
 pytestmark = [pytest.mark.real, pytest.mark.network]
 
@@ -33,10 +31,10 @@ YANKED = {"wgpu": "0.18.0", "wgpu-core": "0.18.1", "wgpu-hal": "0.18.1"}
 none of its own."""
 LOCKED = '[[package]]\nname = "{}"\nversion = "{}"\nsource = "{}"\ndependencies = [{}]\n'
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
-TESTS = {"f32": 368, "f16": 368, "amp-f16": 368, "f64": 368}
-FAILS: dict[str, set[str]] = {}
+TESTS = 368
+"""With `rocm,f16`: 364 of the 367 that upstream has without a GPU, and 4 of the backend's own. The
+other 3, of an index out of bounds, are the CPU's alone."""
 STD = Path(__file__).parent / "programs" / "static_ranges.rs"
-SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -113,49 +111,29 @@ def nightly(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         'case " $* " in *" --crate-name dfdx_hip "*) exec "$@";; esac\n'
         f"""exec "$@" --cfg 'feature="nightly"' --extern std={library}""",
     )
-    crates = "dfdx_core,dfdx,issue_tests,test_resnet18_f32"
+    crates = "dfdx_core,dfdx,issue_tests"
     return {"RUSTC_BOOTSTRAP": crates, "RUSTC_WORKSPACE_WRAPPER": str(wrapper)}
 
 
-@SLOW
-def test_its_tests_pass_on_the_cpu_device(
-    ported: Path, nightly: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As `portkit verify --only device` runs them: the build script compiles the kernels."""
-    needs_a_compiler()
-    locked(ported)
-    for name, value in nightly.items():
-        monkeypatch.setenv(name, value)
-    found = DEVICE.take(make_tree(ported, print, device="cpu", waves=(32, 64)))
-    assert found.verdict is Verdict.PASSED, "\n".join(found.evidence)
-    assert found.figures["passed"] == 2 * TESTS["f32"]
-
-
-@SLOW
-@pytest.mark.parametrize("numbers", [name for name in TESTS if name != "f32"])
-def test_its_tests_of_other_numbers_pass(
-    ported: Path, nightly: dict[str, str], numbers: str
-) -> None:
-    needs_a_compiler()
-    locked(ported)
-    words = ("--package", "dfdx-core", "--package", "dfdx", "--lib", "--no-fail-fast")
-    for wave, arch in ARCH_OF_WAVE.items():
-        device = build_toolkit().environment(arch=arch, base={}) | {
-            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
-            "DFDX_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
-            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
-        }
-        features = f"--features=rocm,test-{numbers}"
-        done = run(ported, "cargo", "test", *words, features, name="dfdx", **nightly, **device)
-        found = dict(re.findall(r"^test (\S+).* \.\.\. (\w+)$", done.stdout, re.MULTILINE))
-        failed = {name for name, result in found.items() if result != "ok"}
-        assert failed == FAILS.get(numbers, set()), done.stdout[-6000:]
-        assert len(found) == TESTS[numbers], done.stdout[-6000:]
-
-
-def needs_a_compiler() -> None:
-    """Leave a test out where the CPU device cannot be built."""
+@pytest.mark.slow
+def test_its_tests_pass_on_the_cpu_device(ported: Path, nightly: dict[str, str]) -> None:
+    """Its build script compiles the kernels, and hipRTC the rest while the tests run."""
     try:
         find_cxx()
     except NoCompilerError as error:
         pytest.skip(str(error))
+    locked(ported)
+    words = ("--package", "dfdx-core", "--package", "dfdx", "--lib", "--tests", "--no-fail-fast")
+    for wave, arch in ARCH_OF_WAVE.items():
+        device = {
+            "CARGO_PROFILE_DEV_DEBUG": "0",
+            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
+            "DFDX_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
+            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
+        }
+        variables = build_toolkit().environment(arch=arch) | nightly | device
+        done = run(ported, "cargo", "test", *words, "--features=rocm,f16", name="dfdx", **variables)
+        found = dict(re.findall(r"^test (\S+).* \.\.\. (\w+)$", done.stdout, re.MULTILINE))
+        assert {name for name, result in found.items() if result != "ok"} == set()
+        assert done.returncode == 0, done.stdout[-6000:]
+        assert len(found) == TESTS
