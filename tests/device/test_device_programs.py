@@ -64,6 +64,14 @@ def test_no_code_for_the_architecture(programs: dict[str, Path]) -> None:
     assert "hipErrorNoBinaryForGpu" in done.stdout
 
 
+def test_a_source_for_hiprtc_that_includes_the_prelude(tmp_path: Path) -> None:
+    """The prelude asks for what clang has built in, and g++ in part only since its version 15."""
+    words = ("-c", "--offload-device-only", "--no-gpu-bundle-output", "--offload-arch=gfx1100")
+    source = PROGRAMS / "runtime_compiled.hip"
+    done = hipcc(*words, "-D__HIPCC_RTC__=1", "-I", PRELUDE, source, "-o", tmp_path / "code")
+    assert done.returncode == 0, done.stderr
+
+
 def test_matrix_instructions(tmp_path: Path) -> None:
     program = tmp_path / "matrix"
     archs = [f"--offload-arch={arch}" for arch in MATRIX_ARCHS]

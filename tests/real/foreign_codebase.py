@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(root: Path, *words: str, name: str = "foreign") -> subprocess.CompletedProcess[str]:
+def run(
+    root: Path, *words: str, name: str = "foreign", **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder; git and cargo ask nobody for a password.
 
     Args:
         root: the folder.
         words: the program and its arguments.
         name: the folder of cargo's products in the cache.
+        environment: other variables.
     """
     return subprocess.run(
         words,
@@ -32,6 +35,7 @@ def run(root: Path, *words: str, name: str = "foreign") -> subprocess.CompletedP
             "CARGO_TARGET_DIR": str(cache_folder() / "target" / name),
             "CARGO_TERM_COLOR": "never",
             "GIT_TERMINAL_PROMPT": "0",
+            **environment,
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -7,6 +7,8 @@
 #include <hip/hip_runtime_api.h>
 #include <hip/hip_vector_types.h>
 
+#include <type_traits>
+
 #include "abi.h"
 
 #define __host__
@@ -34,6 +36,14 @@ static constexpr int warpSize = 64;
 #endif
 
 namespace hipcpu {
+
+// A type trait that clang has built in, and g++ up to 14 has not. Under a name without std, which
+// sources for hipRTC may make a macro of (`hipx_rtc.h`).
+#if !__has_builtin(__is_integral)
+template <typename T>
+inline constexpr bool is_integral = std::is_integral<T>::value;
+#define __is_integral(...) (::hipcpu::is_integral<__VA_ARGS__>)
+#endif
 
 // What the wrapper makes of a __shared__ variable: a reference of the variable's type is
 // initialized with one of these.

@@ -19,7 +19,7 @@ pub struct CompileOptions {
     pub maxrregcount: Option<usize>,
     /// Folders to search for headers.
     pub include_paths: Vec<String>,
-    /// The architecture to compile for; that of the calling thread's device if `None`.
+    /// The architecture to compile for; that of the calling thread's device if `None` or empty.
     pub arch: Option<&'static str>,
     /// The name of the program in messages.
     pub name: Option<String>,
@@ -46,7 +46,8 @@ impl CompileOptions {
             .map(|fmad| if fmad { "fast" } else { "off" });
 
         let mut options = Vec::new();
-        options.extend(self.arch.map(|arch| format!("--offload-arch={arch}")));
+        let arch = self.arch.filter(|arch| !arch.is_empty());
+        options.extend(arch.map(|arch| format!("--offload-arch={arch}")));
         options.extend(switch("gpu-flush-denormals-to-zero", ftz));
         options.extend(switch("hip-fp32-correctly-rounded-divide-sqrt", precise));
         options.extend(contract.map(|contract| format!("-ffp-contract={contract}")));
@@ -67,6 +68,12 @@ mod tests {
     #[test]
     fn nothing_is_passed_for_none() {
         assert!(CompileOptions::default().build().is_empty());
+        // As `env!` gives what a build script leaves open.
+        let open = CompileOptions {
+            arch: Some(""),
+            ..Default::default()
+        };
+        assert!(open.build().is_empty());
     }
 
     #[test]
