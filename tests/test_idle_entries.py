@@ -27,6 +27,11 @@ KINDS = {
         "*matmul.rs",
         "candle-core/src/gone.rs",
     ),
+    "plain": (
+        '[[plain]]\npath = "{}"\nreason = "not ported"\n',
+        "*matmul.rs",
+        "candle-core/src/gone.rs",
+    ),
     "condition": (
         '[[condition]]\nwhen = "{}"\nverdict = "widen"\nreason = "the same holds"\n',
         "rows <= 64",

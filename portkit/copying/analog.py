@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from portkit.copying.patches import hits_in, is_left_alone
 from portkit.copying.peers import Rests, answer_of
+from portkit.copying.plain import is_own_module
 from portkit.copying.texts import IN_PLACE, texts
 from portkit.lang import patterns
-from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of, parse_cfg
+from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of, of_macro, parse_cfg
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, holds, node_text
@@ -139,7 +140,7 @@ def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
 def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
     beside: _Beside = {}
     rests: Rests = {}
-    places = _places(job, source.data, node)
+    places = _places(job, source.path, source.data, node)
     templates = job.patches(Whole, source.path)
     pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
     while pending:
@@ -162,6 +163,14 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             # A file of the vendor's is compiled with it alone, and an arm stands beside its copy.
             if node.type not in ("match_arm", "source_file"):
                 yield from _other_arm(job, source, current, rests)
+        if current.type == "macro_invocation" and _asks_of_build(job, source, current):
+            as_it_is = source.text(current.start_byte, current.end_byte)
+            yield _Piece(current.start_byte, current.end_byte, as_it_is)
+            continue
+        is_name = current.type == "identifier" and job.names_source(node_text(current))
+        if is_name and is_own_module(job, source.path, current):
+            yield _Piece(current.start_byte, current.end_byte, node_text(current))
+            continue
         if current.type == "parameter":
             text = source.data[current.start_byte : current.end_byte].decode()
             if text in job.vendor.parameters:
@@ -176,12 +185,18 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
         pending += [(c, a, inner if is_item else outer) for c, a in children]
 
 
-def _places(job: Job, data: bytes, node: Node) -> list[int]:
+def _places(job: Job, path: str, data: bytes, node: Node) -> list[int]:
     """Return where a node holds something that a copy may have otherwise than by its name."""
     found = job.otherwise.finditer(data, node.start_byte, node.end_byte)
     own = re.compile(rb"::%s\b" % job.vendor.source.capitalize().encode())
     variants = own.finditer(data, node.start_byte, node.end_byte)
-    return sorted({match.start() for each in (found, variants) for match in each})
+    kinds = [found, variants]
+    if job.codebase.plain_at(path) is not None:
+        asked = rb'feature\s*=\s*"%s"' % re.escape(job.source_feature).encode()
+        through = rb"\b\w*%s\w*\s*::" % job.vendor.source.encode()
+        kinds.append(re.compile(through).finditer(data, node.start_byte, node.end_byte))
+        kinds.append(re.compile(asked).finditer(data, node.start_byte, node.end_byte))
+    return sorted({match.start() for each in kinds for match in each})
 
 
 def _evaluated(
@@ -193,12 +208,16 @@ def _evaluated(
     that is turned round.
     """
     own = list(attributes_of(node, attached))
-    off = frozenset(job.vendor.unported)
+    off = job.off_in(source.path)
     for attribute, standing in conditions_of(own):
         cfg = _afterwards(job, source, attribute) or standing
         value = cfg.without(off)
         if job.of_written(cfg):
             value = None if node.type == "match_arm" and _names_vendor(job, node) else False
+        if value is None and job.codebase.plain_at(source.path) is not None:
+            # What it asks of the source's feature stays a question about that.
+            as_it_is = source.text(attribute.start_byte, attribute.end_byte)
+            return (_Piece(attribute.start_byte, attribute.end_byte, as_it_is),)
         if value is None:
             continue
         if value and _ends_its_block(node) and len(own) == 1:
@@ -215,6 +234,14 @@ def _evaluated(
         end = node.end_byte
         return (_line(source, start, end),)
     return ()
+
+
+def _asks_of_build(job: Job, source: Source, macro: Node) -> bool:
+    """Whether a ``cfg!`` asks for the source's feature in a file that does without it."""
+    if job.codebase.plain_at(source.path) is None:
+        return False
+    cfg = of_macro(node_text(macro))
+    return cfg is not None and job.about_source(cfg)
 
 
 def _afterwards(job: Job, source: Source, attribute: Node) -> Cfg | None:

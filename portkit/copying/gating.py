@@ -105,6 +105,8 @@ def no_copy(site: Site) -> str:
     job = site.job
     if job.gating is not Gating.CFG:
         return ""
+    if job.codebase.plain_at(site.source.path) is not None:
+        return ""  # what stands where the source's feature is off holds with the vendor's on
     if any(job.without_source(cfg) for _, cfg in site.conditions):
         return _NO_VARIANT if site.kind == "match_arm" else _NO_DUMMY
     named = site.kind.endswith("_item") and site.kind not in ("function_item", "impl_item")

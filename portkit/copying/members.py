@@ -83,9 +83,11 @@ def _ported(site: Site, dependency: str, feature: str) -> str:
     said = site.job.workspace.dependency(site.crate, dependency)
     package = str(said.get("package", dependency))
     ported = site.job.codebase.ported.get(package)
-    if ported is None or not is_spelt(feature, ported.source_feature):
+    if ported is None:
         return ""
-    return ported.feature
+    if feature in site.job.counterparts and feature in ported.libraries:
+        return ported.libraries[feature]
+    return ported.feature if is_spelt(feature, ported.source_feature) else ""
 
 
 def bound_dependency(site: Site, member: str) -> tuple[str, str]:

@@ -216,10 +216,12 @@ def _arm(site: Site) -> Span | None:
     wanted = patterns.key(job.rename(node_text(pattern)))
     own = _forbidden(job, site.node)
     forbidden = job.source_feature in own
+    # A copy has no such condition where ROCm takes the path of a build without the feature.
+    plain = job.codebase.plain_at(site.source.path) is not None
     guarded = _is_guarded(pattern)
     for arm in _arms(site).get(wanted, ()):
         # A copy of what the written vendor's feature must be off for has that condition too.
-        alike = job.feature in own or (job.feature in arm.forbidden) is forbidden
+        alike = plain or job.feature in own or (job.feature in arm.forbidden) is forbidden
         if alike and arm.guarded is guarded and arm.node.id != site.node.id:
             return span_of(arm.node)
     return None

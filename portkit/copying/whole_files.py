@@ -64,7 +64,7 @@ def declared(job: Job, path: str) -> Mapping[str, Module]:
         if target is None:
             continue
         for _, cfg in conditions_of(attributes):
-            if unported := job.unported_in(cfg):
+            if unported := job.unported_in(cfg, path):
                 found[target] = Module(unported=unported)
             elif job.of_source(cfg):
                 found.setdefault(target, Module(renamed_path(job, target, stem=True)))
@@ -88,7 +88,9 @@ def analogs(
     found = {
         path: renamed_path(job, path)
         for path in mentions
-        if path.endswith(".rs") and not job.codebase.kept(path)
+        if path.endswith(".rs")
+        and not job.codebase.kept(path)
+        and job.codebase.plain_at(path) is None
     }
     for names in modules:
         found.update(
@@ -173,7 +175,7 @@ def unported_file(job: Job, path: str) -> str:
     for node in beginning:
         if node.type == "inner_attribute_item":
             cfg = parse_cfg(node_text(node))
-            if cfg is not None and (feature := job.unported_in(cfg)):
+            if cfg is not None and (feature := job.unported_in(cfg, path)):
                 return feature
         elif node.type not in ("line_comment", "block_comment"):
             break

@@ -130,6 +130,32 @@ class Keep(Entry, frozen=True, kw_only=True):
     reason: Reason
 
 
+class Plain(Entry, frozen=True, kw_only=True):
+    """Files in which what stands under the source's feature has no counterpart.
+
+    They launch kernels of the codebase's own that are not ported, say. There the written vendor
+    takes the path of a build without the source's feature; its devices are told apart all the same.
+
+    Attributes:
+        path: a pattern over paths relative to the root.
+        reason: why, for the reader of the report.
+        besides: patterns over those of these files that are ported as any other.
+    """
+
+    path: Paths
+    reason: Reason
+    besides: Annotated[
+        tuple[Paths, ...],
+        Meta(description="Those of these files that are ported as any other."),
+    ] = ()
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is one of them."""
+        return fnmatchcase(path, self.path) and not any(
+            fnmatchcase(path, each) for each in self.besides
+        )
+
+
 class Condition(Entry, frozen=True, kw_only=True):
     """A decision about conditions on the device.
 
@@ -566,6 +592,7 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     hip_sources: tuple[HipSources, ...] = ()
     exclusive: tuple[Exclusive, ...] = ()
     keep: tuple[Keep, ...] = ()
+    plain: tuple[Plain, ...] = ()
     condition: tuple[Condition, ...] = ()
     patch: tuple[Patch, ...] = ()
     templates: Annotated[

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         HipSources,
         Keep,
         Patch,
+        Plain,
         Unported,
     )
 
@@ -190,11 +191,13 @@ class Ported(Value, frozen=True):
         codebase: the name of the codebase that it is of.
         source_feature: what the source's feature is called there.
         feature: what the written one is called there.
+        libraries: features for a library, and those for its counterpart.
     """
 
     codebase: str
     source_feature: str
     feature: str
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
 class CodebaseProfile(Value, frozen=True, dict=True):
@@ -208,6 +211,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         words: its own identifiers.
         dependencies: its own crates and their counterparts.
         keep: files that are left alone.
+        plain: files in which what stands under the source's feature has no counterpart.
         conditions: decisions about conditions, the first that applies counts.
         patches: changes to single places.
         kernels: its kernels, where it has any.
@@ -259,6 +263,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     ported: Mapping[str, Ported] = field(default_factory=dict)
     support: Mapping[str, str] = field(default_factory=dict)
     ci: bool | None = None
+    plain: tuple[Plain, ...] = ()
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -274,11 +279,25 @@ class CodebaseProfile(Value, frozen=True, dict=True):
             self._kept[path] = next((k for k in self.keep if fnmatchcase(path, k.path)), None)
         return self._kept[path]
 
+    def plain_at(self, path: str) -> Plain | None:
+        """Return the entry by which a file takes the path without the source's feature, if any."""
+        if not self.plain:
+            return None
+        if path not in self._plain:
+            self._plain[path] = next((p for p in self.plain if p.holds(path)), None)
+        return self._plain[path]
+
+    @cached_property
+    def _plain(self) -> dict[str, Plain | None]:
+        """The files that were asked about before."""
+        return {}
+
     @cached_property
     def _keys(self) -> dict[int, str]:
         """What the entries are named by: equal ones are told apart."""
         kinds: dict[str, tuple[Entry, ...]] = {
             "keep": self.keep,
+            "plain": self.plain,
             "condition": self.conditions,
             "patch": self.patches,
             "exclusive": self.exclusives,
@@ -390,6 +409,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         words=words,
         dependencies=dependencies,
         keep=said.keep,
+        plain=said.plain,
         conditions=said.condition,
         patches=said.patch,
         kernels=kernels,

@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.lang.source import span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Copy, Intent
+from portkit.site.intent import Ask, Copy, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,11 @@ def check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or not job.names_source(site.name):
         return
     if site.scope.container in ("trait", "trait impl") or site.conditions:
+        return
+    if (plain := job.codebase.plain_at(site.source.path)) is not None:
+        named = site.node.child_by_field_name("name")
+        claims = (span_of(named),) if named is not None else ()
+        yield Keep("fn", plain.reason, symbol=site.symbol(site.name), claims=claims)
         return
     if re.search(rf"(?i)(?:^|_)(?:no|non|not|without)_?{job.vendor.source}", site.name):
         ask = f"it is about the absence of CUDA: see whether it holds for {job.vendor.title}"

@@ -50,7 +50,10 @@ def check(site: Site) -> Iterator[Intent]:
             continue
         construct, symbol = "conditional attribute", site.symbol(site.name)
         unported = sorted(cfg.features() & job.vendor.unported.keys())
-        if job.about_source(cfg) and not job.unported_in(cfg):
+        path = site.source.path
+        if job.about_source(cfg) and (plain := job.codebase.plain_at(path)) is not None:
+            yield Keep(construct, plain.reason, symbol=symbol, claims=(span_of(attribute),))
+        elif job.about_source(cfg) and not job.unported_in(cfg):
             yield Widen(
                 construct,
                 f"what is said of it holds for {job.vendor.title} too",

@@ -38,6 +38,13 @@ def check(site: Site) -> Iterator[Intent]:
         if job.of_both(cfg) and not job.is_about_source(site.code):
             continue  # PK501's, written or not
         symbol = site.symbol(site.name)
+        if (plain := job.codebase.plain_at(site.source.path)) is not None:
+            is_there = cfg.without(job.off_in(site.source.path) | {*job.vendor.peers}) is True
+            claims = (span_of(attribute),) if is_there or job.without_source(cfg) else None
+            yield Keep("cfg condition", plain.reason, symbol=symbol, claims=claims)
+            if claims is None:
+                return
+            continue
         if site.name and job.vendor_of(site.name) == job.vendor.name:
             kept = f"what is {job.vendor.title}'s own keeps its condition"
             claims = (span_of(attribute),)

@@ -4,7 +4,8 @@
 branch per backend. The chain gains a branch for ROCm, a copy of CUDA's condition and body, right
 after it.
 
-A branch that a name decides, ``if name == "cuda" { .. }``, is one as well.
+A branch that a name decides, ``if name == "cuda" { .. }``, is one as well, and so is one that a
+pattern decides, ``if matches!(device, Device::Cuda(_)) { .. }``.
 
 A build script asks for a feature by ``CARGO_FEATURE_CUDA``. Both features may be on, so an ``if``
 without ``else`` is followed by its copy.

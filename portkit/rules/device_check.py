@@ -12,6 +12,10 @@ In a build script ``env::var_os("CARGO_FEATURE_CUDA").is_some()`` asks the same,
 ``if`` that names nothing else of CUDA. Kept in a variable, or asked for its absence, it is left to
 a person (PK702): what runs then is not known.
 
+Handed over as a function, as in ``devices.iter().all(Device::is_cuda)``, the question becomes a
+closure that asks both. In a file that takes the path without the feature (``[[plain]]`` of a
+profile) it stays as it is, and a person looks at what the table does not list.
+
 A ``cfg!`` on a feature that the port does not write, such as ``cuda-graphs``, is left to a person;
 one that never holds without a library that has no counterpart is left as it is.
 
@@ -27,10 +31,11 @@ from portkit.copying import programs, uncopied
 from portkit.lang.cfg import of_macro
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Keep, Widen
+from portkit.site.intent import Ask, Intent, Keep, Replace, Widen
 from portkit.site.questions import (
     decided,
     decision,
+    is_asking,
     is_of_build,
     is_of_source,
     is_question,
@@ -52,6 +57,9 @@ def check(site: Site) -> Iterator[Intent]:
     if is_of_build(job, site.node):
         yield from _of_build(site)
         return
+    if site.kind == "scoped_identifier":
+        yield from _as_value(site)
+        return
     if not is_question(job, site.node):
         if site.code.startswith("cfg!") and job.names_source(site.code):
             message = (
@@ -60,8 +68,13 @@ def check(site: Site) -> Iterator[Intent]:
             yield Ask("cfg! check", message)
         return
     asked = of_macro(site.code)
-    if asked is not None and (unported := job.unported_in(asked)):
-        yield Keep("cfg! check", job.vendor.unported[unported])
+    path = site.source.path
+    if asked is not None and (unported := job.unported_in(asked, path)):
+        yield Keep("cfg! check", job.why_unported(unported, path))
+        return
+    plain = job.codebase.plain_at(path)
+    if asked is not None and plain is not None:
+        yield Keep("cfg! check", plain.reason)
         return
     holder = decided(site)
     if holder.type == "if_expression" and is_of_source(site, holder):
@@ -70,6 +83,10 @@ def check(site: Site) -> Iterator[Intent]:
     known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
         yield Keep(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
+        return
+    if known is None and plain is not None:
+        kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
+        yield Keep(_construct(site, holder), kept, review=True, entry=entry, shadowed=shadowed)
         return
     yield Widen(
         _construct(site, holder),
@@ -82,6 +99,36 @@ def check(site: Site) -> Iterator[Intent]:
         shadowed=shadowed,
         condition=site.node,
         within=holder,
+    )
+
+
+def _as_value(site: Site) -> Iterator[Intent]:
+    """Find a question that is handed over, as in ``devices.iter().all(Device::is_cuda)``."""
+    job, parent = site.job, site.parent
+    if parent is None or parent.type != "arguments" or not is_asking(job, site.node):
+        return
+    construct = f"is_{job.vendor.source} check"
+    found = decision(site, decided(site))
+    known, entry, shadowed = found.by, found.entry, found.shadowed
+    plain = job.codebase.plain_at(site.source.path)
+    if known is None and plain is not None:
+        kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
+        yield Keep(construct, kept, review=True)
+        return
+    if known is not None and known.verdict == "keep":
+        yield Keep(construct, known.reason, entry=entry, shadowed=shadowed)
+        return
+    name = site.code.rpartition("::")[2]
+    yield Replace(
+        construct,
+        known.reason
+        if known
+        else f"it holds for {job.vendor.title} too: see whether the same holds on AMD",
+        review=known is None,
+        entry=entry,
+        shadowed=shadowed,
+        old=site.code,
+        new=f"|device| device.{name}() || device.{job.rename(name)}()",
     )
 
 
@@ -114,4 +161,6 @@ def _construct(site: Site, holder: Node) -> str:
     return f"is_{site.job.vendor.source}{peer} check"
 
 
-RULE = SiteRule("PK401", frozenset({"call_expression", "macro_invocation"}), check)
+RULE = SiteRule(
+    "PK401", frozenset({"call_expression", "macro_invocation", "scoped_identifier"}), check
+)

@@ -7,12 +7,17 @@ Crates that exist only to compile or bind CUDA are left out.
 
 What turns CUDA on in a crate from elsewhere is left out, and a person sees what that crate has: a
 feature that it lacks would break each build. Where the crate has a path it is written, and so it
-is where the profile names the codebase that the crate is of (``uses``). A dependency that CUDA's
+is where the profile names the codebase that the crate is of (``uses``), with the features of its
+libraries. A dependency that CUDA's
 features alone turn on, and that leads to CUDA by Cargo.lock, is left out as well.
 
 A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
 does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
 of a manifest is for other tools than Cargo, and is left alone.
+
+A feature that turns on CUDA and what CUDA alone has is left alone: ``fast = ["cuda",
+"dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is a version of
+CUDA's toolkit, ``cuda-12000 = []``, and the name of a crate of a peer's.
 
 Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
 
@@ -22,8 +27,10 @@ which is left to a person.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
 from portkit.copying.members import (
     bound_dependency,
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
+    from portkit.tree.workspace import Crate
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -50,6 +58,9 @@ def check(site: Site) -> Iterator[Intent]:
     if ".metadata" in table or key_of(site.node).startswith("metadata."):
         kept = "Cargo reads no metadata: add ROCm's feature where the tool that does should"
         yield Keep("metadata in Cargo.toml", kept, symbol=bare(key_of(site.node)))
+    if table == "package" and bare(key_of(site.node)) == "name" and job.names_peer(site.code):
+        kept = "a crate of a peer's by its name; ROCm follows CUDA"
+        yield Keep("name of a crate", kept, symbol="name")
     if table != "features":
         return
     name, construct = bare(key_of(site.node)), "feature in Cargo.toml"
@@ -119,14 +130,51 @@ def _names_source(site: Site) -> bool:
 def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
     """Find a feature of its own that asks for something of the source vendor's."""
     job = site.job
-    asked = [m for m in strings(value_of(site.node)) if _is_of_source(site, m)]
-    if asked and not job.names_source(name) and all(_is_weak(site, m) for m in asked):
+    members = strings(value_of(site.node))
+    asked = [m for m in members if _is_of_source(site, m)]
+    if not members and re.fullmatch(rf"{re.escape(job.vendor.source)}[-_]?\d+", name):
+        kept = "it is a version of CUDA's toolkit, which a build script sets"
+        yield Keep(construct, kept, symbol=name)
+    elif why := _of_bound(site, name):
+        yield Keep(construct, f"{why}: it is not ported", symbol=name)
+    elif asked and not job.names_source(name) and all(_is_weak(site, m) for m in asked):
         listed = " and ".join(asked)
         kept = f"{listed} is asked for where CUDA is on alone, and the HIP bindings need no other"
         yield Keep(construct, kept, symbol=name)
     else:
         ask = f"it turns CUDA on, or is named after it: see what turns {job.feature} on, by hand"
         yield Ask(construct, ask, symbol=name)
+
+
+def _of_bound(site: Site, feature: str) -> str:
+    """Return why a feature turns on what CUDA alone has, and nothing else, if it does.
+
+    ``fast = ["cuda", "dep:swift-norm"]`` does, and so does a feature of another
+    crate of the tree that turns on CUDA and that one.
+    """
+    return "" if site.crate is None else _bound_in(site, site.crate, feature, frozenset())
+
+
+def _bound_in(site: Site, crate: Crate, feature: str, seen: frozenset[tuple[str, str]]) -> str:
+    job, key = site.job, (crate.directory, feature)
+    members = crate.manifest.get("features", {}).get(feature, ())
+    rest = [m for m in members if m not in job.counterparts]
+    if key in seen or not rest or not any(m == job.source_feature for m in members):
+        return ""
+    why = [_why_bound(site, crate, member, seen | {key}) for member in rest]
+    return why[0] if all(why) else ""
+
+
+def _why_bound(site: Site, crate: Crate, member: str, seen: frozenset[tuple[str, str]]) -> str:
+    name, _, feature = member.removeprefix("dep:").partition("/")
+    name = name.rstrip("?")
+    if (found := bound.dependencies(site.job, crate).get(name)) is not None:
+        return found.reason
+    package = str(site.job.workspace.dependency(crate, name).get("package", name))
+    below = next((c for c in site.job.workspace.crates if c.name == package), None)
+    if not feature or below is None:
+        return ""
+    return _bound_in(site, below, feature, seen)
 
 
 def _is_of_source(site: Site, member: str) -> bool:

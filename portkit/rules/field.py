@@ -4,6 +4,8 @@ What a struct keeps for CUDA, ROCm needs to keep as well: the struct gains a fie
 for ROCm. Each place that builds the struct has an initializer of the same name, which is found and
 copied in the same way.
 
+Where a field is read, outside what is copied, is for a person: what follows from it is not known.
+
 Not handled: the short form ``Devices { cuda }``, which is listed as unaccounted.
 """
 
@@ -11,12 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text
+from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
+from portkit.site.intent import Ask, Copy, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.site.context import Site
 
@@ -24,6 +28,14 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a field, or its initializer, that is named after the source vendor."""
     job = site.job
+    plain = job.codebase.plain_at(site.source.path)
+    if plain is not None and (name := _named(site)) is not None:
+        yield Keep("field", plain.reason, claims=(span_of(name),))
+    if plain is not None:
+        return
+    if site.kind == "field_expression":
+        yield from _read(site)
+        return
     field = field_text(site.node, "name") or field_text(site.node, "field")
     if site.scope.vendor or not job.names_source(field) or site.conditions:
         return
@@ -32,4 +44,31 @@ def check(site: Site) -> Iterator[Intent]:
         yield Copy("field", message, symbol=site.symbol(field))
 
 
-RULE = SiteRule("PK506", frozenset({"field_declaration", "field_initializer"}), check)
+def _named(site: Site) -> Node | None:
+    """Return the name of a field that names the source vendor, if it does."""
+    fields = (site.node.child_by_field_name(name) for name in ("name", "field"))
+    found = next((field for field in fields if field is not None), None)
+    # The name of a method is one that a call asks for.
+    called = site.parent is not None and site.parent.type == "call_expression"
+    is_own = found is not None and site.job.names_source(node_text(found)) and not called
+    return found if is_own and not site.scope.vendor else None
+
+
+def _read(site: Site) -> Iterator[Intent]:
+    """Find where a field is read, and nothing around it is copied."""
+    job, parent = site.job, site.parent
+    name = field_text(site.node, "field")
+    called = parent is not None and parent.type == "call_expression"
+    of_name = job.names_source(name) and not job.names_unported(name)
+    if site.scope.vendor or called or not of_name:
+        return
+    if job.renames_code(field_text(site.node, "value")):
+        return
+    new = job.rename(name)
+    message = f"what {name} decides, {new} decides for {job.vendor.title}: write that by hand"
+    yield Ask("field that is read", message, symbol=site.symbol())
+
+
+RULE = SiteRule(
+    "PK506", frozenset({"field_declaration", "field_expression", "field_initializer"}), check
+)

@@ -123,6 +123,9 @@ def _idle_entries(
     for number, keep in enumerate(codebase.keep):
         met = id(keep) in keeping
         yield from _said(job, ("keep", number), keep, keep.path, met)
+    taking = {id(codebase.plain_at(path)) for path in job.learnt.mentions}
+    for number, plain in enumerate(codebase.plain):
+        yield from _said(job, ("plain", number), plain, plain.path, id(plain) in taking)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
             not patch.is_for(job.workspace.version) and has_target(job, patch)

@@ -3,8 +3,11 @@
 The call gives CUDA's device or the CPU. On a machine without CUDA the next question is ROCm's, and
 only then the answer is the CPU: the call becomes a ``match`` on its own result.
 
-Not handled: a call without ``?`` behind it, which is listed as unaccounted, and one of a type
-that is CUDA's own, which is left to a person.
+A call that is the value of a block is one too, with what went wrong as it is. What makes CUDA's
+device, ``Device::new_cuda(0)``, where nothing around it asks which one is there, is a person's.
+
+Not handled: any other call without ``?`` behind it, which is listed as unaccounted, and one of a
+type that is CUDA's own, which is left to a person.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Replace
+from portkit.site.intent import Ask, Intent, Keep, Replace, Stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find a choice of the source vendor's device, with ``?`` behind it."""
     job = site.job
+    if site.kind == "identifier":
+        yield from _made(site)
+        return
+    if site.kind == "call_expression":
+        yield from _result(site)
+        return
     call = site.node.named_children[0]
     path, _, name = field_text(call, "function").rpartition("::")
     if site.scope.vendor or name != f"{job.vendor.source}_if_available":
@@ -53,4 +62,41 @@ def check(site: Site) -> Iterator[Intent]:
     )
 
 
-RULE = SiteRule("PK406", frozenset({"try_expression"}), check)
+def _result(site: Site) -> Iterator[Intent]:
+    """Find such a choice that is the value of a block or of a function, with what went wrong."""
+    job, parent = site.job, site.parent
+    path, _, name = field_text(site.node, "function").rpartition("::")
+    if parent is None or site.scope.vendor or job.rename(path) != path:
+        return
+    if name != f"{job.vendor.source}_if_available":
+        return
+    construct, text, indent = "choice of a device", site.code, site.indent
+    if parent.type == "match_expression" and job.rename(text) in node_text(parent):
+        yield Stands(construct, f"{job.vendor.title} is asked for before the CPU")
+    if parent.type != "block":
+        return
+    cpu = f"{path}::Cpu" if path else "Cpu"
+    yield Replace(
+        "choice of a device",
+        f"ask for {job.vendor.title} before falling back to the CPU",
+        old=text,
+        new=f"match {text} {{\n{indent}    Ok({cpu}) => {job.rename(text)},\n"
+        f"{indent}    device => device,\n{indent}}}",
+        sign=job.rename(text),
+        within=site.parent,
+    )
+
+
+def _made(site: Site) -> Iterator[Intent]:
+    """Find the name of what makes a device, where nothing before asks which is there."""
+    job, plain = site.job, site.job.codebase.plain_at(site.source.path)
+    if site.scope.vendor or site.code != f"new_{job.vendor.source}":
+        return
+    said = f"it makes CUDA's device: see whether {job.vendor.title}'s is to be made here"
+    if plain is not None:
+        yield Keep("device that is made", f"{plain.reason}: {said}", review=True)
+    else:
+        yield Ask("device that is made", f"{said}, by hand")
+
+
+RULE = SiteRule("PK406", frozenset({"call_expression", "identifier", "try_expression"}), check)

@@ -83,7 +83,7 @@ def _kept_reason(job: Job, source: Source) -> str:
         return f"it belongs to {job.vendor.peers[0].capitalize()}; ROCm follows CUDA"
     feature = unported_file(job, source.path)
     if feature:
-        return job.vendor.unported[feature]
+        return job.why_unported(feature, source.path)
     alone = bound.of_file(job, source.path)
     return alone.reason if alone is not None and alone.settled else ""
 

@@ -37,7 +37,9 @@ def check(site: Site) -> Iterator[Intent]:
         return
     if parent.type == "shorthand_field_initializer":
         return  # the name of a field as well
-    names = (site.once("values", each.id, make=partial(_bound, each)) for each in _around(site))
+    plain = job.codebase.plain_at(site.source.path) is not None
+    find = partial(_bound, any_build=plain)
+    names = (site.once("values", each.id, make=partial(find, each)) for each in _around(site))
     if any(site.code in bound for bound in names):
         yield Keep("name of a value", "a name decides nothing: what it is given does")
 
@@ -50,8 +52,13 @@ def _around(site: Site) -> Iterator[Node]:
         outer = outer.outer
 
 
-def _bound(function: Node) -> frozenset[str]:
-    """Return the names that a function's parameters and its ``let`` bind, whatever is on."""
+def _bound(function: Node, *, any_build: bool) -> frozenset[str]:
+    """Return the names that a function's parameters and its ``let`` bind.
+
+    Args:
+        function: the function.
+        any_build: whether what stands under a condition counts, since it gets no copy.
+    """
     found = set()
     parameters = function.child_by_field_name("parameters")
     for each in parameters.named_children if parameters is not None else ():
@@ -60,7 +67,7 @@ def _bound(function: Node) -> frozenset[str]:
     while pending:
         node = pending.pop()
         for child, attributes in grouped(node):
-            if child.type == "let_declaration" and not conditions_of(attributes):
+            if child.type == "let_declaration" and (any_build or not conditions_of(attributes)):
                 found.add(field_text(child, "pattern").removeprefix("mut "))
             if child.type not in _FUNCTIONS:
                 pending.append(child)

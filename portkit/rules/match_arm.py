@@ -6,6 +6,9 @@ one backend, ``(Cuda(a), Cuda(b))``, gives one on two values of ROCm. Without it
 missing variant, but not where a ``_`` arm swallows it: that is why such arms are found here and not
 left to the compiler. An arm on the string ``"cuda"`` is treated the same.
 
+In a file that takes the path without the feature (``[[plain]]`` of a profile) the arm for builds
+without CUDA is copied and ROCm takes it in every build; a person sees what it says.
+
 An arm under the feature on a value that is no vendor's, such as ``"fused"``, is widened where it
 names nothing of CUDA, and a person's where it does. Where CUDA's arm needs what CUDA alone has,
 ROCm takes the arm that other devices share, and a person looks at it.
@@ -52,7 +55,12 @@ def check(site: Site) -> Iterator[Intent]:
         title = job.vendor.title
         yield Stands(construct, f"the arm is between the two backends, {title} among them")
     else:
-        yield Copy(construct, f"copy the arm for {job.vendor.title}")
+        message = f"copy the arm for {job.vendor.title}"
+        plain = job.codebase.plain_at(site.source.path) is not None
+        unbuilt = plain and any(job.without_source(cfg) for _, cfg in site.conditions)
+        if unbuilt:
+            message += ", with its feature on too: see that what it says is true then"
+        yield Copy(construct, message, review=unbuilt)
 
 
 def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:

@@ -7,7 +7,8 @@ tokens, not syntax, so the alternatives are read from them.
 With ``--gating cfg`` the variant exists only under the feature, and an alternative cannot stand
 under one: the macro becomes the ``match`` that it is short for, with an arm for ROCm.
 
-Inside a function that is itself copied, such as ``is_cuda``, nothing is written here. Not handled:
+One that decides a branch of CUDA's own is a matter of PK402. Inside a function that is itself
+copied, such as ``is_cuda``, nothing is written here. Not handled:
 a ``matches!`` among the arguments of another macro, which is listed as unaccounted.
 """
 
@@ -19,6 +20,7 @@ from portkit.lang import patterns
 from portkit.lang.source import field_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Join
+from portkit.site.questions import decided, is_of_source, is_of_source_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +34,10 @@ def check(site: Site) -> Iterator[Intent]:
     own = site.scope.vendor or site.is_source
     if own or field_text(site.node, "macro").rsplit("::", 1)[-1] != "matches":
         return
+    holder = decided(site)
+    alone = is_of_source_alone(job, site.node)
+    if alone and holder.type == "if_expression" and is_of_source(site, holder):
+        return  # PK402's
     _, members, _ = patterns.of_matches(site.node)
     if any(job.names_value(site.source.slice(m)) for m in members):
         yield Join(

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.lang.source import span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
+from portkit.site.intent import Copy, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.lang.span import Span
     from portkit.site.context import Site
 
 
@@ -26,7 +28,16 @@ def check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or not job.names_source(site.name) or site.conditions:
         return
     construct = site.kind.removesuffix("_item")
+    if (plain := job.codebase.plain_at(site.source.path)) is not None:
+        yield Keep(construct, plain.reason, symbol=site.symbol(site.name), claims=_name(site))
+        return
     yield Copy(construct, f"{job.rename(site.name)} is its copy", symbol=site.symbol(site.name))
+
+
+def _name(site: Site) -> tuple[Span, ...]:
+    """Return where an item has its name; what it holds is looked at."""
+    named = site.node.child_by_field_name("name")
+    return (span_of(named),) if named is not None else ()
 
 
 RULE = SiteRule(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.copying import standing
+from portkit.copying.by_host import by_host
 from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
@@ -88,7 +89,9 @@ def _is_peers_name(site: Site) -> bool:
 
 
 def _is_others(site: Site) -> bool:
-    """Whether a place is a matter of PK405 or PK803: a question, or an operation of its own."""
+    """Whether a place is a matter of PK405, PK514 or PK803: a question, or an operation."""
+    if by_host(site):
+        return True
     for peer in site.job.vendor.peers:
         if site.kind in _NAMES and site.code == f"is_{peer}":
             return True

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying.plain import is_own_module
 from portkit.lang.items import CALLS
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
@@ -71,10 +72,19 @@ def _calls(site: Site, node: Node) -> bool:
     function = node.child_by_field_name("function")
     if function is None:
         return False
+    if _is_own(site, function):
+        return False
     if function.type == "scoped_identifier":
         return site.job.renames_code(node_text(function))
     arguments = code_only(field_text(node, "arguments"))
     return bool(re.search(r"\w+!\(\w*" + site.job.vendor.source, arguments))
+
+
+def _is_own(site: Site, function: Node) -> bool:
+    """Whether a path goes through a module of the tree that gets no copy."""
+    path = function.child_by_field_name("path")
+    name = path.child_by_field_name("name") if path is not None else None
+    return name is not None and is_own_module(site.job, site.source.path, name)
 
 
 RULE = SiteRule("PK510", frozenset({"expression_statement", "macro_invocation"}), check)

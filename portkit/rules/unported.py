@@ -4,6 +4,10 @@ The profile lists such features, each with its reason. What stands under one, or
 is left alone; a copy of the code around it is made with the feature off. So is a name that every
 backend uses, though it is that of a library of CUDA's.
 
+In a file that takes the path without the feature (``[[plain]]`` of a profile) the same holds of
+what stands under CUDA's feature, beside a peer's or not, of what is named after CUDA, of modules
+that get no copy, and of tests. What such a file defines is called so everywhere.
+
 Where such an item can be reached with a value of ROCm, the profile may hold a guard (PK106).
 
 Nothing is written here.
@@ -11,9 +15,13 @@ Nothing is written here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
-from portkit.lang.source import span_of
+from portkit.copying.by_host import by_host
+from portkit.copying.plain import is_own_module
+from portkit.lang.renaming import normal
+from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Intent, Keep
 
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 
+_PATH: Final = re.compile(r"#\s*\[\s*path\s*=")
 _NAMES = frozenset(
     {"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"}
 )
@@ -35,13 +44,23 @@ def check(site: Site) -> Iterator[Intent]:
     if site.kind in _NAMES and site.code in kept:
         yield Keep("name that is kept", kept[site.code], symbol=site.symbol(site.name))
         return
+    plain = job.codebase.plain_at(site.source.path)
+    if plain is not None and by_host(site):
+        return  # PK514's
+    if plain is not None and (construct := _left_in_plain(site)):
+        is_module = construct == "path of a file"
+        claims = tuple(map(span_of, site.attributes)) if is_module else (site.span,)
+        yield Keep(construct, plain.reason, symbol=site.symbol(site.name), claims=claims)
+        if not is_module:
+            return
     feature = site.unported_feature
     if not feature and site.kind in _NAMES:
         words = site.code.lower().replace("_", "-")
         feature = next((f for f in job.unported_words if f in words), "")
     if feature:
         construct = f"{'name of' if site.kind in _NAMES else 'feature'} {feature}"
-        yield Keep(construct, job.vendor.unported[feature], symbol=site.symbol(site.name))
+        why = job.why_unported(feature, site.source.path)
+        yield Keep(construct, why, symbol=site.symbol(site.name))
         return
     for attribute, cfg in site.conditions:
         named = sorted(cfg.features() & set(job.vendor.unported))
@@ -50,6 +69,19 @@ def check(site: Site) -> Iterator[Intent]:
             yield Keep(
                 construct, reason, symbol=site.symbol(site.name), claims=(span_of(attribute),)
             )
+
+
+def _left_in_plain(site: Site) -> str:
+    """Return what a place is that is left as it is where nothing of CUDA's side is ported."""
+    job, texts = site.job, [node_text(a) for a in site.attributes]
+    if site.kind == "function_item" and any(normal(t) == "#[test]" for t in texts):
+        return "test"
+    if site.kind == "mod_item" and any(map(_PATH.match, texts)):
+        return "path of a file"
+    is_name = site.kind in _NAMES and job.names_source(site.code)
+    if is_name and is_own_module(job, site.source.path, site.node):
+        return "module that is not ported"
+    return ""
 
 
 RULE = SiteRule("PK801", frozenset({"*"}), check)

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying.plain import is_own_module
 from portkit.lang.imports import leaves
 from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Enlist, Intent, Member
+from portkit.site.intent import Copy, Enlist, Intent, Keep, Member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.site.context import Site
 
@@ -27,6 +30,10 @@ def check(site: Site) -> Iterator[Intent]:
     """Find an import that names the source vendor."""
     job, construct = site.job, "import/re-export"
     if site.scope.vendor or site.conditions or not job.renames_code(site.code):
+        return
+    plain = job.codebase.plain_at(site.source.path)
+    if plain is not None and _is_own(site):
+        yield Keep(construct, plain.reason)
         return
     first = field_text(site.node, "argument").split("{", 1)[0]
     symbol = site.symbol(first.strip())
@@ -41,6 +48,23 @@ def check(site: Site) -> Iterator[Intent]:
             yield Enlist(construct, message, symbol=symbol, members=members)
         return
     yield Copy(construct, message, symbol=symbol, claims=(site.span,))
+
+
+def _is_own(site: Site) -> bool:
+    """Whether an import takes from a module of the tree that gets no copy, and from no other."""
+    taken = [node for node, _ in leaves(site.node)]
+    return len(taken) == 1 and any(
+        is_own_module(site.job, site.source.path, name)
+        for name in _identifiers(taken[0])
+        if site.job.names_source(node_text(name))
+    )
+
+
+def _identifiers(node: Node) -> Iterator[Node]:
+    if node.type == "identifier":
+        yield node
+    for child in node.named_children:
+        yield from _identifiers(child)
 
 
 RULE = SiteRule("PK509", frozenset({"use_declaration"}), check)

@@ -51,7 +51,9 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
             )
         features = load_vendor(vendor, below)
         for crate in _crates(directory, below):
-            found[crate] = Ported(name, features.source_feature, features.feature)
+            found[crate] = Ported(
+                name, features.source_feature, features.feature, features.libraries
+            )
         unported |= below.unported
         words |= below.words
         kept |= below.kept_names

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from portkit.copying.by_host import computed, method_of
 from portkit.copying.gating import arms_under_feature
 from portkit.copying.guards import guarded
 from portkit.lang.cfg import conditions_of
@@ -80,6 +81,9 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
         source = job.workspace.sources[path]
         if path in kept or path in job.learnt.analogs or path in job.learnt.analogs.values():
             continue
+        if job.codebase.plain_at(path) is not None:
+            found += _not_computed(job, source)
+            continue  # what is named after the source there has no counterpart
         if path.endswith(".rs"):
             found += _in_container(job, source, source.tree.root_node, "")
     for path, target in job.learnt.analogs.items():
@@ -101,6 +105,18 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
         for line, _ in (source.position(f.span.start),)
     )
     return tuple(sorted(found))
+
+
+def _not_computed(job: Job, source: Source) -> Iterator[Unpaired]:
+    """Yield the operations of a file that the CPU computes, and that answer with an error."""
+    wanted = method_of(job)
+    for item in items(source) if source.path.endswith(".rs") else ():
+        body = item.node.child_by_field_name("body")
+        if item.node.type != "impl_item" or body is None or f"fn {wanted}" in node_text(body):
+            continue
+        if computed(job, body.named_children) is not None:
+            line, end = (node.row + 1 for node in (item.node.start_point, item.node.end_point))
+            yield Unpaired(source.path, line, item.symbol, wanted, end)
 
 
 def _without_arms(job: Job) -> Iterator[Unpaired]:

@@ -87,6 +87,10 @@ def scan(
         skips: what ``portkit.toml`` leaves out.
     """
     asked = Asked.of(rules() if chosen is None else chosen)
+    if codebase.plain:
+        from portkit.scan.plain import with_plain  # few trees have such files
+
+        codebase, vendor = with_plain(codebase, vendor, workspace)
     job = Job(workspace, vendor, codebase, Gating(gating), regenerate, kernels, skips=skips)
     # What both processes need is loaded before they part.
     language("lib.rs")

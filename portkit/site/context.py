@@ -195,16 +195,39 @@ class Job(Value, frozen=True, dict=True):
         """Whether what stands under a condition exists only where the written vendor is off."""
         return any(map(cfg.forbids, self.counterparts.values()))
 
-    def unported_in(self, cfg: Cfg) -> str:
+    def unported_in(self, cfg: Cfg, path: str = "") -> str:
         """Return the unported feature without which a condition never holds, or an empty string.
 
-        Where one of several will do, it is the first that is named.
+        Where one of several will do, it is the first that is named. The source's own feature is
+        one where a file takes the path without it, be it beside those of peers.
+
+        Args:
+            cfg: the condition.
+            path: the file that it stands in.
         """
         unported = self.vendor.unported
         named = cfg.features() & unported.keys()
-        if not named or cfg.without(frozenset(unported)) is not False:
-            return ""
-        return next((f for f in sorted(named) if cfg.requires(f)), min(named))
+        if named and cfg.without(frozenset(unported)) is False:
+            return next((f for f in sorted(named) if cfg.requires(f)), min(named))
+        plain = path and self.codebase.plain_at(path) is not None and self.about_source(cfg)
+        off = self.off_in(path) | {*self.vendor.peers} if plain else frozenset()
+        return self.source_feature if plain and cfg.without(off) is False else ""
+
+    def off_in(self, path: str) -> frozenset[str]:
+        """Return the features that what is written in a file does without.
+
+        Args:
+            path: the file.
+        """
+        off = frozenset(self.vendor.unported)
+        if self.codebase.plain_at(path) is None:
+            return off
+        return off | {*self.counterparts, self.source_feature}
+
+    def why_unported(self, feature: str, path: str = "") -> str:
+        """Return why a feature has no counterpart, in a file or in all of them."""
+        plain = self.codebase.plain_at(path) if feature == self.source_feature else None
+        return self.vendor.unported[feature] if plain is None else plain.reason
 
     def about_source(self, cfg: Cfg) -> bool:
         """Whether a condition names the source vendor's feature at all."""
@@ -524,7 +547,10 @@ class Site(Value, frozen=True, dict=True):
     @property
     def unported_feature(self) -> str:
         """The unported feature without which the place does not exist, or an empty string."""
-        return next((f for _, cfg in self.conditions if (f := self.job.unported_in(cfg))), "")
+        return next((f for _, cfg in self.conditions if (f := self._unported_in(cfg))), "")
+
+    def _unported_in(self, cfg: Cfg) -> str:
+        return self.job.unported_in(cfg, self.source.path)
 
     def symbol(self, name: str = "") -> str:
         """Return the symbol of the place, or of an item of this name in its scope."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from portkit.lang import patterns
 from portkit.lang.features import variable
 from portkit.lang.source import field_text, node_text
 from portkit.lang.value import Value
@@ -29,6 +30,11 @@ def is_question(job: Job, node: Node) -> bool:
         return text.startswith("cfg!") and job.asks_for_source(text)
     source = job.vendor.source
     return called(node) in (f"is_{source}", f"{source}_is_available")
+
+
+def is_asking(job: Job, path: Node) -> bool:
+    """Whether a path names the method that asks a device: ``Device::is_cuda``."""
+    return field_text(path, "name") == f"is_{job.vendor.source}"
 
 
 def is_of_build(job: Job, node: Node) -> bool:
@@ -69,7 +75,19 @@ def _asks(job: Job, node: Node) -> bool:
     if node.type == "binary_expression":
         sides = [node_text(side) for side in node.named_children]
         return field_text(node, "operator") == "==" and f'"{job.vendor.source}"' in sides
+    if node.type == "macro_invocation" and is_of_source_alone(job, node):
+        return True
     return node.type in ("call_expression", "macro_invocation") and is_question(job, node)
+
+
+def is_of_source_alone(job: Job, macro: Node) -> bool:
+    """Whether a ``matches!`` asks for a value of the source vendor, and for no other."""
+    if field_text(macro, "macro").rsplit("::", 1)[-1] != "matches":
+        return False
+    _, members, _ = patterns.of_matches(macro)
+    text, start = macro.text or b"", macro.start_byte
+    asked = [text[m.start - start : m.end - start].decode() for m in members]
+    return bool(asked) and all(map(job.names_value, asked))
 
 
 def decided(site: Site) -> Node:

@@ -1,0 +1,41 @@
+"""An operation whose kernel has no counterpart: on ROCm it runs on the CPU.
+
+In a file whose CUDA side is not ported (``[[plain]]`` of a profile) an operation has ``cpu_fwd``
+and kernels for CUDA or a peer. Without a method of ROCm's it would answer with an error there,
+though the CPU computes the same. So it gains ``rocm_fwd``: the storages are copied to the host,
+``cpu_fwd`` computes, and what it gives is copied back. That is right, and slow.
+
+Not handled: an operation whose ``cpu_fwd`` does nothing with what it is given, so that it answers
+with an error, and one in a file that brings in ``CpuStorage`` by ``*``. Those stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.copying.by_host import by_host, method_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Add, Intent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.site.context import Site
+
+
+def check(site: Site) -> Iterator[Intent]:
+    """Find the method of the source vendor, or of a peer, in an operation that the CPU has too."""
+    job = site.job
+    text = by_host(site)
+    if text:
+        yield Add(
+            "operation",
+            f"its kernel is not ported: on {job.vendor.title} the CPU computes it",
+            symbol=site.symbol(site.name),
+            text=f"\n\n{site.indent}{text}",
+            at=site.node.end_byte,
+            name=method_of(job),
+        )
+
+
+RULE = SiteRule("PK514", frozenset({"function_item"}), check)

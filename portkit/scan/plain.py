@@ -1,0 +1,116 @@
+"""Names of what stands in files whose CUDA side has no counterpart (``[[plain]]``).
+
+Nothing in such a file gets a copy, so what it names after CUDA is called so in every build, and is
+kept wherever it is used: a function ``use_nccl``, a field ``cuda_peer_access``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from portkit.lang.source import Source
+    from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.tree.workspace import Workspace
+
+_ITEM: Final = re.compile(
+    rb"\b(?:const|enum|fn|macro_rules!|mod|static|struct|trait|type|union)\s+(?:mut\s+)?(\w+)"
+)
+_FIELD: Final = re.compile(rb"^[ \t]+(?:pub(?:\([^)]*\))?[ \t]+)?(\w+)[ \t]*:(?!:)", re.MULTILINE)
+_ENUM: Final = re.compile(rb"\benum\s+\w[^{;]*\{")
+_VARIANT: Final = re.compile(rb"(?:^|[{,])\s*(?:#\[[^\]]*\]\s*)*(\w+)")
+_PATH: Final = re.compile(rb"(\w+)::(\w+)")
+_USE: Final = re.compile(rb"\buse\s+([^;]+);")
+_COMMENT: Final = re.compile(rb"//[^\n]*")
+_OWN: Final = frozenset({"crate", "self", "super", "Self"})
+"""Ways to say where a name of the tree's own is."""
+
+
+def with_plain(
+    codebase: CodebaseProfile, vendor: VendorProfile, workspace: Workspace
+) -> tuple[CodebaseProfile, VendorProfile]:
+    """Return profiles that keep the names of what the plain files of a codebase define.
+
+    A name is not kept that a file which is ported defines, that is CUDA's own or its bindings', or
+    that code takes from what the tree does not define, as ``Device::new_cuda`` does.
+
+    Args:
+        codebase: the profile.
+        vendor: the vendor that is written.
+        workspace: the tree.
+    """
+    sources = [s for path, s in sorted(workspace.sources.items()) if path.endswith(".rs")]
+    about = [s for s in sources if any(w.encode() in s.data.lower() for w in vendor.vocabulary)]
+    ported: set[str] = set()
+    found: dict[str, str] = {}
+    for source in about:
+        entry = codebase.plain_at(source.path)
+        for name in filter(_of(vendor), _defined(source)):
+            if entry is None:
+                ported.add(name)
+            else:
+                found.setdefault(name, entry.reason)
+    others = {*ported, *_known(vendor), *_of_others(found, sources, workspace)}
+    own = {name: reason for name, reason in found.items() if name not in others}
+    names = replace(vendor.names, words={**vendor.names.words, **{name: name for name in own}})
+    kept = {**own, **codebase.kept_names}
+    return replace(codebase, kept_names=kept), replace(vendor, names=names)
+
+
+def _of(vendor: VendorProfile) -> Callable[[str], bool]:
+    return lambda name: any(word in name.lower() for word in vendor.vocabulary)
+
+
+def _known(vendor: VendorProfile) -> Iterator[str]:
+    """Yield the names that are CUDA's own, those of a device, or its bindings'."""
+    source = vendor.source
+    yield from (source, source.capitalize(), source.upper())
+    yield from (f"is_{source}", f"{source}_is_available")
+    yield from vendor.names.words
+
+
+def _of_others(
+    names: Container[str], sources: Sequence[Source], workspace: Workspace
+) -> Iterator[str]:
+    """Yield the names that a path takes from what the tree does not define."""
+    crates = {crate.name.replace("-", "_") for crate in workspace.crates} | _OWN
+    defined = {name.decode() for s in sources for name in _ITEM.findall(s.data)} | crates
+    for source in sources:
+        pairs = {(o.decode(), n.decode()) for o, n in _PATH.findall(source.data)}
+        pairs = {(outer, name) for outer, name in pairs if name in names}
+        foreign = _brought_in(source, defined) if pairs else frozenset()
+        for outer, name in pairs:
+            if outer not in defined or outer in foreign:
+                yield name
+
+
+def _brought_in(source: Source, defined: Container[str]) -> frozenset[str]:
+    """Return the words of a file's imports from what is not of the tree."""
+    uses = (use.decode() for use in _USE.findall(source.data))
+    foreign = (use for use in uses if re.split(r"\W", use, maxsplit=1)[0] not in defined)
+    return frozenset(word for use in foreign for word in re.findall(r"\w+", use))
+
+
+def _defined(source: Source) -> Iterator[str]:
+    """Yield the names of the items, fields and variants that a file defines."""
+    for pattern in (_ITEM, _FIELD):
+        yield from (name.decode() for name in pattern.findall(source.data))
+    for match in _ENUM.finditer(source.data):
+        body = _COMMENT.sub(b"", _body(source.data, match.end()))
+        yield from (name.decode() for name in _VARIANT.findall(body))
+
+
+def _body(data: bytes, start: int) -> bytes:
+    """Return what stands in braces that are open, without what stands in others inside them."""
+    out, depth = bytearray(), 1
+    for byte in data[start:]:
+        depth += (byte in b"{(") - (byte in b"})")
+        if not depth:
+            break
+        out += bytes([byte]) if depth == 1 else b""
+    return bytes(out)
