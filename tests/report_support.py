@@ -136,6 +136,7 @@ TITLES = [
     "Custom operations",
     "Neural-network operations",
     "Quantized",
+    "Flash attention",
     "Models",
     "Python",
     "Examples and tests",

@@ -241,8 +241,8 @@ def test_the_settings_that_are_shown_are_right() -> None:
     assert said == [
         (True, False, "", False),
         (False, True, "", False),
-        (False, False, "shared", False),
-        (False, False, "shared", True),
+        (False, False, "translated", False),
+        (False, False, "", True),
     ]
 
 

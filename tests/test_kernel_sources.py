@@ -38,6 +38,7 @@ def candle(tmp_path: Path) -> Path:
     for path, text in (SOURCE | {"src/fill.cu": FILL}).items():
         add_file(root, f"candle-kernels/{path}", text.encode())
     add_file(root, f"{CUSTOM}/layernorm_kernels.cu", LAYERNORM.encode())
+    add_file(root, "portkit.toml", b'kernels = "translated"\n')
     commit(root)
     return root
 

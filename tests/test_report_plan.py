@@ -39,6 +39,8 @@ def test_the_phases_of_candle_have_the_promised_order() -> None:
         ("PK504", "candle-core/src/custom_op.rs", "Custom operations"),
         ("PK101", "candle-core/src/quantized/cuda.rs", "Quantized"),
         ("PK602", "candle-core/tests/quantized_tests.rs", "Examples and tests"),
+        ("PK109", "candle-flash-attn/src/lib.rs", "Flash attention"),
+        ("PK109", "Cargo.toml", "Flash attention"),
         ("PK401", "candle-transformers/src/models/qwen3_moe.rs", "Models"),
         ("PK505", "candle-pyo3/src/lib.rs", "Python"),
         ("PK105", "README.md", "Documentation and CI"),

@@ -182,6 +182,7 @@ def make_kernels(tmp_path: Path) -> Path:
     candle = make_candle(tmp_path / "candle", version="0.11.9", repository=False)
     for path, text in KERNELS.items():
         add_file(candle, path, text.encode())
+    add_file(candle, "portkit.toml", b'kernels = "translated"\n')
     commit(candle)
     assert invoke("apply", candle, "--no-format").code == 0
     return candle

@@ -468,6 +468,7 @@ def test_the_environment_of_the_device(toolkit: Path) -> None:
         "export CANDLE_ROCM_ARCHS=gfx90a",
         f"export CANDLE_ROCM_CACHE={toolkit}/cache/portkit/device-objects",
         "export CANDLE_ROCM_KERNELS=all",
+        "export DFDX_ROCM_ARCHS=gfx90a",
         f"export HIPCC={toolkit}/bin/hipcc",
         f"export LD_LIBRARY_PATH='{toolkit}/lib:/opt/it'\"'\"'s'",
         "export PORTKIT_DEVICE_ARCH=gfx90a",
