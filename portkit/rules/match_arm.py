@@ -74,8 +74,13 @@ def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
         ask = f"its value is no vendor's, and CUDA answers it: choose {job.vendor.title}'s by hand"
         yield Ask(construct, ask)
         return
+    if not any(job.of_source(cfg) for _, cfg in site.conditions):
+        return
+    if any(job.without_source(cfg) for _, cfg in site.conditions):
+        yield Keep(construct, "it asks for CUDA and for its absence, and never stands")
+        return
     for attribute, cfg in site.conditions:
-        if job.of_source(cfg):
+        if job.about_source(cfg):
             yield Widen(
                 construct,
                 f"it names nothing of CUDA: its condition is widened to {job.vendor.title}",
