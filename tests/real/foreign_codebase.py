@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from cli_support import commit
+from cli_support import commit, invoke
 
 from portkit.cache import cache_folder
 
@@ -66,4 +66,13 @@ def fetched(root: Path, name: str, repository: str, revision: str) -> Path:
     needs(run(root, "git", "checkout", "--quiet", revision), name)
     shutil.rmtree(root / ".git")
     commit(root)
+    return root
+
+
+def port_of(tree: Path) -> Path:
+    """Return the port of a codebase, in a copy beside it."""
+    root = tree.with_name("ported")
+    shutil.copytree(tree, root)
+    done = invoke("apply", root)
+    assert done.code == 0, done.err
     return root

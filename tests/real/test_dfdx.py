@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from cli_support import invoke
-from foreign_codebase import fetched, needs, run
+from foreign_codebase import fetched, needs, port_of, run
 from verify_support import script
 
 from portkit.codebases.known import brought
@@ -46,11 +45,7 @@ def dfdx(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ported(dfdx: Path) -> Path:
     """Give the port."""
-    root = dfdx.with_name("ported")
-    shutil.copytree(dfdx, root)
-    done = invoke("apply", root)
-    assert done.code == 0, done.err
-    return root
+    return port_of(dfdx)
 
 
 def test_the_profile_is_small() -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import commit, invoke
-from foreign_codebase import fetched, needs, run
+from foreign_codebase import fetched, needs, port_of, run
 
 from portkit.codebases.known import brought
 from portkit.lang.source import Source
@@ -44,11 +43,7 @@ def mistral(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ported(mistral: Path) -> Path:
     """Give the port."""
-    root = mistral.with_name("ported")
-    shutil.copytree(mistral, root)
-    done = invoke("apply", root)
-    assert done.code == 0, done.err
-    return root
+    return port_of(mistral)
 
 
 def test_the_profile_is_small() -> None:

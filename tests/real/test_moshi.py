@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import commit, invoke
-from foreign_codebase import fetched, run
+from foreign_codebase import fetched, port_of, run
 
 from portkit.codebases.known import brought
 
@@ -42,11 +42,7 @@ def moshi(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ported(moshi: Path) -> Path:
     """Give the port."""
-    root = moshi.with_name("ported")
-    shutil.copytree(moshi, root)
-    done = invoke("apply", root)
-    assert done.code == 0, done.err
-    return root
+    return port_of(moshi)
 
 
 def test_the_profile_is_small() -> None:

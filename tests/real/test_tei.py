@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import commit, invoke
-from foreign_codebase import fetched, needs, run
+from foreign_codebase import fetched, needs, port_of, run
 
 from portkit.codebases.known import brought
 
@@ -41,11 +40,7 @@ def tei(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ported(tei: Path) -> Path:
     """Give the port."""
-    root = tei.with_name("ported")
-    shutil.copytree(tei, root)
-    done = invoke("apply", root)
-    assert done.code == 0, done.err
-    return root
+    return port_of(tei)
 
 
 def test_the_profile_is_small() -> None:
