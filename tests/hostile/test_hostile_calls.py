@@ -46,6 +46,7 @@ def make_tree(base: Path, *, hostile: bool) -> Path:
     if not hostile:
         git(tree, "add", "--all")
         git(tree, "commit", "--quiet", "--message", "more")
+        os.utime(tree / "candle-core/src/more.rs", (1, 1))  # git must look at it again
         return tree
     sprung = base / "sprung"
     # Programs under the names that are run, in the folder in which portkit is.
@@ -80,7 +81,7 @@ def make_tree(base: Path, *, hostile: bool) -> Path:
     git(tree, "config", "filter.caught.required", "true")
     hooks = trap(base / "hooks" / "post-index-change", sprung).parent
     git(tree, "config", "core.hooksPath", str(hooks))
-    os.utime(tree / "candle-core/src/more.rs", (1, 1))  # git must look at it again
+    os.utime(tree / "candle-core/src/more.rs", (1, 1))  # as in the harmless one
     return tree
 
 
