@@ -1,20 +1,23 @@
 """The user's folders: the cache, which anybody may delete, and the state, which tells of trees.
 
 An entry of the cache appears whole or not at all, so two runs can share the folder without a lock:
-both prepare the entry beside its place, and the first rename wins.
+both prepare the entry beside its place, and the first rename wins. Where a run works in a folder
+for a while, a lock keeps others out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.errors import DiskError
+from portkit.errors import BusyTreeError, DiskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def cache_folder() -> Path:
@@ -110,6 +113,53 @@ def write_cached(kind: str, key: str, text: str) -> None:
             new.replace(place)
     except OSError as error:
         raise _unwritable(place, error) from error
+
+
+@contextlib.contextmanager
+def alone(file: Path, busy: str) -> Iterator[None]:
+    """Keep other runs out for as long as the context lasts, by a lock on a file of the cache.
+
+    Args:
+        file: the file, which stays; its folder is made.
+        busy: what is said where another run is in, and what to do.
+
+    Raises:
+        BusyTreeError: another run is in.
+        DiskError: the file cannot be made.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        held = file.open("w")
+    except OSError as error:
+        raise _unwritable(file, error) from error
+    with held:
+        try:
+            lock(held.fileno())
+        except BlockingIOError:
+            raise BusyTreeError(busy) from None
+        yield
+
+
+def lock(descriptor: int, *, shared: bool = False) -> None:
+    """Take a lock on an open file, an exclusive one but where it is to be shared.
+
+    It lasts until the file is closed. Windows has no shared ones here.
+
+    Raises:
+        BlockingIOError: another process has it.
+        OSError: the file system has no locks.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError from error
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def _unwritable(place: Path, error: OSError) -> DiskError:

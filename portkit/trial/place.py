@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from portkit.cache import cache_folder, path_key
-from portkit.errors import BusyTreeError, DiskError, NotAWorkspaceError
+from portkit.cache import alone, cache_folder, path_key
+from portkit.errors import DiskError, NotAWorkspaceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,18 +40,8 @@ def placed(wanted: Wanted, given: Path | None) -> Iterator[Wanted]:
         raise NotAWorkspaceError(f"{given} has no Cargo.toml: name a workspace's root")
     name = path_key(given.resolve()) if given else wanted.spec.replace("/", "-")
     folder = cache_folder() / "trial" / name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w")
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BusyTreeError(
-                f"another trial works in {folder}: wait for its end, or end it"
-            ) from None
+    busy = f"another trial works in {folder}: wait for its end, or end it"
+    with alone(folder / "lock", busy):
         ready = replace(wanted, folder=folder)
         try:
             if ready.tree.exists():

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from portkit.cache import cache_folder, path_key
-from portkit.errors import BusyTreeError, DiskError, ToolError, VerificationError
+from portkit.cache import alone, cache_folder, path_key
+from portkit.errors import DiskError, ToolError, VerificationError
 from portkit.tree.git_program import run_git
 from portkit.tree.git_series import TRAILER, members
 from portkit.verify.content import LOCK
@@ -71,7 +69,8 @@ def walk(
         alternates.write_bytes(os.fsencode((root / objects).resolve()) + b"\n")
         place = top / _git(root, "rev-parse", "--show-prefix")
         chosen = options if options.only or options.until else replace(options, only=STEPS)
-        with _alone(top / ".git" / "portkit.lock", root):
+        busy = f"another `portkit verify --series` walks the commits of {root}: wait for its end"
+        with alone(top / ".git" / "portkit.lock", busy):
             for member in series:
                 _git(top, "checkout", "--quiet", "--force", "--detach", member.commit)
                 if not _git(place, "ls-files", "--", LOCK) and (root / LOCK).is_file():
@@ -83,24 +82,6 @@ def walk(
             f"{error.filename or top} cannot be written ({error.strerror}): mend that and verify"
             " again"
         ) from error
-
-
-@contextlib.contextmanager
-def _alone(lock: Path, root: Path) -> Iterator[None]:
-    """Keep others out of the folder that the commits are put into.
-
-    Raises:
-        BusyTreeError: somebody is in it.
-    """
-    with lock.open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyTreeError(
-                f"another `portkit verify --series` walks the commits of {root}: wait until it has"
-                " ended"
-            ) from None
-        yield
 
 
 def _git(folder: Path, *arguments: str) -> str:

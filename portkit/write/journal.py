@@ -25,13 +25,12 @@ import hashlib
 import os
 import re
 import stat
-import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from msgspec import field, to_builtins
 
-from portkit.cache import state_folder
+from portkit.cache import lock, state_folder
 from portkit.errors import BusyTreeError, DiskError
 from portkit.lang.value import Value
 from portkit.tree.git import find_repository
@@ -263,7 +262,7 @@ class Journal(Value, frozen=True):
             DiskError: the file system has no locks.
         """
         try:
-            _lock(descriptor, shared=shared)
+            lock(descriptor, shared=shared)
         except BlockingIOError as error:
             raise BusyTreeError(
                 f"another portkit is writing to {self.root}: wait until it has ended, then run"
@@ -338,27 +337,6 @@ def sha256(data: bytes) -> str:
 
 def _key(path: str) -> str:
     return sha256(os.fsencode(path))[:16]
-
-
-def _lock(descriptor: int, *, shared: bool) -> None:
-    """Take a lock on an open file, an exclusive one but where it is to be shared.
-
-    Windows has no shared ones here.
-
-    Raises:
-        BlockingIOError: another process has it.
-    """
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except PermissionError as error:
-            raise BlockingIOError from error
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def _parse(data: bytes) -> Record:
