@@ -1,8 +1,14 @@
-"""Operations of which the written vendor has no kernel: the CPU computes them."""
+"""Operations of which the written vendor has no kernel: the host computes them.
+
+What the host's storage is called, and how it is had from a device's, is the codebase's (``[host]``
+of its profile, or of one that it is built on). A method is the same operation's as another where
+their names differ by the device's alone, as ``cpu_fwd`` and ``cuda_fwd``.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying import gating
@@ -14,17 +20,25 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from portkit.profile.entries import Host
     from portkit.site.context import Job, Site
 
-_HOST: Final = "cpu"
-_STORAGE: Final = "CpuStorage"
-"""What an operation is given on the host, in ``CustomOp1`` and its kin."""
 _INDENT: Final = "    "
 
 
-def method_of(job: Job) -> str:
-    """Return the name of the method by which an operation runs on the written vendor's device."""
-    return f"{job.vendor.name}_fwd"
+@dataclass(frozen=True)
+class OnHost:
+    """An operation that the host computes, and some device by a kernel.
+
+    Attributes:
+        node: the host's method.
+        asking: the method that shows that a device has a kernel: the source's, else a peer's.
+        wanted: the written vendor's.
+    """
+
+    node: Node
+    asking: str
+    wanted: str
 
 
 def by_host(site: Site) -> str:
@@ -38,42 +52,42 @@ def by_host(site: Site) -> str:
         return ""
     if job.codebase.plain_at(site.source.path) is None:
         return ""
-    host = computed(job, members := _beside(site))
-    if host is None or site.name != _asking(job, members):
+    host, found = job.codebase.host, computed(job, _beside(site))
+    if host is None or found is None or site.name != found.asking:
         return ""
-    given = _given(host)
-    storage = next(kind for _, kind in given if _STORAGE in kind)
-    said = re.search(rf"((?:\w+::)+){_STORAGE}", storage)
-    crate = said[1] if said is not None else _crate(site)
+    storage = next(kind for _, kind in _given(found.node) if host.storage in kind)
+    said = re.search(rf"((?:\w+::)+){host.storage}", storage)
+    crate = said[1] if said is not None else _crate(site, host.storage)
     if not crate:
         return ""
-    text = _written(site, host, crate, given).replace("\n", f"\n{site.indent}")
+    text = _written(site, host, found, crate).replace("\n", f"\n{site.indent}")
     if gating.is_cfg(site):
         return gating.under_attribute(site, gating.feature_attribute(job), text)
     return text
 
 
-def computed(job: Job, members: Sequence[Node]) -> Node | None:
-    """Return the method by which the CPU computes what a device has a kernel for, if it does.
+def computed(job: Job, members: Sequence[Node]) -> OnHost | None:
+    """Return the operation that the host computes and a device has a kernel for, if it is one.
 
     Args:
         job: the job.
         members: those of an implementation.
     """
-    named = {field_text(node, "name"): node for node in members if node.type == "function_item"}
-    host = named.get(f"{_HOST}_fwd")
-    if host is None or not _asking(job, members):
+    host = job.codebase.host
+    if host is None:
         return None
-    storages = [name for name, kind in _given(host) if _STORAGE in kind]
-    used = all(name.isidentifier() and not name.startswith("_") for name in storages)
-    return host if storages and used else None
-
-
-def _asking(job: Job, members: Sequence[Node]) -> str:
-    """Return the method that shows that a device has a kernel: the source's, else a peer's."""
-    names = {field_text(node, "name") for node in members}
-    wanted = (f"{each}_fwd" for each in (job.vendor.source, *job.vendor.peers))
-    return next((name for name in wanted if name in names), "")
+    named = {field_text(node, "name"): node for node in members if node.type == "function_item"}
+    for device in (job.vendor.source, *job.vendor.peers):
+        for name in named:
+            of, _, operation = name.partition("_")
+            node = named.get(f"{host.name}_{operation}")
+            if of != device or node is None:
+                continue
+            storages = [each for each, kind in _given(node) if host.storage in kind]
+            used = all(each.isidentifier() and not each.startswith("_") for each in storages)
+            if storages and used:
+                return OnHost(node, name, f"{job.vendor.name}_{operation}")
+    return None
 
 
 def _given(method: Node) -> list[tuple[str, str]]:
@@ -95,48 +109,49 @@ def _beside(site: Site) -> Sequence[Node]:
     return node.named_children if node is not None else ()
 
 
-def _crate(site: Site) -> str:
+def _crate(site: Site, storage: str) -> str:
     """Return the path at which a file has the host's storage, without its name."""
 
     def find() -> str:
         for node in site.source.tree.root_node.children:
             for leaf, prefix in leaves(node) if node.type == "use_declaration" else ():
-                if leaf.type != "use_as_clause" and name_of(leaf) == _STORAGE:
-                    return (prefix + node_text(leaf)).removesuffix(_STORAGE)
+                if leaf.type != "use_as_clause" and name_of(leaf) == storage:
+                    return (prefix + node_text(leaf)).removesuffix(storage)
         return ""
 
     return site.once("host's storage", make=find)
 
 
-def _written(site: Site, host: Node, crate: str, given: list[tuple[str, str]]) -> str:
+def _written(site: Site, host: Host, found: OnHost, crate: str) -> str:
     job = site.job
-    body = host.child_by_field_name("body")
+    given, name_on_host = _given(found.node), field_text(found.node, "name")
+    body = found.node.child_by_field_name("body")
     assert body is not None  # an implementation has one
-    head = site.source.text(host.start_byte, body.start_byte).strip()
-    own = rf"(?:\b\w+\s*::\s*)*\b{_STORAGE}\b"
-    head = re.sub(own, f"{crate}{job.vendor.variant}Storage", head)
-    head = head.replace(f"fn {_HOST}_fwd", f"fn {method_of(job)}", 1)
+    head = site.source.text(found.node.start_byte, body.start_byte).strip()
+    own = rf"(?:\b\w+\s*::\s*)*\b{host.storage}\b"
+    of_device = host.storage.replace(host.name.capitalize(), job.vendor.variant)
+    head = re.sub(own, crate + of_device, head)
+    head = head.replace(f"fn {name_on_host}", f"fn {found.wanted}", 1)
     head = re.sub(rf"\n{site.indent}", "\n", head)
-    of_device = f"{crate.split('::', 1)[0]}::backend"
-    lines = [f"use {of_device}::{{BackendDevice as _, BackendStorage as _}};"]
+    lines = [f"use {crate.split('::', 1)[0]}::{host.traits};"]
     passed, changed = [], ""
-    first = next(name for name, kind in given if _STORAGE in kind)
+    first = next(name for name, kind in given if host.storage in kind)
     lines.append(f"let device = {first}.device().clone();")
     for name, kind in given:
-        if _STORAGE not in kind:
+        if host.storage not in kind:
             passed.append(name)
         elif "&mut" in kind.replace(" ", ""):
-            lines.append(f"let mut host = {name}.to_cpu_storage()?;")
+            lines.append(f"let mut host = {name}.{host.download}()?;")
             passed.append("&mut host")
             changed = name
         else:
-            passed.append(f"&{name}.to_cpu_storage()?")
-    call = f"self.{_HOST}_fwd({', '.join(passed)})?"
+            passed.append(f"&{name}.{host.download}()?")
+    call = f"self.{name_on_host}({', '.join(passed)})?"
     if changed:
-        lines += [f"{call};", f"*{changed} = device.storage_from_cpu_storage(&host)?;", "Ok(())"]
+        lines += [f"{call};", f"*{changed} = device.{host.upload}(&host)?;", "Ok(())"]
     else:
         lines += [
             f"let (host, shape) = {call};",
-            "Ok((device.storage_from_cpu_storage(&host)?, shape))",
+            f"Ok((device.{host.upload}(&host)?, shape))",
         ]
     return "".join((head, " {", *(f"\n{_INDENT}{line}" for line in lines), "\n}"))

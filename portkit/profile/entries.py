@@ -512,6 +512,33 @@ class Added(Entry, frozen=True, kw_only=True):
     template: Template
 
 
+class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an operation of a user's is computed on the host.
+
+    Its method is called as a device's is, by the host's name, and so is the host's storage.
+
+    Attributes:
+        name: what the host is called in the names of methods.
+        storage: the type of what an operation is given there.
+        download: the method of a device's storage that copies it to the host.
+        upload: the method of a device that copies a storage of the host's to it.
+        traits: what has these methods, as a path within the crate that has the storage.
+    """
+
+    name: Annotated[Text, Meta(description="What the host is called in the names of methods.")]
+    storage: Annotated[Text, Meta(description="The type of what an operation is given there.")]
+    download: Annotated[
+        Text, Meta(description="The method of a device's storage that copies it to the host.")
+    ]
+    upload: Annotated[
+        Text, Meta(description="The method of a device that copies a storage of the host's to it.")
+    ]
+    traits: Annotated[
+        Text,
+        Meta(description="What has these methods: a path within the crate that has the storage."),
+    ]
+
+
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of the codebase's own.
 
@@ -588,6 +615,7 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         dict[str, Reason | Unported],
         Meta(description="Its own features without a counterpart, with the reason."),
     ] = {}
+    host: Host | None = None
     kernels: KernelsCrate | None = None
     hip_sources: tuple[HipSources, ...] = ()
     exclusive: tuple[Exclusive, ...] = ()

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Entry,
         Exclusive,
         HipSources,
+        Host,
         Keep,
         Patch,
         Plain,
@@ -234,6 +235,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
             dependencies; empty where the crate of kernels holds a copy.
         ci: whether the port has the workflows that the profile lists; none where that is so in a
             tree that has workflows.
+        plain: the files that take the path without the source's feature.
+        host: how an operation is computed on the host; of a codebase below where it says nothing.
     """
 
     name: str
@@ -264,6 +267,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     support: Mapping[str, str] = field(default_factory=dict)
     ci: bool | None = None
     plain: tuple[Plain, ...] = ()
+    host: Host | None = None
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -410,6 +414,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         dependencies=dependencies,
         keep=said.keep,
         plain=said.plain,
+        host=said.host,
         conditions=said.condition,
         patches=said.patch,
         kernels=kernels,

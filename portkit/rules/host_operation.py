@@ -3,7 +3,8 @@
 In a file whose CUDA side is not ported (``[[plain]]`` of a profile) an operation has ``cpu_fwd``
 and kernels for CUDA or a peer. Without a method of ROCm's it would answer with an error there,
 though the CPU computes the same. So it gains ``rocm_fwd``: the storages are copied to the host,
-``cpu_fwd`` computes, and what it gives is copied back. That is right, and slow.
+``cpu_fwd`` computes, and what it gives is copied back. That is right, and slow. What these are
+called, ``[host]`` of the profile says, or that of a codebase below (``uses``): candle's has it.
 
 Not handled: an operation whose ``cpu_fwd`` does nothing with what it is given, so that it answers
 with an error, and one in a file that brings in ``CpuStorage`` by ``*``. Those stay as they are.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.by_host import by_host, method_of
+from portkit.copying.by_host import by_host
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Intent
 
@@ -34,7 +35,7 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=site.symbol(site.name),
             text=f"\n\n{site.indent}{text}",
             at=site.node.end_byte,
-            name=method_of(job),
+            name=f"{job.vendor.name}_{site.name.partition('_')[2]}",
         )
 
 

@@ -95,8 +95,9 @@ def _is_others(site: Site) -> bool:
     for peer in site.job.vendor.peers:
         if site.kind in _NAMES and site.code == f"is_{peer}":
             return True
-        if site.name == f"{peer}_fwd" and site.scope.container == "trait impl":
-            return not standing.named(site, f"{site.job.vendor.source}_fwd")
+        of, _, operation = site.name.partition("_")
+        if of == peer and operation and site.scope.container == "trait impl":
+            return not standing.named(site, f"{site.job.vendor.source}_{operation}")
     return False
 
 

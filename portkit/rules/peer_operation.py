@@ -35,12 +35,14 @@ def check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or body is None or not field_text(site.node, "trait"):
         return
     names = {field_text(c, "name") for c in body.named_children if c.type == "function_item"}
-    for peer in job.vendor.peers:
-        method = f"{peer}_fwd"
-        if method not in names or f"{job.vendor.source}_fwd" in names:
+    plain, host = job.codebase.plain_at(site.source.path) is not None, job.codebase.host
+    for method in sorted(names):
+        peer, _, operation = method.partition("_")
+        if peer not in job.vendor.peers or not operation:
             continue
-        plain = job.codebase.plain_at(site.source.path) is not None
-        if plain and "fn cpu_fwd" in site.code:
+        if f"{job.vendor.source}_{operation}" in names:
+            continue
+        if plain and host is not None and f"fn {host.name}_{operation}" in site.code:
             continue  # PK514's
         node, attributes = next(g for g in grouped(body) if field_text(g[0], "name") == method)
         guard = _guard(site, field_text(site.node, "type"))

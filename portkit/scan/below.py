@@ -26,7 +26,8 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
     A port gives it to each crate that has the source's (PK201), and leaves alone what its profile
     keeps. Which crates a codebase has, says its ``fetch.toml``; without one, it is the one that
     tells it. What has no counterpart there has none here, and a macro or a module that has another
-    name there has it where this codebase uses it; a name that is kept there is kept.
+    name there has it where this codebase uses it; a name that is kept there is kept. Operations are
+    computed on the host as they are there.
 
     Args:
         codebase: the profile, whose ``uses`` names those codebases.
@@ -39,6 +40,7 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
     unported: dict[str, str] = {}
     words: dict[str, str] = {}
     kept: dict[str, str] = {}
+    host = codebase.host
     for name in codebase.uses:
         try:
             directory = named(name)
@@ -57,12 +59,14 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
         unported |= below.unported
         words |= below.words
         kept |= below.kept_names
+        host = host or below.host
     return replace(
         codebase,
         ported=found,
         unported={**unported, **codebase.unported},
         words={**words, **codebase.words},
         kept_names={**kept, **codebase.kept_names},
+        host=host,
     )
 
 

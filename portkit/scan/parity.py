@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from portkit.copying.by_host import computed, method_of
+from portkit.copying.by_host import computed
 from portkit.copying.gating import arms_under_feature
 from portkit.copying.guards import guarded
 from portkit.lang.cfg import conditions_of
@@ -109,14 +109,14 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
 
 def _not_computed(job: Job, source: Source) -> Iterator[Unpaired]:
     """Yield the operations of a file that the CPU computes, and that answer with an error."""
-    wanted = method_of(job)
     for item in items(source) if source.path.endswith(".rs") else ():
         body = item.node.child_by_field_name("body")
-        if item.node.type != "impl_item" or body is None or f"fn {wanted}" in node_text(body):
+        if item.node.type != "impl_item" or body is None:
             continue
-        if computed(job, body.named_children) is not None:
+        found = computed(job, body.named_children)
+        if found is not None and f"fn {found.wanted}" not in node_text(body):
             line, end = (node.row + 1 for node in (item.node.start_point, item.node.end_point))
-            yield Unpaired(source.path, line, item.symbol, wanted, end)
+            yield Unpaired(source.path, line, item.symbol, found.wanted, end)
 
 
 def _without_arms(job: Job) -> Iterator[Unpaired]:
