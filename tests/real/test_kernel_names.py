@@ -53,6 +53,15 @@ def kernels_crate(folder: Path, version: str) -> tuple[KernelsCrate, KernelsLayo
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_each_patch_finds_as_many_places_as_are_known(
+    pristine: Callable[[str], Path], version: str
+) -> None:
+    """A count that a new patch left behind was asked about in every port."""
+    crate, _ = kernels_crate(pristine(version) / "candle-kernels", version)
+    assert [f.message for f in crate.findings if f.construct == "number of hits"] == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_the_port_has_the_names_that_nvcc_makes(
     pristine: Callable[[str], Path], version: str
 ) -> None:
