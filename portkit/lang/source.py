@@ -170,6 +170,9 @@ class Source(Value, frozen=True, dict=True):
         return comma.end() if comma else None
 
 
+_HOLD_STATEMENTS: Final = frozenset({"block", "declaration_list", "match_arm", "source_file"})
+
+
 def parses(text: str) -> bool:
     """Whether a text is items of Rust, as far as the parser can tell.
 
@@ -265,6 +268,13 @@ def spans_of(nodes: Iterable[Node]) -> tuple[Span, ...]:
 def field_text(node: Node, field: str) -> str:
     """Return the text of a named field of a node, or an empty string where it has none."""
     return node_text(node.child_by_field_name(field))
+
+
+def statement_of(node: Node) -> Node:
+    """Return the statement of a block, or the value of an arm, in which an expression stands."""
+    while node.parent is not None and node.parent.type not in _HOLD_STATEMENTS:
+        node = node.parent
+    return node
 
 
 def grouped(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:

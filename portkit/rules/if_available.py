@@ -3,20 +3,20 @@
 The call gives CUDA's device or the CPU. On a machine without CUDA the next question is ROCm's, and
 only then the answer is the CPU: the call becomes a ``match`` on its own result.
 
-A call that is the value of a block is one too, with what went wrong as it is. What makes CUDA's
+A call without ``?`` behind it is a result, which the ``match`` gives as well, with what went wrong
+as it is: ``Device::cuda_if_available(0).unwrap_or(Device::Cpu)`` goes on as it did. What makes CUDA's
 device, ``Device::new_cuda(0)``, where nothing around it asks which one is there, is a person's.
 
-Not handled: any other call without ``?`` behind it, which is listed as unaccounted, and one of a
-type that is CUDA's own, which is left to a person.
+Not handled: a call of a type that is CUDA's own, which is left to a person.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import field_text, node_text, statement_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Keep, Replace, Stands
+from portkit.site.intent import Ask, Intent, Keep, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,27 +63,26 @@ def check(site: Site) -> Iterator[Intent]:
 
 
 def _result(site: Site) -> Iterator[Intent]:
-    """Find such a choice that is the value of a block or of a function, with what went wrong."""
-    job, parent = site.job, site.parent
+    """Find such a choice without a question mark: a result, whatever becomes of it."""
+    job = site.job
     path, _, name = field_text(site.node, "function").rpartition("::")
-    if parent is None or site.scope.vendor or job.rename(path) != path:
-        return
-    if name != f"{job.vendor.source}_if_available":
+    if site.scope.vendor or name != f"{job.vendor.source}_if_available":
         return
     construct, text, indent = "choice of a device", site.code, site.indent
-    if parent.type == "match_expression" and job.rename(text) in node_text(parent):
-        yield Stands(construct, f"{job.vendor.title} is asked for before the CPU")
-    if parent.type != "block":
+    if site.parent is not None and site.parent.type == "try_expression":
+        return  # the question mark's
+    if job.rename(path) != path:
+        yield Ask(construct, f"the type is CUDA's own: ask for {job.vendor.title} by hand")
         return
     cpu = f"{path}::Cpu" if path else "Cpu"
     yield Replace(
-        "choice of a device",
+        construct,
         f"ask for {job.vendor.title} before falling back to the CPU",
         old=text,
         new=f"match {text} {{\n{indent}    Ok({cpu}) => {job.rename(text)},\n"
         f"{indent}    device => device,\n{indent}}}",
         sign=job.rename(text),
-        within=site.parent,
+        within=statement_of(site.node),
     )
 
 

@@ -1,0 +1,69 @@
+"""A call of a function that looks for CUDA's device: ``cuda_device().expect("..")``.
+
+The function, ``fn cuda_device() -> Option<Device>``, is copied under ROCm's name (PK503), and
+nothing calls the copy yet. What it answers with where there is no such device, ``None`` or an
+error, is the question to ROCm's: ``cuda_device().or_else(rocm_device)``.
+
+Not handled: a function of another file, and one with arguments, or that answers otherwise, whose
+calls are a person's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.copying import bound
+from portkit.lang.cfg import attributes_of, conditions_of
+from portkit.lang.source import field_text, grouped, node_text, statement_of
+from portkit.rules import SiteRule
+from portkit.site.intent import Ask, Intent, Replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.site.context import Site
+
+
+def check(site: Site) -> Iterator[Intent]:
+    """Find a call of a function of this file that is named after the source vendor."""
+    job, name = site.job, field_text(site.node, "function")
+    if site.scope.vendor or not job.names_source(name) or not name.isidentifier():
+        return
+    function = _functions(site).get(name)
+    if function is None:
+        return
+    construct, copy = "search for a device", job.rename(name)
+    answer = field_text(function, "return_type")
+    kind = answer.partition("<")[0].rpartition("::")[2]
+    wrap = {"Option": copy, "Result": f"|_| {copy}()"}.get(kind, "")
+    if job.rename(answer) != answer or bound.why(site, node_text(function)) is not None:
+        wrap = ""
+    if not wrap or site.code != f"{name}()":
+        yield Ask(construct, f"it calls {name}, whose copy is {copy}: see which is meant, by hand")
+        return
+    yield Replace(
+        construct,
+        f"ask for {job.vendor.title} where there is none of CUDA's",
+        old=site.code,
+        new=f"{site.code}.or_else({wrap})",
+        sign=copy,
+        within=statement_of(site.node),
+    )
+
+
+def _functions(site: Site) -> dict[str, Node]:
+    """Return the functions of the file, outside modules and conditions, by name."""
+
+    def find() -> dict[str, Node]:
+        return {
+            field_text(node, "name"): node
+            for node, attributes in grouped(site.source.tree.root_node)
+            if node.type == "function_item" and not conditions_of(attributes_of(node, attributes))
+        }
+
+    return site.once("functions", make=find)
+
+
+RULE = SiteRule("PK407", frozenset({"call_expression"}), check)
