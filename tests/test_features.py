@@ -163,7 +163,7 @@ def test_what_is_said_names_the_feature() -> None:
     assert scan_of(tree(), OWN).unaccounted == ()
     said = by_symbol("amd").message
     assert said.startswith("the feature amd asks for the counterparts; outside/nvidia is left out")
-    said = 'code decides by the string "{}": add "{}" by hand'
+    said = 'code may decide by the string "{}": add "{}" by hand'
     assert by_symbol("by_name").message == said.format("nvidia", "amd")
     assert by_symbol("main").message == said.format("CARGO_FEATURE_NVIDIA", "CARGO_FEATURE_AMD")
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.lang.span import Span
 from portkit.lang.value import Value
@@ -268,6 +268,17 @@ def spans_of(nodes: Iterable[Node]) -> tuple[Span, ...]:
 def field_text(node: Node, field: str) -> str:
     """Return the text of a named field of a node, or an empty string where it has none."""
     return node_text(node.child_by_field_name(field))
+
+
+def descendants(root: Node, kind: str) -> Iterator[Node]:
+    """Yield the nodes of a kind below a node, but for those inside another of them."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == kind:
+            yield node
+        else:
+            waiting.extend(reversed(node.children))
 
 
 def statement_of(node: Node) -> Node:

@@ -4,8 +4,10 @@ The call gives CUDA's device or the CPU. On a machine without CUDA the next ques
 only then the answer is the CPU: the call becomes a ``match`` on its own result.
 
 A call without ``?`` behind it is a result, which the ``match`` gives as well, with what went wrong
-as it is: ``Device::cuda_if_available(0).unwrap_or(Device::Cpu)`` goes on as it did. What makes CUDA's
-device, ``Device::new_cuda(0)``, where nothing around it asks which one is there, is a person's.
+as it is: ``Device::cuda_if_available(0).unwrap_or(Device::Cpu)`` goes on as it did.
+
+What makes CUDA's device, ``Device::new_cuda(0)``, where nothing around it asks which one is there,
+is a person's.
 
 Not handled: a call of a type that is CUDA's own, which is left to a person.
 """

@@ -2,12 +2,13 @@
 
 A message is read by people and left as it is, unless the profile holds a change for it: "build with
 --features cuda" is true where it stands. A string that is exactly a backend's name, or asks a build
-script for its feature, is no message: code decides by it, and no rule has understood how, so it is
-handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``, and each word that is
-no sentence: a path, a variable of the environment, a library to load. In a build script several
+script for its feature, is no message: code may decide by it, and no rule has understood how, so it
+is handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``, and each word that
+is no sentence: a path, a variable of the environment, a library to load. In a build script several
 words are code too, where one is an option, a path or a program, as in ``"nvcc --ptx k.cu"``.
 
-What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is.
+What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is, and so is
+what a function of the same file is given that only prints it.
 
 Not handled: whether what the message says is still true.
 """
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.lang.cfg import around
 from portkit.lang.features import variable
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import descendants, field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
 from portkit.site.questions import called, feature_variable
@@ -72,7 +73,7 @@ def check(site: Site) -> Iterator[Intent]:
             f" {job.vendor.title} takes in its place, under the feature {job.feature}",
         )
     elif own:
-        yield Ask("message", f'code decides by the string "{text}": add "{own}" by hand')
+        yield Ask("message", f'code may decide by the string "{text}": add "{own}" by hand')
     elif text.startswith(_TRIGGER):
         yield Keep("message", "it says when the build script runs again, and nothing else")
     elif job.vendor.names.is_kernel(text):
@@ -130,7 +131,42 @@ def _is_for_people(site: Site) -> bool:
     printed = name in ("print", "println")
     if printed and not site.job.workspace.is_build_script(site.source.path):
         return True
-    return _SAYS.fullmatch(name) is not None
+    return _SAYS.fullmatch(name) is not None or _is_only_told(site, name)
+
+
+def _is_only_told(site: Site, name: str) -> bool:
+    """Whether a function of this file does nothing with an argument but tell people of it."""
+    holder = site.outer
+    functions = site.once("functions by name", make=lambda: _functions(site))
+    function = functions.get(name)
+    if function is None or holder is None or holder.kind != "arguments":
+        return False
+    given = [each.id for each in holder.node.named_children]
+    taken = function.child_by_field_name("parameters")
+    body = function.child_by_field_name("body")
+    if taken is None or body is None or site.node.id not in given:
+        return False
+    parameters = [field_text(each, "pattern") for each in taken.named_children]
+    at = given.index(site.node.id)
+    if at >= len(parameters) or not parameters[at].isidentifier():
+        return False
+    told = [node for node in descendants(body, "macro_invocation") if _tells(node)]
+    if not told:
+        return False
+    uses = re.finditer(rb"\b%s\b" % re.escape(parameters[at].encode()), site.source.data)
+    within = (use.start() for use in uses if body.start_byte <= use.start() < body.end_byte)
+    return all(any(each.start_byte <= use < each.end_byte for each in told) for use in within)
+
+
+def _tells(macro: Node) -> bool:
+    name = field_text(macro, "macro").rsplit("::", 1)[-1]
+    return name in ("print", "println") or _SAYS.fullmatch(name) is not None
+
+
+def _functions(site: Site) -> dict[str, Node]:
+    """Return the functions outside modules, by name."""
+    root = site.source.tree.root_node
+    return {field_text(n, "name"): n for n in root.children if n.type == "function_item"}
 
 
 def _given_to(site: Site) -> str:
