@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying import bound, left_out, programs, shared_arm, uncopied
+from portkit.copying import bound, driver_api, left_out, programs, shared_arm, uncopied
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
@@ -44,6 +44,9 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
     if alone is None and widens:
         reason = _runs(site, site.code)
         alone = bound.Bound(reason, settled=False) if reason else _other_side(site)
+    if alone is None and not widens and (name := driver_api.missing(site, site.code)):
+        said = f"it asks CUDA's driver for {name}, which the bindings have nothing for"
+        alone = bound.Bound(said, settled=False)
     if alone is not None:
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
