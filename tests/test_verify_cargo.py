@@ -37,6 +37,7 @@ from verify_support import (
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
 from portkit.profile.profile import load_codebase, parse_codebase
+from portkit.verify.cargo_features import asking
 from portkit.verify.check import cargo_errors
 from portkit.verify.diagnostics import Diagnostic
 from portkit.verify.lint import fresh
@@ -766,3 +767,21 @@ def test_nothing_is_said_where_nobody_listens(tmp_path: Path, cargo: Path) -> No
     assert tree.version("no-such-program") == ""
     assert tree.version("cargo", "--version") == "cargo 1.95.0"
     assert said == []
+
+
+def test_cuda_is_off_where_a_default_turns_it_on(tmp_path: Path) -> None:
+    """With CUDA on by default each build would ask for nvcc, that of the port included."""
+    candle = make_candle(tmp_path / "candle")
+    tree = make_tree(candle)
+    assert (asking(tree), asking(tree, "rocm")) == (("--features=",), ("--features=rocm",))
+    manifest = candle / "candle-core" / "Cargo.toml"
+    features = 'default = ["gpu", "fast", "dep:rand"]\ngpu = ["cuda"]\nfast = []\n'
+    text = manifest.read_text()
+    assert text.count("default = []\n") == 1
+    manifest.write_text(text.replace("default = []\n", features))
+    tree = make_tree(candle)
+    assert asking(tree) == ("--no-default-features", "--features=candle-core/fast")
+    both = asking(tree, "rocm", "cuda")
+    assert both == ("--no-default-features", "--features=rocm,cuda,candle-core/fast")
+    other = make_tree(candle, packages=("another",))
+    assert asking(other, "rocm") == ("--features=rocm",)

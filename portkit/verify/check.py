@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.errors import VerificationError
 from portkit.tree.tools import find_program
 from portkit.verify.authors import attributed
+from portkit.verify.cargo_features import asking
 from portkit.verify.diagnostics import from_cargo
 from portkit.verify.ladder import Step, failed, passed, skipped
 
@@ -118,7 +119,7 @@ def check(
         command,
         *tree.compiled,
         "--all-targets",
-        f"--features={','.join(features)}",
+        *asking(tree, *features),
         "--message-format=json",
         *(("--", *rustc) if rustc else ()),
         folder=folder,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import ToolError, VerificationError
+from portkit.verify.cargo_features import asking
 from portkit.verify.device_choice import chosen, decides, inputs
 from portkit.verify.device_report import Seen, seen_in
 from portkit.verify.device_report import unpacked as unpacked_seen
@@ -61,7 +62,7 @@ def taken(tree: Tree, device: Chosen) -> tuple[Done, ...]:
     """
     tree.say(f"the tests run on {device.title}")
     files = tree.memory.files()
-    arguments = ("--tests", "--features", tree.feature, *tree.packages)
+    arguments = ("--tests", *asking(tree, tree.feature), *tree.packages)
     binaries = built(tree, *arguments, environment=device.environment)
     unchanged = device.simulated and files == tree.memory.files()
     key = tree.memory.key(tree.root, files, *decides(tree)) if unchanged else ""

@@ -1,0 +1,50 @@
+"""Which features cargo is asked for: those of a step, and never the source's by default."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from portkit.lang.features import leads
+
+if TYPE_CHECKING:
+    from portkit.tree.workspace import Crate
+    from portkit.verify.tree import Tree
+
+
+def asking(tree: Tree, *features: str) -> tuple[str, ...]:
+    """Return the arguments of cargo that turn some features on, and no more of CUDA than these.
+
+    Where the default of a crate turns CUDA on, each build would need its toolkit: then defaults are
+    off, and what else is among them is named, by its crate (The Cargo Book, "Features", section
+    "Command line feature options").
+
+    Args:
+        tree: the tree.
+        features: the features, by name.
+    """
+    source, listed = tree.source_feature, list(features)
+    crates = {
+        crate.name: crate.manifest.get("features", {})
+        for crate in tree.scan.job.workspace.crates
+        if _is_selected(tree, crate)
+    }
+    by_default = any(leads(has, "default", (source,)) for has in crates.values())
+    if by_default:
+        listed += (
+            f"{crate}/{name}"
+            for crate, has in crates.items()
+            for name in has.get("default", ())
+            if name in has and not leads(has, name, (source,))
+        )
+    asked = f"--features={','.join(listed)}"
+    return ("--no-default-features", asked) if by_default else (asked,)
+
+
+def _is_selected(tree: Tree, crate: Crate) -> bool:
+    """Whether cargo looks at a crate: one that the user names, else a member of the workspace."""
+    if tree.options.packages:
+        return crate.name in tree.options.packages
+    members = tree.scan.job.workspace.manifest.get("workspace", {}).get("members", ())
+    place = PurePosixPath(crate.directory)
+    return crate.directory == "." or any(place.match(str(pattern)) for pattern in members)
