@@ -6,6 +6,7 @@ the other trees, in the test.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tomllib
@@ -386,3 +387,50 @@ def test_what_a_build_script_compiles_kernels_with_is_left(
     (served / "rows/build.rs").write_text(f"fn main() {{\n    {calls}\n}}\n")
     done = invoke("init", served, "--yes")
     assert f"rows/build.rs {said}: what it compiles for ROCm is a template" in done.out, done.err
+
+
+VIDEO: Mapping[str, str] = {
+    "Cargo.toml": """\
+[package]
+name = "video"
+version = "0.2.0"
+edition = "2021"
+exclude = ["notes"]
+
+[dependencies]
+candle-core = { version = "0.9", features = ["cuda", "cudnn", "mkl"] }
+candle-nn = { version = "0.9", features = ["mkl"] }
+
+[features]
+default = ["cuda", "text"]
+cuda = ["candle-core/cuda", "candle-nn/cuda"]
+text = []
+""",
+    "src/lib.rs": "pub fn f(device: &candle_core::Device) -> bool {\n    device.is_cuda()\n}\n",
+}
+"""It turns CUDA on in every build, and once more by default."""
+
+
+def test_what_turns_cuda_on_in_every_build_is_a_person_s(tmp_path: Path) -> None:
+    root = make(tmp_path / "video", VIDEO)
+    assert invoke("init", root, "--yes").code == 0
+    done = invoke("scan", root, "--format", "json")
+    document = json.loads(done.out)
+    assert document["unaccounted"] == []
+    asked = {s["symbol"]: s["message"] for s in document["sites"] if s["applicability"] == "manual"}
+    assert asked == {
+        "candle-core": "it turns cuda and cudnn of candle-core on in every build, those for ROCm"
+        " too: ask for that in the feature cuda, by hand",
+        "default": "it turns CUDA on unless --no-default-features turns it off, which a build for"
+        " ROCm needs: see whether it is to stay, by hand",
+    }
+
+
+def test_a_mention_that_no_rule_explains_is_explained(tmp_path: Path) -> None:
+    text = 'pub const fn f() -> &\'static str {\n    concat!("a", stringify!(cuda))\n}\n'
+    root = make(tmp_path / "video", {**VIDEO, "src/lib.rs": text})
+    assert invoke("init", root, "--yes").code == 0
+    (mention,) = json.loads(invoke("scan", root, "--format", "json").out)["unaccounted"]
+    done = invoke("explain", f"src/lib.rs:{mention['line']}", "--tree", root)
+    assert done.code == 2
+    assert "names a backend, and no rule explains it" in " ".join(done.err.replace("│", "").split())

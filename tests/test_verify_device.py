@@ -121,7 +121,7 @@ def test_it_is_built_with_the_kernels_for_the_device(machine: Machine) -> None:
     machine.step("--device", "cpu", "--wave", "64,32")
     hipcc = machine.folder / "device" / "bin" / "hipcc"
     assert machine.log.read_text() == (
-        f"all gfx1100,gfx90a {hipcc} test --no-run --message-format=json --tests --features rocm"
+        f"all gfx1100,gfx90a {hipcc} test --no-run --message-format=json --tests --features=rocm"
         f" --package {OWN}\n"
     )
     assert machine.ran.read_text().split("\n")[:4] == [

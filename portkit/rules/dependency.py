@@ -6,6 +6,9 @@ stand with their path and version, or the bindings with where ``portkit.toml`` t
 Crates that exist only to compile or bind CUDA get no counterpart, nor do
 bindings that the workspace offers and no crate takes, or by features of its own alone.
 
+One that turns CUDA on in a crate that has a port, ``features = ["cuda"]``, does so in every build:
+a person moves that to the feature.
+
 A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it. Where
 ``[patch.crates-io]`` says that CUDA's crate is from elsewhere, that is left as it is.
 
@@ -22,10 +25,19 @@ from portkit.copying import standing
 from portkit.copying.bindings import takes
 from portkit.hipify.paths import BUILD
 from portkit.lang.source import node_text
-from portkit.lang.toml import end_of, end_of_table, entry, first_key, name_of, table_of, value_of
+from portkit.lang.toml import (
+    end_of,
+    end_of_table,
+    entry,
+    first_key,
+    name_of,
+    strings,
+    table_of,
+    value_of,
+)
 from portkit.profile.profile import dependency
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Intent, Keep
+from portkit.site.intent import Add, Ask, Intent, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +66,14 @@ def check(site: Site) -> Iterator[Intent]:
         kept = "no crate of the tree takes it, or by features alone that get no counterpart"
         yield Keep(construct, kept, symbol=name)
         return
+    if turned := _turned_on(site, name):
+        yield Ask(
+            construct,
+            f"it turns {' and '.join(turned)} of {name} on in every build, those for"
+            f" {job.vendor.title} too: ask for that in the feature {job.source_feature}, by hand",
+            symbol=name,
+        )
+        return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
@@ -69,6 +89,20 @@ def check(site: Site) -> Iterator[Intent]:
         at=end_of(site.node),
         name=crate,
     )
+
+
+def _turned_on(site: Site, name: str) -> list[str]:
+    """Return the features of CUDA's that a dependency always turns on in a crate with a port."""
+    job, value = site.job, value_of(site.node)
+    if value.type != "inline_table" or site.crate is None:
+        return []
+    said = job.workspace.dependency(site.crate, name)
+    ported = job.codebase.ported.get(str(said.get("package", name)))
+    listed = entry(value, "features")
+    if ported is None or listed is None or said.get("optional"):
+        return []
+    of_source = {ported.source_feature, *ported.libraries}
+    return [each for each in strings(listed) if each in of_source]
 
 
 def _as_it_stands(site: Site) -> str:

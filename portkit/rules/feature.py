@@ -22,7 +22,7 @@ CUDA's toolkit, ``cuda-12000 = []``, and the name of a crate of a peer's.
 Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
 
 Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
-which is left to a person.
+which is left to a person. Where the default does, `portkit verify` asks for the others by name.
 """
 
 from __future__ import annotations
@@ -143,6 +143,11 @@ def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
         yield Keep(construct, kept, symbol=name)
     else:
         ask = f"it turns CUDA on, or is named after it: see what turns {job.feature} on, by hand"
+        if name == "default":
+            ask = (
+                f"it turns CUDA on unless --no-default-features turns it off, which a build for"
+                f" {job.vendor.title} needs: see whether it is to stay, by hand"
+            )
         yield Ask(construct, ask, symbol=name)
 
 

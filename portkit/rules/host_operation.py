@@ -4,7 +4,7 @@ In a file whose CUDA side is not ported (``[[plain]]`` of a profile) an operatio
 and kernels for CUDA or a peer. Without a method of ROCm's it would answer with an error there,
 though the CPU computes the same. So it gains ``rocm_fwd``: the storages are copied to the host,
 ``cpu_fwd`` computes, and what it gives is copied back. That is right, and slow. What these are
-called, ``[host]`` of the profile says, or that of a codebase below (``uses``): candle's has it.
+called, ``[host]`` of the profile says, or that of a codebase below (``uses``).
 
 Not handled: an operation whose ``cpu_fwd`` does nothing with what it is given, so that it answers
 with an error, and one in a file that brings in ``CpuStorage`` by ``*``. Those stay as they are.

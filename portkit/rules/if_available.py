@@ -6,24 +6,28 @@ only then the answer is the CPU: the call becomes a ``match`` on its own result.
 A call without ``?`` behind it is a result, which the ``match`` gives as well, with what went wrong
 as it is: ``Device::cuda_if_available(0).unwrap_or(Device::Cpu)`` goes on as it did.
 
-What makes CUDA's device, ``Device::new_cuda(0)``, where nothing around it asks which one is there,
-is a person's.
+What makes CUDA's device, ``Device::new_cuda(0)``, makes ROCm's where that fails and the code goes
+on without it, as with ``.unwrap_or(Device::Cpu)``. Where nothing asks whether it is there, it is a
+person's.
 
 Not handled: a call of a type that is CUDA's own, which is left to a person.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.lang.source import field_text, node_text, statement_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Ask, Intent, Keep, Replace
+from portkit.site.intent import Ask, Intent, Keep, Replace, Stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
+
+_GOES_ON: Final = frozenset({"is_ok", "ok", "or", "or_else", "unwrap_or", "unwrap_or_else"})
+"""Methods of a result after which code goes on, whatever went wrong."""
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -68,7 +72,11 @@ def _result(site: Site) -> Iterator[Intent]:
     """Find such a choice without a question mark: a result, whatever becomes of it."""
     job = site.job
     path, _, name = field_text(site.node, "function").rpartition("::")
-    if site.scope.vendor or name != f"{job.vendor.source}_if_available":
+    if site.scope.vendor:
+        return
+    if name == f"new_{job.vendor.source}" and job.rename(path) == path:
+        yield from _made_if_there(site)
+    if name != f"{job.vendor.source}_if_available":
         return
     construct, text, indent = "choice of a device", site.code, site.indent
     if site.parent is not None and site.parent.type == "try_expression":
@@ -86,6 +94,20 @@ def _result(site: Site) -> Iterator[Intent]:
         sign=job.rename(text),
         within=statement_of(site.node),
     )
+
+
+def _made_if_there(site: Site) -> Iterator[Intent]:
+    """Find what makes a device, where the code goes on without one, or asks for both already."""
+    job, parent, text = site.job, site.parent, site.code
+    construct, within = "device that is made", statement_of(site.node)
+    said = f"ask for {job.vendor.title} where there is none of CUDA's"
+    if job.codebase.plain_at(site.source.path) is not None or parent is None:
+        return
+    if job.rename(text) in node_text(within):
+        yield Stands(construct, said)
+    elif field_text(parent, "field") in _GOES_ON or field_text(parent, "pattern").startswith("Ok("):
+        new = f"{text}.or_else(|_| {job.rename(text)})"
+        yield Replace(construct, said, old=text, new=new, sign=job.rename(text), within=within)
 
 
 def _made(site: Site) -> Iterator[Intent]:
