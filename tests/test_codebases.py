@@ -121,7 +121,7 @@ def test_a_package_in_a_folder_of_another(tmp_path: Path, monkeypatch: pytest.Mo
     announce(tmp_path, monkeypatch, value="outer.profiles.toy")
     assert announced() == {"toy": Directory(tmp_path / "outer/profiles/toy")}
     assert named("toy") == announced()["toy"]
-    assert names() == ("candle", "dfdx", "mistral", "moshi", "tei", "toy")
+    assert names() == ("candle", "candle-extensions", "dfdx", "mistral", "moshi", "tei", "toy")
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_what_is_no_codebase_is_refused(
     done = invoke("scan", candle, "--profile", given)
     assert done.code == 16
     assert (
-        f"there is no codebase {given!r}: name 'candle', 'dfdx', 'mistral', 'moshi' or 'tei', or a"
-        " directory" in done.err
+        f"there is no codebase {given!r}: name 'candle', 'candle-extensions', 'dfdx', 'mistral',"
+        " 'moshi' or 'tei', or a directory" in done.err
     )
 
 

@@ -172,7 +172,10 @@ def test_a_profile_of_one_s_own(candle: Path) -> None:
     done = invoke("scan", candle)
     assert done.code == 16
     assert "portkit.toml:1: there is no codebase profile 'other'" in done.err
-    assert "name 'candle', 'dfdx', 'mistral', 'moshi' or 'tei', or a directory below" in done.err
+    assert (
+        "name 'candle', 'candle-extensions', 'dfdx', 'mistral', 'moshi' or 'tei', or a directory"
+        " below" in done.err
+    )
 
 
 def test_a_decision_of_one_s_own(candle: Path) -> None:

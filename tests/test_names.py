@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from portkit.lang.renaming import NameTable, code_only, normal
 from portkit.profile.profile import load_vendor
@@ -16,6 +17,25 @@ SMALL = NameTable(
     prose={"CUDA": "ROCm", "Cuda": "ROCm"},
     kept_strings=r"\w+_cuda",
 )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("glow::lit(glow)", "glow_rocm::lit(glow)"),
+        ("use glow;", "use glow_rocm;"),
+        ("use ::glow::{self, lit as glow};", "use ::glow_rocm::{self, lit as glow};"),
+        ("extern crate glow;", "extern crate glow_rocm;"),
+        # The same word inside a path, of a field, a method or an item is no crate.
+        ("own::glow::lit", "own::glow::lit"),
+        ("Vec::<u8>::glow::<f32>()", "Vec::<u8>::glow::<f32>()"),
+        ("self.glow::<f32>()", "self.glow::<f32>()"),
+        ("fn glow() {}", "fn glow() {}"),
+        ('"glow::lit"', '"glow::lit"'),
+    ],
+)
+def test_a_crate_is_renamed_where_a_path_begins_at_it(before: str, after: str) -> None:
+    assert replace(SMALL, crates={"glow": "glow_rocm"}).rust(before) == after
 
 
 @pytest.mark.parametrize(

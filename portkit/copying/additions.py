@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from portkit.hipify.profile import KernelProfile
     from portkit.hipify.translated import Translated
     from portkit.profile.entries import HipSources
+    from portkit.profile.whole_crate import WholeCrate
     from portkit.site.context import Job
 
 Kind = TypeVar("Kind")
@@ -123,6 +124,9 @@ def additions(job: Job) -> Iterator[Addition]:
         message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
         made = crate.files, crate.findings, crate.translations
         yield Addition(kernels.name, message, *made)
+    for whole in job.codebase.whole:
+        if not whole.unported:
+            yield _counterpart(job, whole)
     for site in job.codebase.hip_sources:
         if source := site.found(job.workspace.sources):
             beside = _Beside(job, site)
@@ -133,6 +137,19 @@ def additions(job: Job) -> Iterator[Addition]:
         if _has_a_place(job, path):
             rendered = partial(_template, job, path, template)
             yield Addition(path, "a file that the port adds", rendered)
+
+
+def _counterpart(job: Job, whole: WholeCrate) -> Addition:
+    from portkit.copying.crate_copies import CrateCopy  # few trees have such crates
+
+    made = CrateCopy(job, whole, _kernel_profile(job))
+    return Addition(
+        whole.place,
+        f"the counterpart of {whole.directory}, which is CUDA's as a whole",
+        made.files,
+        lambda: tuple(_placed(job, *each) for each in made.findings()),
+        made.translations,
+    )
 
 
 def _has_a_place(job: Job, path: str) -> bool:

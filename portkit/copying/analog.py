@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from portkit.copying.enum_values import through_types
 from portkit.copying.patches import hits_in, is_left_alone
 from portkit.copying.peers import Rests, answer_of
 from portkit.copying.plain import is_own_module
@@ -61,7 +62,13 @@ def copy_site(site: Site) -> str:
 
 def copy_file(job: Job, source: Source) -> str:
     """Return the copy of a whole file."""
-    return copy_range(job, source, 0, len(source.data), source.tree.root_node, "")
+    copy = copy_range(job, source, 0, len(source.data), source.tree.root_node, "")
+    copy = through_types(job, source, copy)
+    if job.codebase.whole_at(source.path) is None:
+        return copy
+    from portkit.copying.launchers import declared_by_macro  # few trees have such crates
+
+    return declared_by_macro(job, source, copy)
 
 
 def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbol: str) -> str:

@@ -71,12 +71,14 @@ def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfil
     A tree that uses CUDA through a crate that it depends on has them from there, under the name
     that they have in that crate's port.
     """
-    own = codebase.kernels is not None or takes(workspace, vendor)
+    own = codebase.kernels is not None or takes(workspace, vendor, codebase)
     return own or bool(workspace.requirement(vendor.generator.source))
 
 
-def takes(workspace: Workspace, vendor: VendorProfile) -> bool:
+def takes(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile) -> bool:
     """Whether a crate of the tree takes itself what the bindings stand for.
+
+    One that is CUDA's as a whole and gets no counterpart is none.
 
     One that offers it by features of its own, such as ``linked-cuda = ["dep:cudarc"]`` of a
     program, chooses how it is linked, and no counterpart of those features is written.
@@ -84,8 +86,11 @@ def takes(workspace: Workspace, vendor: VendorProfile) -> bool:
     names = {name for name, kind in vendor.dependencies.items() if kind == "facade"}
     if not workspace.depends_on(names, shared=False):
         return False
+    alone = {each.directory for each in codebase.whole if each.unported}
     return any(
-        crate.takes(names) and not _is_apart(workspace, vendor, crate, names)
+        crate.takes(names)
+        and crate.directory not in alone
+        and not _is_apart(workspace, vendor, crate, names)
         for crate in workspace.crates
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import field
+from msgspec.structs import replace
 
 from portkit.hipify import api_table
 from portkit.hipify.engine import own_names, translate
@@ -14,6 +15,7 @@ from portkit.hipify.errors import KernelInputError
 from portkit.hipify.paths import hip_path, is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE
+from portkit.hipify.rules import prelude_include
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from portkit.hipify.engine import Translation
     from portkit.hipify.profile import KernelProfile
     from portkit.tree.finding import Finding
+
+PLAIN_HEADERS: Final = (".h", ".hpp")
+"""How the names of headers end that may be CUDA's by what they say."""
 
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
 
@@ -36,16 +41,19 @@ class Translated(Value, frozen=True, dict=True):
             their suffix are left aside.
         profile: what is known of the codebase.
         known: translations that were made elsewhere, by the path of the CUDA source.
+        headers_too: whether headers that are CUDA's by no suffix are translated as well. What of
+            them says nothing of CUDA's stays as it is.
     """
 
     sources: Mapping[str, bytes]
     profile: KernelProfile = NO_PROFILE
     known: Mapping[str, Translation] = field(default_factory=dict)
+    headers_too: bool = False
 
     @cached_property
     def targets(self) -> Mapping[str, str]:
         """The path of each HIP source below the folder, by that of its CUDA source."""
-        return {path: hip_path(path) for path in sorted(self.sources) if is_cuda(path)}
+        return {path: hip_path(path) for path in sorted(self.sources) if self._is_source(path)}
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
@@ -75,7 +83,13 @@ class Translated(Value, frozen=True, dict=True):
         """
         if path in self.known:
             return self.known[path]
-        return translate(path, self.sources[path], self.profile, self._own)
+        made = translate(path, self.sources[path], self.profile, self._own)
+        if is_cuda(path) or any(f.code != prelude_include.CODE for f in made.findings):
+            return made
+        return replace(made, content=self.sources[path], findings=())
+
+    def _is_source(self, path: str) -> bool:
+        return is_cuda(path) or (self.headers_too and path.endswith(PLAIN_HEADERS))
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -40,7 +40,7 @@ def ported_beside(after: Scan, codebase: str) -> str:
 
 def takes_bindings(job: Job) -> bool:
     """Whether the tree asks for what the HIP bindings stand for by itself."""
-    return takes(job.workspace, job.vendor)
+    return takes(job.workspace, job.vendor, job.codebase)
 
 
 def bindings_beside(job: Job, codebase: str) -> Said | None:

@@ -7,16 +7,21 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from portkit.codebases.known import announced, brought, named, names
 from portkit.copying import bound, programs
+from portkit.copying.whole_crates import whole_crates
 from portkit.initial.below import bindings_beside, takes_bindings
 from portkit.initial.draft import Draft, Question, Said
 from portkit.lang.features import is_feature_name
 from portkit.profile.profile import load_codebase
+from portkit.scan.below import with_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from portkit.profile.whole_crate import WholeCrate
     from portkit.scan.scan import Scan
     from portkit.site.context import Job
     from portkit.tree.finding import Finding
@@ -42,6 +47,7 @@ def derive(found: Scan) -> Draft:
     version = job.workspace.version
     uses = tuple(_uses(job))
     bindings = _bindings(job, uses)
+    whole = _whole(job, uses)
     return Draft(
         name=Said(name, named_by),
         crate=Said(crate.name, why),
@@ -52,10 +58,10 @@ def derive(found: Scan) -> Draft:
         options=(*_source_feature(job), *_error(variants)),
         uses=uses,
         bindings=bindings,
-        sources=tuple(_sources(job)),
-        derived=(*_devices(variants), *_alone(job)),
+        sources=tuple(_sources(job, whole)),
+        derived=(*_devices(variants), *_alone(job), *map(_counterpart, whole)),
         questions=tuple(_questions(found)),
-        left=(*_left(job), *_unbound(job, uses, bindings)),
+        left=(*_left(job, whole), *_unbound(job, uses, bindings)),
     )
 
 
@@ -167,13 +173,31 @@ def _naming(job: Job, crates: Iterable[str]) -> Iterator[str]:
                     yield f"{path}:{number}"
 
 
-def _sources(job: Job) -> Iterator[Said]:
+def _whole(job: Job, uses: Sequence[Said]) -> tuple[WholeCrate, ...]:
+    """Return the crates that are CUDA's as a whole; those of what a tree is built on tell some."""
+    codebase = replace(job.codebase, uses=tuple(each.value for each in uses))
+    return whole_crates(job.workspace, job.vendor, with_ports(codebase, job.vendor.name))
+
+
+def _counterpart(whole: WholeCrate) -> str:
+    said = whole.unported or f"{whole.place} is its counterpart"
+    return f"{whole.directory} is CUDA's as a whole: {said}"
+
+
+def _is_within(whole: Iterable[WholeCrate], path: str) -> bool:
+    return any(path.startswith(f"{each.directory}/") for each in whole)
+
+
+def _sources(job: Job, whole: Sequence[WholeCrate]) -> Iterator[Said]:
     """Yield a pattern for each folder of CUDA sources, with the build script that is nearest.
 
     Folders beside each other in one folder of a crate have one pattern, which is that folder's.
+    Those of a crate that is CUDA's as a whole go into its counterpart, and need none.
     """
     folders = Counter(
-        posixpath.dirname(path) for path in job.workspace.sources if path.endswith(_TRANSLATED)
+        posixpath.dirname(path)
+        for path in job.workspace.sources
+        if path.endswith(_TRANSLATED) and not _is_within(whole, path)
     )
     beside = Counter(shared for folder in folders if (shared := _shared(job, folder)))
     held = {*folders, *(folder for folder, count in beside.items() if count > 1)}
@@ -252,8 +276,10 @@ def _questions(found: Scan) -> Iterator[Question]:
             yield Question(named[1], named[2], evidence)
 
 
-def _left(job: Job) -> Iterator[str]:
+def _left(job: Job, whole: Sequence[WholeCrate]) -> Iterator[str]:
     for path in sorted(job.workspace.sources):
+        if _is_within(whole, path):
+            continue  # a scan says where it is for a person
         if job.workspace.is_build_script(path) and (how := _compiles(job, path)):
             yield (
                 f"{path} {how}: what it compiles for ROCm is a template of the profile (PK104), or"

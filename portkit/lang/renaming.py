@@ -62,6 +62,9 @@ _FEATURE_IN_PROSE = (
 _REACH = 1000
 _PATH = r"\b%s(?:\s*::\s*\w+)*\s*::\s*\Z"
 _USE = re.compile(r"\buse\s[^;]*\Z")
+_INSIDE = re.compile(r"(?:[\w>]::|\.)\s*\Z")
+_FOLLOWED = re.compile(r"\s*::")
+_BROUGHT_IN = re.compile(r"\b(?:use|extern\s+crate)\s+(?:::\s*)?\Z")
 _LAST = re.compile(r"\s*[;,}]")
 _SEVERAL = re.compile(r"\S\s+\S")
 # A text is a name or a message where it is written out.
@@ -90,6 +93,8 @@ class NameTable(Value, frozen=True, dict=True):
         feature: a Cargo feature and what it becomes, where its name as a word does not become that.
         below: by crate, what its names become in a path that begins at it, where the same names
             stand for something else by themselves.
+        crates: crates whose counterpart has another name, as code names both. One is a crate where
+            a path begins at it; elsewhere the same word stands for something else.
     """
 
     words: Mapping[str, str]
@@ -101,6 +106,7 @@ class NameTable(Value, frozen=True, dict=True):
     pages: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
     below: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    crates: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _known(self) -> dict[str, str]:
@@ -121,7 +127,7 @@ class NameTable(Value, frozen=True, dict=True):
         pieces = [old for old, _ in self.parts]
         if self.feature is not None:
             pieces += (self.feature[0], variable(self.feature[0]))
-        every = (*self.words, *self.prose, *self.pages)
+        every = (*self.words, *self.crates, *self.prose, *self.pages)
         whole = [w for w in every if not any(old in w for old in pieces)]
         return re.compile("|".join(map(re.escape, (*pieces, *whole))))
 
@@ -226,6 +232,8 @@ class NameTable(Value, frozen=True, dict=True):
     def _identifier(self, match: re.Match[str]) -> str:
         token, start = match.group(), match.start()
         before = match.string, max(0, start - _REACH), start
+        if token in self.crates and _begins_a_path(match):
+            return self.crates[token]
         for path, names in self._paths:
             if token in names and path.search(*before):
                 return names[token]
@@ -293,3 +301,11 @@ def normal(text: str) -> str:
     """Return Rust source without comments, white space and trailing commas, for comparison."""
     squeezed = "".join(without_comments(text).split())
     return re.sub(r",(?=[)\]}])", "", squeezed).rstrip(",;")
+
+
+def _begins_a_path(word: re.Match[str]) -> bool:
+    """Whether a path begins at a word, or it is brought in as a crate is."""
+    before = word.string, max(0, word.start() - _REACH), word.start()
+    if _FOLLOWED.match(word.string, word.end()):
+        return _INSIDE.search(*before) is None
+    return _BROUGHT_IN.search(*before) is not None

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Plain,
         Unported,
     )
+    from portkit.profile.whole_crate import WholeCrate
 
 Kind = TypeVar("Kind")
 
@@ -237,6 +238,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
             tree that has workflows.
         plain: the files that take the path without the source's feature.
         host: how an operation is computed on the host; of a codebase below where it says nothing.
+        whole: the crates of the tree that are the source vendor's as a whole.
     """
 
     name: str
@@ -268,6 +270,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     ci: bool | None = None
     plain: tuple[Plain, ...] = ()
     host: Host | None = None
+    whole: tuple[WholeCrate, ...] = ()
 
     def of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the patches of a kind."""
@@ -290,6 +293,10 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         if path not in self._plain:
             self._plain[path] = next((p for p in self.plain if p.holds(path)), None)
         return self._plain[path]
+
+    def whole_at(self, path: str) -> WholeCrate | None:
+        """Return the crate that is the source vendor's as a whole and holds a file, if any."""
+        return next((each for each in self.whole if path.startswith(f"{each.directory}/")), None)
 
     @cached_property
     def _plain(self) -> dict[str, Plain | None]:
@@ -350,6 +357,11 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         kept_strings=names.kept_strings,
         binary=names.binary,
         binary_names=names.binary_names,
+        crates={
+            each.module: each.copied_module
+            for each in (codebase.whole if codebase else ())
+            if not each.unported
+        },
     )
     source_feature, feature = features_of(said, codebase)
     if {table.rust(f'"{each}"') for each in (source_feature, feature)} != {f'"{feature}"'}:

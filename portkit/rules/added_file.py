@@ -1,7 +1,9 @@
 """A file that the port adds and that no file of the tree stands for.
 
 The HIP bindings, the crate of kernels, tests and pages of documentation come from
-templates. A file that stands already is left as it is.
+templates. The counterpart of a crate that is CUDA's as a whole has its manifest, the translations
+of its kernels, and a build script that has hipcc compile them. A file that stands already is left
+as it is.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 ``cuda_backend/mod.rs``, ``quantized/cuda.rs``, ``dummy_cuda_backend.rs``: the path says so,
 or the file is a module that is declared under the feature. Its counterpart is a copy beside
 it under the name table, with the items replaced that the profile overrides, and with the headers
-of AMD's platform in kernels that stand in it as strings. Where the copy
+of AMD's platform in kernels that stand in it as strings. A crate that is CUDA's as a whole has a
+counterpart beside it, which takes the copies of all its Rust files. Where the copy
 stands already, it is left as it is. A copy that runs a program of CUDA's, such as nvcc, is for a
 person to review, and so is one that declares functions which are linked by their names.
 """
@@ -38,7 +39,9 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     standing = job.workspace.sources.get(target)
     concerned = programs.concern(job, source)
     reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
-    if not reason and declares_linked(source.text(0, len(source.data))):
+    declares = not reason and declares_linked(source.text(0, len(source.data)))
+    # In the counterpart of a crate the port has what is linked as well.
+    if declares and declares_linked(copy_file(job, source)):
         reason = LINKED
     whole = Span(0, max(len(source.data), 1))
     yield Finding(

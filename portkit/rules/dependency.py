@@ -62,7 +62,7 @@ def check(site: Site) -> Iterator[Intent]:
         return
     crate = job.written_crate(name)
     offered = table == "workspace.dependencies" and job.vendor.dependencies.get(name) == "facade"
-    if offered and not takes(job.workspace, job.vendor):
+    if offered and not takes(job.workspace, job.vendor, job.codebase):
         kept = "no crate of the tree takes it, or by features alone that get no counterpart"
         yield Keep(construct, kept, symbol=name)
         return

@@ -1,8 +1,11 @@
 """A file that mentions a backend and is left alone as a whole.
 
 It belongs to a peer of CUDA's, to a library without a counterpart, or to nothing that is
-compiled, or the codebase's profile keeps it; the message says which. A module under the feature is
-left alone as well where it needs a crate that CUDA alone has, or where its copy has no name yet.
+compiled, or the codebase's profile keeps it; the message says which. So it is with the manifest and
+the kernels of a crate that is CUDA's as a whole, whose counterpart is another crate, and with all
+of one that gets none. Its build script is for a person where none can be derived from it. A module
+under the feature is left alone as well where it needs a crate that CUDA alone has, or where its
+copy has no name yet.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.copying import bound
+from portkit.copying.launchers import launchers
 from portkit.copying.whole_files import unported_file
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
@@ -34,6 +38,8 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     said = reason = _kept_reason(job, source)
     if path.endswith(".md"):
         said = reason = "documentation: nothing depends on it"
+    elif by_hand := _build_by_hand(job, path):
+        trust, said, reason = Applicability.MANUAL, by_hand, by_hand
     elif not reason and path.endswith(CUDA_CODE):
         trust = Applicability.MANUAL
         said = "CUDA code"
@@ -63,6 +69,17 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     )
 
 
+def _build_by_hand(job: Job, path: str) -> str:
+    """Return why a person writes the build script of a counterpart, if one does."""
+    whole = job.codebase.whole_at(path)
+    if whole is None or whole.unported or not job.workspace.is_build_script(path):
+        return ""
+    found = launchers(job, whole)
+    if not isinstance(found, str):
+        return ""
+    return f"{found}: write {whole.place}/build.rs, and have hipcc compile what this has nvcc do"
+
+
 def _kept_reason(job: Job, source: Source) -> str:
     kept = job.codebase.kept(source.path)
     if kept is not None:
@@ -71,6 +88,9 @@ def _kept_reason(job: Job, source: Source) -> str:
         each.holds(source.path) for each in job.codebase.hip_sources
     ):
         return "CUDA code, whose translation lies beside it"
+    whole = job.codebase.whole_at(source.path)
+    if whole is not None:
+        return whole.unported or f"{whole.place} takes the place of the whole crate"
     if not source.path.endswith(".rs"):
         return ""
     if job.gating is Gating.CFG and f"dummy_{job.vendor.source}" in source.path:

@@ -2,7 +2,9 @@
 
 The port adds crates, which Cargo must find. The HIP bindings crate becomes a member, and so does
 the crate that generates kernels at run time, where the tree has one for CUDA. The kernels crate
-stands where the CUDA kernels crate stands, among the members or among the excluded ones.
+stands where the CUDA kernels crate stands, among the members or among the excluded ones, and so
+does the counterpart of a crate that is CUDA's as a whole. With one of those, a workspace without a
+package at its root gains ``default-members``, those that it had: few machines have nvcc and hipcc.
 
 Not handled: patterns such as ``crates/*`` are not expanded; the crates are listed by name.
 """
@@ -14,12 +16,12 @@ from typing import TYPE_CHECKING
 from portkit.copying.bindings import needed
 from portkit.lang.source import span_of
 from portkit.lang.span import Span
-from portkit.lang.toml import bare, key_of, strings, table_of, value_of
+from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Enlist, Intent, Keep, Member
+from portkit.site.intent import Add, Enlist, Intent, Keep, Member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from portkit.site.context import Site
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 def check(site: Site) -> Iterator[Intent]:
     """Find the lists of members and of excluded crates."""
     job, key = site.job, bare(key_of(site.node))
+    if table_of(site.node) == "workspace" and key == "default-members":
+        kept = "what cargo builds where it is asked for no crate by name stays what it was"
+        yield Keep(f"workspace {key}", kept, symbol=key)
     if table_of(site.node) != "workspace" or key not in ("members", "exclude"):
         return
     array = value_of(site.node)
@@ -41,6 +46,12 @@ def check(site: Site) -> Iterator[Intent]:
     kernels = job.codebase.kernels
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)
+    whole = [each for each in job.codebase.whole if not each.unported]
+    excluded = {str(e).strip("./") for e in job.workspace.manifest["workspace"].get("exclude", ())}
+    is_excluded = key == "exclude"
+    wanted += [each.place for each in whole if (each.directory in excluded) is is_excluded]
+    if key == "members" and whole and "package" not in job.workspace.manifest:
+        yield from _default(site, listed)
     construct = f"workspace {key}"
     if not wanted:
         yield Keep(construct, "the port adds nothing to this list", symbol=key)
@@ -53,6 +64,23 @@ def check(site: Site) -> Iterator[Intent]:
         symbol=key,
         members=tuple(Member(after, f'"{name}"') for name in wanted),
         listed=frozenset(f'"{name}"' for name in listed),
+    )
+
+
+def _default(site: Site, listed: Sequence[str]) -> Iterator[Intent]:
+    """Have cargo build what it built before, where it is asked for no crate by name."""
+    members = [f'"{name}"' for name in listed]
+    one_line, at = ", ".join(members), end_of(site.node)
+    if "\n" in site.code:
+        one_line = "".join(f"\n    {member}," for member in members) + "\n"
+    yield Add(
+        "workspace default-members",
+        "cargo builds what it built before, unless it is told another crate: a counterpart takes"
+        " hipcc, and the crate beside it nvcc",
+        symbol="default-members",
+        text=f"\ndefault-members = [{one_line}]",
+        at=at,
+        name="default-members",
     )
 
 

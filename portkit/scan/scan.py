@@ -196,6 +196,11 @@ def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Findi
     analogs = files.with_modules(
         job, {p: copy for p, copy in analogs.items() if p not in unported}, unported.keys()
     )
+    if job.codebase.whole:
+        from portkit.copying.whole_crates import rust_copies  # few trees have such crates
+
+        others = {p: copy for p, copy in analogs.items() if job.codebase.whole_at(p) is None}
+        analogs = dict(sorted({**others, **rust_copies(job)}.items()))
     gated = frozenset(p for each in modules for p, m in each.items() if not m.unported)
     inside = files.inside(job, gated - analogs.keys())
     lost = [finding for _, _, _, found in gathered for finding in found]

@@ -13,6 +13,7 @@ from portkit.copying.dialect import is_before, spoken
 from portkit.copying.kernels import formed
 from portkit.copying.patches import OVERRIDE
 from portkit.copying.spelling import spelt
+from portkit.copying.whole_crates import whole_crates, with_counterparts
 from portkit.errors import NoBackendError, ProfileError, UnsupportedVersionError
 from portkit.lang.source import Source
 from portkit.lang.value import Value
@@ -135,6 +136,9 @@ def look(
 
         codebase = with_ports(codebase, VENDOR)
     vendor = load_vendor(VENDOR, codebase)
+    if whole := whole_crates(workspace, vendor, codebase):
+        codebase = with_counterparts(codebase, whole)
+        vendor = load_vendor(VENDOR, codebase)
     if not needed(workspace, vendor, codebase) and (below := _below(workspace)) is not None:
         codebase = replace(codebase, bindings=below.bindings)
         vendor = load_vendor(VENDOR, codebase)

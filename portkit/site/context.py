@@ -381,6 +381,8 @@ class Job(Value, frozen=True, dict=True):
             return self.vendor.generator.name
         if known == "driver":
             return BUILD if self.codebase.support else ""
+        if known == "counterpart":
+            return next(each.copy for each in self.codebase.whole if each.name == crate)
         kernels = self.codebase.kernels
         return kernels.name if known == "kernels" and kernels is not None else ""
 

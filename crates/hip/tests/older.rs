@@ -78,6 +78,8 @@ fn device() -> Result<Arc<HipDevice>, Box<dyn Error>> {
 #[ignore = "needs a HIP device"]
 fn own_types_are_arguments_and_memory() -> Outcome {
     let device = device()?;
+    let warp = device.attribute(sys::hipDeviceAttribute_t::hipDeviceAttributeWarpSize)?;
+    assert!([32, 64].contains(&warp));
     let mut y = Kept(device.alloc_zeros(4)?);
     let (slope, start) = (2., 1.);
     let line = device.get_func("lines", "line").unwrap();

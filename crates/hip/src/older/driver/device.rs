@@ -34,6 +34,11 @@ impl HipDevice {
         self.device.ordinal()
     }
 
+    /// The value of an attribute of the device.
+    pub fn attribute(&self, attribute: sys::hipDeviceAttribute_t) -> Result<i32, HipError> {
+        self.device.stream().context().attribute(attribute)
+    }
+
     /// The stream that all work goes through, unless it is given to another.
     pub fn default_stream(&self) -> &Arc<driver::HipStream> {
         self.device.stream()

@@ -1,0 +1,186 @@
+"""Functions of C that launch kernels, in a crate that is the source vendor's as a whole.
+
+Its build script has nvcc, or a crate that runs it, make a static library of CUDA sources, and a
+Rust file declares what is in it. The counterpart has what ``hiprc-build`` makes of the translations
+(`portkit.copying.crate_copies` writes the build script), and declares it by the bindings' macro
+``launchers!``: names with a prefix, so that both vendors' libraries are in one program, and what a
+launch met is an error of the next call.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from portkit.copying import programs
+from portkit.hipify.paths import hip_path
+from portkit.lang.renaming import code_only, without_comments
+from portkit.lang.source import Source
+from portkit.lang.value import Value
+from portkit.tree.workspace import CUDA_CODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.profile.whole_crate import WholeCrate
+    from portkit.site.context import Job
+
+_FOREIGN: Final = re.compile(r"\bextern\b")
+_UNIT: Final = re.compile(r'"([^"\s]*\.cu)"')
+_BUILT: Final = """\
+/// What the build script has compiled.
+#[allow(dead_code)]
+mod built {
+    include!(concat!(env!("OUT_DIR"), "/built.rs"));
+}
+
+"""
+
+
+class Launchers(Value, frozen=True):
+    """The launchers of a crate.
+
+    Attributes:
+        folder: where the CUDA sources lie, below the crate.
+        units: those that are compiled, without folder and suffix.
+        file: the Rust file that declares them.
+        macro: the path of the macro by which the copy declares them.
+        variables: how the names of the counterpart's environment variables begin.
+        cpp: whether the build script links C++'s library.
+    """
+
+    folder: str
+    units: tuple[str, ...]
+    file: str
+    macro: str
+    variables: str
+    cpp: bool
+
+
+def launchers(job: Job, whole: WholeCrate) -> Launchers | str | None:
+    """Return the launchers of a crate, or why they are for a person; None where it has none.
+
+    Args:
+        job: the job.
+        whole: the crate.
+    """
+    return job.once("launchers", whole.directory, make=lambda: _launchers(job, whole))
+
+
+def _launchers(job: Job, whole: WholeCrate) -> Launchers | str | None:
+    script = _script(job, whole)
+    sources = _cuda(job, whole)
+    if script is None or not programs.concern(job, script):
+        return None
+    text = without_comments(script.text(0, script.size))
+    named = [name.removeprefix("./") for name in _UNIT.findall(text)]
+    units = [
+        path
+        for path in sources
+        if path.endswith(".cu")
+        and (not named or any(path == name or path.endswith(f"/{name}") for name in named))
+    ]
+    folders = {str(PurePosixPath(path).parent) for path in units}
+    if len(folders) != 1 or "." in folders:
+        return "its CUDA sources do not lie in one folder"
+    [folder] = folders
+    below = [path for path in sources if path.startswith(f"{folder}/")]
+    made = [hip_path(path) for path in below]
+    if len({*made}) != len(made):
+        return "two of its CUDA sources would have one name"
+    if any(path.endswith(".cpp") for path in below):
+        return "it has C++ compiled for CUDA, which is no kernel"
+    declaring = [path for path in _rust(job, whole) if _blocks(job.workspace.sources[path])]
+    if len(declaring) != 1:
+        return "not one of its files alone declares what is linked"
+    [file] = declaring
+    declared = _blocks(job.workspace.sources[file])
+    if len(declared) != 1 or not all(map(_is_plain, _functions(declared[0]))):
+        return "what it declares is linked in a way of its own"
+    macro = _macro(job, whole)
+    if not macro:
+        return "it names the bindings nowhere, whose macro declares launchers"
+    names = tuple(PurePosixPath(path).stem for path in units)
+    variables = whole.copy.upper().replace("-", "_")
+    return Launchers(folder, names, file, macro, variables, "stdc++" in text)
+
+
+def declared_by_macro(job: Job, source: Source, copy: str) -> str:
+    """Return the copy of a Rust file with what it declares of a static library by the macro.
+
+    Args:
+        job: the job.
+        source: the file.
+        copy: its copy under the name table.
+    """
+    whole = job.codebase.whole_at(source.path)
+    found = launchers(job, whole) if whole is not None else None
+    if not isinstance(found, Launchers) or found.file != source.path:
+        return copy
+    made = Source(source.path, copy.encode())
+    [block] = _blocks(made)
+    lines = []
+    for function in _functions(block):
+        text = made.text(function.start_byte, function.end_byte)
+        lines.append(f"    pub {text[text.index('fn ') :]}")
+    prefix = f"{found.variables.lower()}_"
+    head = f'{found.macro}! {{\n    "{prefix}", built::ARCHS, built::ADVICE;\n\n'
+    body = "\n\n".join(lines)
+    start, end = block.start_byte, block.end_byte
+    return f"{made.text(0, start)}{_BUILT}{head}{body}\n}}{made.text(end, made.size)}"
+
+
+def _script(job: Job, whole: WholeCrate) -> Source | None:
+    found = (p for p in _rust(job, whole) if job.workspace.is_build_script(p))
+    return next((job.workspace.sources[path] for path in found), None)
+
+
+def _rust(job: Job, whole: WholeCrate) -> Iterator[str]:
+    for path in job.workspace.sources:
+        if path.startswith(f"{whole.directory}/") and path.endswith(".rs"):
+            yield path
+
+
+def _cuda(job: Job, whole: WholeCrate) -> list[str]:
+    """Return the crate's files that the CUDA compiler may be given, by their path below it."""
+    start = f"{whole.directory}/"
+    return [
+        path.removeprefix(start)
+        for path in job.workspace.sources
+        if path.startswith(start) and path.endswith(CUDA_CODE)
+    ]
+
+
+def _blocks(source: Source) -> list[Node]:
+    """Return the blocks of a file that declare what is linked by name."""
+    text = source.text(0, source.size)
+    if not _FOREIGN.search(text) or not _FOREIGN.search(code_only(text)):
+        return []
+    return [node for node in source.tree.root_node.children if node.type == "foreign_mod_item"]
+
+
+def _functions(block: Node) -> list[Node]:
+    body = block.child_by_field_name("body")
+    return [] if body is None else [n for n in body.named_children if "comment" not in n.type]
+
+
+def _is_plain(node: Node) -> bool:
+    return node.type == "function_signature_item"
+
+
+def _macro(job: Job, whole: WholeCrate) -> str:
+    """Return the path by which the crate has the bindings, as its code has CUDA's, else nothing."""
+    facade, bindings = job.vendor.facade.module, job.vendor.bindings
+    through = re.compile(rf"\b((?:\w+::)*){bindings}\b")
+    for path in _rust(job, whole):
+        found = through.search(code_only(_text(job.workspace.sources[path])))
+        if found is not None:
+            return f"{job.rename(found[1])}{facade}::launchers"
+    return ""
+
+
+def _text(source: Source) -> str:
+    return source.text(0, source.size)

@@ -1,0 +1,212 @@
+"""Crates that are the source vendor's as a whole: they have no feature for it, and need it always.
+
+What such a crate says in no condition, a feature could not take apart: a function's name and what
+surrounds it are of no vendor, and its body is CUDA's. So the counterpart of the crate is a crate,
+as that of a file is a file. It lies beside the one that it was made from, which stays as it is.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from portkit.lang.features import is_spelt
+from portkit.profile.whole_crate import WholeCrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from portkit.profile.profile import CodebaseProfile, VendorProfile
+    from portkit.site.context import Job
+    from portkit.tree.workspace import Crate, Workspace
+
+
+COUNTERPART: Final = "counterpart"
+"""What a dependency on such a crate becomes, among the kinds of a vendor's dependencies."""
+
+
+def whole_crates(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile
+) -> tuple[WholeCrate, ...]:
+    """Return the crates of a workspace that need the source vendor whatever features are on.
+
+    One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
+    crate, and none of them by a feature of its own. What the profile keeps is none.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: the codebase.
+    """
+    found: dict[str, WholeCrate] = {}
+    pending = [crate for crate in workspace.crates if _may_be(workspace, vendor, codebase, crate)]
+    while True:
+        named = {each.name: each for each in found.values()}
+        new = {
+            crate.directory: _whole(workspace, vendor, crate, named)
+            for crate in pending
+            if crate.directory not in found and _needs(workspace, vendor, codebase, crate, named)
+        }
+        if not new:
+            return tuple(found[directory] for directory in sorted(found))
+        found |= new
+
+
+def with_counterparts(codebase: CodebaseProfile, whole: tuple[WholeCrate, ...]) -> CodebaseProfile:
+    """Return a codebase that knows such crates, and takes the counterparts where it takes them.
+
+    What its profile says of a dependency counts more.
+
+    Args:
+        codebase: the codebase.
+        whole: the crates.
+    """
+    taken = {each.name: COUNTERPART for each in whole if not each.unported}
+    return replace(codebase, whole=whole, dependencies={**taken, **codebase.dependencies})
+
+
+def rust_copies(job: Job) -> Mapping[str, str]:
+    """Return the Rust files of such crates, with the path of the copy of each.
+
+    Their build scripts are not among them, where they compile CUDA, nor is what is kept.
+
+    Args:
+        job: the job.
+    """
+    from portkit.copying import programs
+
+    found = {}
+    for path, source in job.workspace.sources.items():
+        whole = job.codebase.whole_at(path)
+        if whole is None or whole.unported or not path.endswith(".rs") or job.codebase.kept(path):
+            continue
+        if job.workspace.is_build_script(path) and programs.concern(job, source):
+            continue
+        found[path] = copy_of(job, whole, path)
+    return found
+
+
+def copy_of(job: Job, whole: WholeCrate, path: str) -> str:
+    """Return where the copy of a file of such a crate lies: a module has its file's new name."""
+    parts = path.removeprefix(f"{whole.directory}/").split("/")
+    ends = [part.partition(".") for part in parts]
+    return "/".join([whole.place, *(job.vendor.names.word(n) + dot + end for n, dot, end in ends)])
+
+
+def entries(workspace: Workspace, table: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a table of dependencies says, by name, with what the workspace says of each.
+
+    Features that both ask for are asked for together (the Cargo book, chapter "Specifying
+    Dependencies", section "Inheriting a dependency from a workspace").
+    """
+    shared = workspace.manifest.get("workspace", {}).get("dependencies", {})
+    for name, said in table.items() if isinstance(table, dict) else ():
+        own = {"version": said} if isinstance(said, str) else said
+        if not isinstance(own, dict):
+            continue
+        if own.get("workspace") is True:
+            taken = shared.get(name, {})
+            taken = {"version": taken} if isinstance(taken, str) else taken
+            rest = {key: value for key, value in own.items() if key != "workspace"}
+            features = [*_list(taken.get("features")), *_list(own.get("features"))]
+            own = {**taken, **rest, **({"features": features} if features else {})}
+        yield name, own
+
+
+def source_features(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, package: str
+) -> Mapping[str, str]:
+    """Return the features of a crate that are the source vendor's, and what is written for each.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: the codebase, which knows the crates of those that it is built on.
+        package: the crate.
+    """
+    ported = codebase.ported.get(package)
+    if ported is not None:
+        return {**ported.libraries, ported.source_feature: ported.feature}
+    crate = next((each for each in workspace.crates if each.name == package), None)
+    if crate is None or vendor.source_feature not in crate.features:
+        return {}
+    return {**vendor.libraries, vendor.source_feature: vendor.feature}
+
+
+def _list(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+def _may_be(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, crate: Crate
+) -> bool:
+    kernels = codebase.kernels
+    if crate.directory == "." or (kernels is not None and crate.directory == kernels.source):
+        return False
+    if any(is_spelt(feature, vendor.source_feature) for feature in crate.features):
+        return False
+    roots = [f"{crate.directory}/src/{name}.rs" for name in ("lib", "main")]
+    standing = [path for path in roots if path in workspace.sources]
+    return bool(standing) and not any(
+        codebase.kept(path) or codebase.plain_at(path) for path in standing
+    )
+
+
+def _needs(
+    workspace: Workspace,
+    vendor: VendorProfile,
+    codebase: CodebaseProfile,
+    crate: Crate,
+    known: Mapping[str, WholeCrate],
+) -> bool:
+    for name, said in entries(workspace, crate.manifest.get("dependencies")):
+        package = str(said.get("package", name))
+        if said.get("optional"):
+            continue
+        if vendor.dependencies.get(package) in ("facade", "generator") or package in known:
+            return True
+        own = source_features(workspace, vendor, codebase, package)
+        if any(feature in own for feature in _list(said.get("features"))):
+            return True
+    return False
+
+
+def _unported(
+    workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, WholeCrate]
+) -> str:
+    """Return why a crate gets no counterpart, or an empty string."""
+    for name, said in entries(workspace, crate.manifest.get("dependencies")):
+        package = str(said.get("package", name))
+        if package in known and known[package].unported:
+            return f"it needs {package}: {known[package].unported}"
+        if package != vendor.bindings:
+            continue
+        for feature in _list(said.get("features")):
+            if feature in vendor.unported:
+                return vendor.unported[feature]
+    return ""
+
+
+def _whole(
+    workspace: Workspace, vendor: VendorProfile, crate: Crate, known: Mapping[str, WholeCrate]
+) -> WholeCrate:
+    above, folder = posixpath.split(crate.directory)
+    library = crate.manifest.get("lib")
+    said = library.get("name") if isinstance(library, dict) else None
+    module = said if isinstance(said, str) else crate.name.replace("-", "_")
+    return WholeCrate(
+        name=crate.name,
+        directory=crate.directory,
+        copy=_copied_name(vendor, crate.name),
+        place=posixpath.join(above, _copied_name(vendor, folder)),
+        module=module,
+        copied_module=_copied_name(vendor, module).replace("-", "_"),
+        unported=_unported(workspace, vendor, crate, known),
+    )
+
+
+def _copied_name(vendor: VendorProfile, name: str) -> str:
+    renamed = vendor.names.word(name.replace("-", "_")).replace("_", "-")
+    return renamed if renamed != name.replace("_", "-") else f"{name}-{vendor.name}"
