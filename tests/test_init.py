@@ -182,6 +182,19 @@ def test_a_tree_on_candle_is_told_what_it_is_built_on(served: Path) -> None:
     assert "Cargo.toml:8: a crate of candle's" in done.out
     assert "rows: swift-norm and what needs it is not ported" in done.out
     assert "The tree needs the port of candle" in done.out
+    lines = done.out.splitlines()
+    assert (
+        "  `portkit fetch candle@VERSION ../candle`, `portkit apply ../candle`, and in" in done.out
+    )
+    assert '    candle-core = { path = "../candle/candle-core" }' in lines
+    assert not any("candle-nn" in line for line in lines)
+
+
+def test_the_version_of_what_is_below_is_that_of_the_lock_file(served: Path) -> None:
+    lock = served / "Cargo.lock"
+    lock.write_text(f'{lock.read_text()}\n[[package]]\nname = "candle-core"\nversion = "0.9.2"\n')
+    commit(served)
+    assert "portkit fetch candle@0.9.2 ../candle" in invoke("init", served, "--yes").out
 
 
 def test_the_feature_of_a_port_below_is_asked_for(served: Path) -> None:

@@ -83,7 +83,7 @@ def _answers(draft: Draft) -> Iterator[tuple[str, str]]:
 
 
 def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[str]:
-    from portkit.initial.below import ported_beside
+    from portkit.initial.below import ported_beside, wanted
     from portkit.tree.finding import Applicability, Status
 
     yield f"{profile}/codebase.toml is the profile of {draft.name.value}; portkit.toml names it."
@@ -119,10 +119,8 @@ def _told(directory: Path, profile: str, draft: Draft, after: Scan) -> Iterator[
         if place := ported_beside(after, used.value):
             yield f"The tree takes {used.value} from its port: {place} has the feature."
             continue
-        yield (
-            f"The tree needs the port of {used.value}: name it in the root manifest, under"
-            " [patch.crates-io] or where the dependency is asked for."
-        )
+        yield f"The tree needs the port of {used.value}, beside it for one:"
+        yield from (f"  {line}" for line in wanted(after, used.value))
     yield (
         f"Next: commit {profile} and portkit.toml, `portkit scan{where}`, decide in the profile"
         f" what is open ({GUIDE if draft.uses else RULES}), `portkit apply{where}`."

@@ -9,9 +9,12 @@ from portkit.codebases.known import named
 from portkit.copying.bindings import takes
 from portkit.initial.draft import Said
 from portkit.profile.profile import load_codebase
+from portkit.tree import lock
 from portkit.tree.manifest import parse_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from portkit.scan.scan import Scan
     from portkit.site.context import Job
 
@@ -36,6 +39,23 @@ def ported_beside(after: Scan, codebase: str) -> str:
         if known and known.codebase == codebase and known.feature in manifest.get("features", {}):
             return path
     return ""
+
+
+def wanted(after: Scan, codebase: str) -> Iterator[str]:
+    """Yield the lines by which a tree takes a codebase from a port beside it, and what makes that.
+
+    Args:
+        after: a scan of the tree with its profile.
+        codebase: a codebase that the profile ``uses``.
+    """
+    workspace, ported = after.job.workspace, after.job.codebase.ported
+    found = lock.version(workspace.root, load_codebase(named(codebase)).crate)
+    spec, place = f"{codebase}@{found}" if found else f"{codebase}@VERSION", f"../{codebase}"
+    yield f"`portkit fetch {spec} {place}`, `portkit apply {place}`, and in the root manifest:"
+    yield "  [patch.crates-io]"
+    for crate in sorted(name for name, each in ported.items() if each.codebase == codebase):
+        if workspace.depends_on({crate}):
+            yield f'  {crate} = {{ path = "{place}/{crate}" }}'
 
 
 def takes_bindings(job: Job) -> bool:

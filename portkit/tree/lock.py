@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from portkit.tree.regular import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
 NAME: Final = "Cargo.lock"
@@ -25,20 +25,36 @@ def locked(root: Path) -> Mapping[str, frozenset[str]]:
     Args:
         root: the folder of the lock file.
     """
-    try:
-        said: Any = tomllib.loads(read_regular(root / NAME, LARGEST).decode())
-    except (OSError, ValueError, RecursionError):
-        return {}
     found: dict[str, set[str]] = {}
-    packages = said.get("package")
-    for package in packages if isinstance(packages, list) else ():
-        if not isinstance(package, dict) or not isinstance(package.get("name"), str):
-            continue
+    for package in _packages(root):
         needed = package.get("dependencies")
         listed = needed if isinstance(needed, list) else ()
         names = (each.split(" ")[0] for each in listed if isinstance(each, str))
         found.setdefault(package["name"], set()).update(names)
     return {name: frozenset(needed) for name, needed in found.items()}
+
+
+def version(root: Path, crate: str) -> str:
+    """Return the version of a crate in a lock file; empty without one, or where there are several.
+
+    Args:
+        root: the folder of the lock file.
+        crate: the crate's name.
+    """
+    found = {each.get("version") for each in _packages(root) if each["name"] == crate}
+    only = found.pop() if len(found) == 1 else None
+    return only if isinstance(only, str) else ""
+
+
+def _packages(root: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        said: Any = tomllib.loads(read_regular(root / NAME, LARGEST).decode())
+    except (OSError, ValueError, RecursionError):
+        return
+    packages = said.get("package")
+    for package in packages if isinstance(packages, list) else ():
+        if isinstance(package, dict) and isinstance(package.get("name"), str):
+            yield package
 
 
 def reached(
