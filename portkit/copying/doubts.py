@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.copying import bound, driver_api, left_out, programs, shared_arm, uncopied
+from portkit.hipify.api_table import find
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
@@ -45,7 +46,9 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
         reason = _runs(site, site.code)
         alone = bound.Bound(reason, settled=False) if reason else _other_side(site)
     if alone is None and not widens and (name := driver_api.missing(site, site.code)):
-        said = f"it asks CUDA's driver for {name}, which the bindings have nothing for"
+        known = find(name)
+        hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
+        said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
         alone = bound.Bound(said, settled=False)
     if alone is not None:
         return _not_written(site, finding, alone)
