@@ -343,17 +343,12 @@ def converted_pair(
 
 def fp8(value: Number, kind: str) -> int | None:
     """The code of the nearest value of OCP's formats, the largest beyond it; None for a NaN."""
-    mantissa, bias, largest = {"e4m3": (3, 7, 448), "e5m2": (2, 15, 57344)}[kind]
+    largest = Fraction({"e4m3": 448, "e5m2": 57344}[kind])
     if isinstance(value, float) and math.isnan(value):
         return None
     sign = 0x80 if negative(value) else 0
-    size = (
-        Fraction(largest)
-        if isinstance(value, float) and value
-        else min(abs(Fraction(value)), largest)
-    )
+    size = largest if isinstance(value, float) and value else min(abs(Fraction(value)), largest)
     known = [fp8_value(code, kind) for code in range(0x7F if kind == "e4m3" else 0x7C)]
-    del mantissa, bias
     return sign | min(range(len(known)), key=lambda code: (abs(known[code] - size), code % 2))
 
 
@@ -443,7 +438,7 @@ def dot(a: int, b: int, c: int, *, is_signed: bool) -> int:
         ]
         for word in (a, b)
     ]
-    return c + sum(x * y for x, y in zip(*values, strict=True))
+    return c + sum(x * y for x, y in zip(values[0], values[1], strict=True))
 
 
 def _arithmetic() -> list[Case]:

@@ -273,7 +273,7 @@ USES = {
     " u[1] = hipx::float2_to_fp8x2(make_float2(1, 2), hipx::SATFINITE, hipx::E4M3);"
     " u[2] = hipx::fp8x2_e5m2(*(__hip_bfloat162 *)b).__x;",
     "hipx_launch.h": "static_assert(sizeof(hipx::launch_config) > 0); y[0] = 1;",
-    "hipx_names_taken.h": "constexpr int MASK1 = 1, MASK2 = 2; y[0] = MASK1 + MASK2;",
+    "hipx_words.h": "constexpr int MASK1 = 1, MASK2 = 2; y[0] = MASK1 + MASK2;",
     "hipx.h": "y[0] = HIPX_CUDA_ARCH;",
 }
 

@@ -19,7 +19,6 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_ggml.h", include_str!("device/hipx_ggml.h")),
     ("hipx_launch.h", include_str!("device/hipx_launch.h")),
     ("hipx_ldg.h", include_str!("device/hipx_ldg.h")),
-    ("hipx_names_taken.h", include_str!("device/hipx_names_taken.h")),
     ("hipx_pairs.h", include_str!("device/hipx_pairs.h")),
     ("hipx_pipeline.h", include_str!("device/hipx_pipeline.h")),
     ("hipx_ptx.h", include_str!("device/hipx_ptx.h")),
@@ -34,6 +33,7 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_schedule.h", include_str!("device/hipx_schedule.h")),
     ("hipx_warp.h", include_str!("device/hipx_warp.h")),
     ("hipx_wmma.h", include_str!("device/hipx_wmma.h")),
+    ("hipx_words.h", include_str!("device/hipx_words.h")),
     ("launchers.hip", include_str!("device/launchers.hip")),
 ];
 
