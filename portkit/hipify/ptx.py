@@ -185,7 +185,7 @@ def _literal(
     number = _BITS.fullmatch(leaf)
     if number and shape == "32":
         return f"0x{number[1]}u"
-    if _DECIMAL.fullmatch(leaf) and shape == "32":
+    if _DECIMAL.fullmatch(leaf) and shape in ("32", "*"):
         return f"{leaf}f"
     if (
         _LITERAL.fullmatch(leaf)

@@ -35,8 +35,7 @@ _MMA_1: Final = "{=32 =32} 32 32 {32 32}"
 _FTZ: Final = r"(\.ftz)?"
 _ORDER: Final = r"((?:\.(?:relaxed|ordered))?(?:\.(?:global|shared))?)"
 
-# The name, what the function is called, operands.
-_ROWS: Final = (
+ROWS: Final = (
     # Conversions.
     (r"cvt\.(rn|rz)\.(f16|bf16)\.f32", r"cvt_\1_\2_f32", "=16 32"),
     (r"cvt\.f32\.(f16|bf16)", r"cvt_f32_\1", "=32 16"),
@@ -185,6 +184,7 @@ _ROWS: Final = (
         )
     ),
 )
+"""Of each instruction the name, what the function is called, and operands."""
 
 _SHAPE: Final = re.compile(r"\[\]|%[\w.]+|=?[\w*]+")
 _ACCEPTED: Final = {
@@ -225,7 +225,7 @@ def find(name: str, kinds: str) -> Instruction | None:
     plain = _without_hints(name)
     if plain is None:
         return None
-    for pattern, function, operands in _ROWS:
+    for pattern, function, operands in ROWS:
         match = re.fullmatch(pattern, plain)
         if match and _operands(operands).fullmatch(kinds):
             called = match.expand(function).replace(".", "_")
@@ -236,7 +236,7 @@ def find(name: str, kinds: str) -> Instruction | None:
 def is_known(name: str) -> bool:
     """Whether an instruction is known, with whatever operands."""
     plain = _without_hints(name)
-    return plain is not None and any(re.fullmatch(pattern, plain) for pattern, _, _ in _ROWS)
+    return plain is not None and any(re.fullmatch(pattern, plain) for pattern, _, _ in ROWS)
 
 
 @cache

@@ -8,6 +8,7 @@ Numbers are fractions; what they are rounded to is worked out from the formats' 
 from __future__ import annotations
 
 import math
+import operator
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -106,6 +107,21 @@ def times(a: Number, b: Number) -> Number:
         return _float(a) * _float(b)
     product = Fraction(a) * Fraction(b)
     return product or (-0.0 if negative(a) != negative(b) else Fraction(0))
+
+
+def over(a: Number, b: Number) -> Number:
+    """The quotient, by the rules for zeros and infinities."""
+    sign = -1.0 if negative(a) != negative(b) else 1.0
+    special = [isinstance(x, float) and not math.isfinite(x) for x in (a, b)]
+    if any(isinstance(x, float) and math.isnan(x) for x in (a, b)) or all(special):
+        return math.nan
+    if a == 0 and b == 0:
+        return math.nan
+    if special[0] or b == 0:
+        return sign * math.inf
+    if special[1] or a == 0:
+        return Fraction(0) if sign > 0 else -0.0
+    return Fraction(a) / Fraction(b)
 
 
 def minus(a: Number) -> Number:
@@ -278,7 +294,18 @@ def flushed(function: Scalar) -> Scalar:
 
 
 def _of_flushed(function: Callable[[float], float]) -> Callable[[float], float]:
-    return lambda x: function(x if abs(x) >= 2.0**-126 else 0.0)
+    return lambda x: function(0.0 if abs(x) < 2.0**-126 else x)
+
+
+def _within_a_turn(function: Callable[[float], float]) -> Callable[[float], float]:
+    """The function where the ISA promises something of it."""
+
+    def within(x: float) -> float:
+        if not abs(x) <= math.pi:
+            raise ValueError
+        return function(x)
+
+    return within
 
 
 def near(
@@ -582,6 +609,24 @@ def _approximations() -> list[Case]:
         for ftz in ("", ".ftz")
     ]
     cases += [
+        Case(
+            f"{name}.approx.f32 %0, %1",
+            "f",
+            "f",
+            near(_within_a_turn(function), F32, 0.0, 2.0**-20.5),
+            (F32,),
+        )
+        for name, function in (("sin", math.sin), ("cos", math.cos))
+    ]
+    cases += [
+        Case(f"{name} %0, %1, %2", "f", "ff", of_codes(F32, over), (F32,))
+        for name in ("div.rn.f32", "div.full.f32", "div.approx.f32")
+    ]
+    cases += [
+        Case("rcp.rn.f32 %0, %1", "f", "f", of_codes(F32, lambda a: over(Fraction(1), a)), (F32,)),
+        Case("sqrt.rn.f32 %0, %1", "f", "f", near(math.sqrt, F32, 2.0**-24), (F32,)),
+        Case("div.full.ftz.f32 %0, %1, %2", "f", "ff", of_codes(F32, flushed(over)), (F32,)),
+        Case("tanh.approx.bf16 %0, %1", "h", "h", near(math.tanh, BF16, 2.0**-8), (BF16,), BF16),
         Case("tanh.approx.f32 %0, %1", "f", "f", near(math.tanh, F32, 2.0**-11), (F32,)),
         Case("tanh.approx.f16 %0, %1", "h", "h", near(math.tanh, F16, 2.0**-10.987), (F16,), F16),
         Case(
@@ -623,6 +668,8 @@ def _moves() -> list[Case]:
         Case("mov.b32 {%0, %1}, %2", "hh", "r", lambda a: [a & 0xFFFF, a >> 16], (None, None)),
         Case("mov.b64 {%0, %1}, %2", "rr", "l", lambda a: [a & 0xFFFFFFFF, a >> 32], (None, None)),
         integer("mov.b32 %0, %1", "f", lambda a: a),
+        integer("mov.u16 %0, %1", "h", lambda a: a, "h"),
+        integer("mov.u64 %0, %1", "d", lambda a: a, "l"),
         integer("mov.u32 %0, 0f3F800000", "", lambda: 0x3F800000),
         integer("mov.u32 %0, -1", "", lambda: 0xFFFFFFFF),
     ]
@@ -684,6 +731,25 @@ def _integers() -> list[Case]:
             "{ .reg .pred p; setp.lt.s32 p, %1, %2; mov.b32 %0, %2; @p mov.b32 %0, 7; }",
             "rr",
             lambda a, b: 7 if signed(a) < signed(b) else b,
+        ),
+        *(
+            integer(
+                f"{{ .reg .pred p; setp.{name}.{kind}32 p, %1, %2; mov.b32 %0, 0;"
+                " @p mov.b32 %0, 1; }",
+                "rr",
+                lambda a, b, holds=holds, kind=kind: int(
+                    holds(signed(a), signed(b)) if kind == "s" else holds(a, b)
+                ),
+            )
+            for kind in "su"
+            for name, holds in (
+                ("eq", operator.eq),
+                ("ne", operator.ne),
+                ("lt", operator.lt),
+                ("le", operator.le),
+                ("gt", operator.gt),
+                ("ge", operator.ge),
+            )
         ),
         integer(
             "{ .reg .pred p; setp.eq.u32 p, %1, 0; mov.b32 %0, %1; @!p mov.b32 %0, 1; }",

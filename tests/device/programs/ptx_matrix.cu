@@ -186,6 +186,14 @@ IN_PLACE(u8_32, asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%
                              "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                              : "+r"(D[0]), "+r"(D[1]), "+r"(D[2]), "+r"(D[3])
                              : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "r"(B[0]), "r"(B[1]));)
+IN_PLACE(u8_16, asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, "
+                             "{%4, %5}, {%6}, {%0, %1, %2, %3};"
+                             : "+r"(D[0]), "+r"(D[1]), "+r"(D[2]), "+r"(D[3])
+                             : "r"(A[0]), "r"(A[1]), "r"(B[0]));)
+IN_PLACE(u8_8, asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32 {%0, %1}, {%2}, {%3}, "
+                            "{%0, %1};"
+                            : "+r"(D[0]), "+r"(D[1])
+                            : "r"(A[0]), "r"(B[0]));)
 IN_PLACE(s8_16, asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
                              "{%4, %5}, {%6}, {%0, %1, %2, %3};"
                              : "+r"(D[0]), "+r"(D[1]), "+r"(D[2]), "+r"(D[3])
@@ -240,6 +248,16 @@ __global__ void loaded(const unsigned short *from, u32 *to) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0+16], {%1, %2, %3, %4};" ::"r"(address),
                "r"(r[4]), "r"(r[5]), "r"(r[6]), "r"(r[7]));
   __syncthreads();
+  // Two matrices once more, by pointers and the other way round, and one.
+  if (lane < 16) memset(&tile[warp][row][8], 0, 16);
+  __syncthreads();
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.b16 [%0], {%1, %2};" ::"l"(&tile[warp][row][8]),
+               "r"(r[0]), "r"(r[1]));
+  __syncthreads();
+  if (lane < 8) memset(&tile[warp][row][8], 0, 16);
+  __syncthreads();
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0+16], {%1};" ::"r"(address), "r"(r[4]));
+  __syncthreads();
   for (int i = 0; i < 3; ++i) memcpy(&r[14 + i], &tile[warp][row][8 + 2 * i], 4);
   for (int i = 0; i < 17; ++i) to[17 * threadIdx.x + i] = r[i];
 }
@@ -293,6 +311,8 @@ int main() {
   test_product("m16n8k32 s8", s8_32, {16, 32, 4}, S8, false);
   test_product("m16n8k32 u8", u8_32, {16, 32, 4}, U8, false);
   test_product("m16n8k16 s8", s8_16, {16, 16, 4}, S8, false);
+  test_product("m16n8k16 u8", u8_16, {16, 16, 4}, U8, false);
+  test_product("m8n8k16 u8", u8_8, {8, 16, 4}, U8, false);
   test_product("m8n8k16 s8", s8_8, {8, 16, 4}, S8, false);
   test_product("m16n8k16 in f16", half_16, {16, 16, 2}, F16, true);
   test_product("m16n8k8 in f16", half_8, {16, 8, 2}, F16, true);

@@ -119,6 +119,43 @@ __global__ void counted(int *sums, unsigned *seen, float *total) {
   seen[before] = 1;
 }
 
+// One thread after the other, so that what each finds is known.
+__global__ void updated(unsigned *words, unsigned *before) {
+  __shared__ unsigned own[8];
+  const unsigned address = (unsigned)__cvta_generic_to_shared(own);
+  for (int i = 0; i < 8; ++i) own[i] = words[i];
+  asm volatile("atom.global.min.s32 %0, [%1], -7;" : "=r"(before[0]) : "l"(words));
+  asm volatile("atom.shared.max.u32 %0, [%1+4], %2;" : "=r"(before[1]) : "r"(address), "r"(500u));
+  asm volatile("atom.shared.and.b32 %0, [%1+8], 12;" : "=r"(before[2]) : "r"(address));
+  asm volatile("atom.shared.or.b32 %0, [%1+12], 12;" : "=r"(before[3]) : "r"(address));
+  asm volatile("red.shared.xor.b32 [%0+16], 12;" ::"r"(address));
+  asm volatile("atom.shared.exch.b32 %0, [%1+20], 12;" : "=r"(before[5]) : "r"(address));
+  asm volatile("red.shared.add.f32 [%0+24], 1.5;" ::"r"(address));
+  asm volatile("membar.cta; membar.gl; membar.sys; fence.sc.cta; fence.acq_rel.sys;" ::: "memory");
+  for (int i = 1; i < 8; ++i) words[i] = own[i];
+}
+
+// Addresses that change their kind.
+__global__ void turned(const unsigned *from, unsigned *to) {
+  __shared__ unsigned own[2];
+  own[1] = 0;
+  unsigned long long address, back, there;
+  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(own + 1));
+  asm volatile("st.shared.u32 [%0], 77;" ::"l"(address));
+  asm("cvta.shared.u64 %0, %1;" : "=l"(back) : "l"(address));
+  asm("cvta.to.global.u64 %0, %1;" : "=l"(there) : "l"(from));
+  unsigned x, y;
+  asm volatile("ld.u32 %0, [%1];" : "=r"(x) : "l"(back));
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(y) : "l"(there));
+  long long ticks;
+  int tick;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(ticks));
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(tick));
+  to[0] = x;
+  to[1] = y;
+  to[2] = ticks >= 0 && own[1] == 77 && from == (const unsigned *)__cvta_generic_to_global(from);
+}
+
 __global__ void read_only(const __half *h, const __half2 *pair, const __nv_bfloat16 *b, const int4 *v,
                           float *to) {
   to[0] = __half2float(__ldg(h));
@@ -202,6 +239,17 @@ int main() {
   CHECK(added[2] == threads);
   CHECK(seen.values() == std::vector<unsigned>(threads, 1));
   CHECK(total.values()[0] == threads * 0.5f);
+
+  const std::vector<unsigned> words_before = {5, 400, 10, 10, 10, 10, 0x3f800000u, 9};
+  Device<unsigned> updates(words_before), before(8);
+  updated<<<1, 1>>>(updates, before);
+  CHECK((updates.values() == std::vector<unsigned>{(unsigned)-7, 500, 8, 14, 6, 12, 0x40200000u, 9}));
+  std::vector<unsigned> seen_before = before.values();
+  CHECK(seen_before[0] == 5 && seen_before[1] == 400 && seen_before[2] == 10);
+  CHECK(seen_before[3] == 10 && seen_before[5] == 10);
+  Device<unsigned> kinds(3);
+  turned<<<1, 1>>>(from, kinds);
+  CHECK((kinds.values() == std::vector<unsigned>{77, source[0], 1}));
 
   Device<__half> h(std::vector<__half>{__float2half(1.5f)});
   Device<__half2> pair(std::vector<__half2>{__floats2half2_rn(1, -2)});

@@ -31,6 +31,33 @@ __global__ void shuffled(unsigned *to) {
   for (int i = 0; i < KINDS; ++i) to[KINDS * threadIdx.x + i] = d[i];
 }
 
+// The place in the grid, as CUDA's own variables have it.
+__global__ void placed(int *wrong) {
+  unsigned at[3], size[3], block[3], grid[3], lanes[3];
+  asm("mov.u32 %0, %%tid.x;" : "=r"(at[0]));
+  asm("mov.u32 %0, %%tid.y;" : "=r"(at[1]));
+  asm("mov.u32 %0, %%tid.z;" : "=r"(at[2]));
+  asm("mov.u32 %0, %%ntid.x;" : "=r"(size[0]));
+  asm("mov.u32 %0, %%ntid.y;" : "=r"(size[1]));
+  asm("mov.u32 %0, %%ntid.z;" : "=r"(size[2]));
+  asm("mov.u32 %0, %%ctaid.x;" : "=r"(block[0]));
+  asm("mov.u32 %0, %%ctaid.y;" : "=r"(block[1]));
+  asm("mov.u32 %0, %%ctaid.z;" : "=r"(block[2]));
+  asm("mov.u32 %0, %%nctaid.x;" : "=r"(grid[0]));
+  asm("mov.u32 %0, %%nctaid.y;" : "=r"(grid[1]));
+  asm("mov.u32 %0, %%nctaid.z;" : "=r"(grid[2]));
+  asm("mov.u32 %0, %%lanemask_eq;" : "=r"(lanes[0]));
+  asm("mov.u32 %0, %%lanemask_le;" : "=r"(lanes[1]));
+  asm("mov.u32 %0, %%lanemask_gt;" : "=r"(lanes[2]));
+  bool same = at[0] == threadIdx.x && at[1] == threadIdx.y && at[2] == threadIdx.z;
+  same &= block[0] == blockIdx.x && block[1] == blockIdx.y && block[2] == blockIdx.z;
+  same &= size[0] == 4 && size[1] == 8 && size[2] == 2 && grid[0] == 2 && grid[1] == 3 && grid[2] == 1;
+  const unsigned lane = (threadIdx.x + 4 * (threadIdx.y + 8 * threadIdx.z)) % 32;
+  same &= lanes[0] == 1u << lane && lanes[1] == (2ull << lane) - 1 && lanes[2] == ~lanes[1];
+  asm volatile("griddepcontrol.launch_dependents;");
+  if (!same) atomicAdd(wrong, 1);
+}
+
 // A mask that is a constant of the function, beside a variable of its name elsewhere.
 __global__ void summed(int *to) {
   const unsigned mask = ~0u;
@@ -110,6 +137,10 @@ int main() {
     for (int t = 0; t < threads; ++t) same &= got[KINDS * t + kind] == expected(kind, t);
     check(names[kind], same);
   }
+
+  Device<int> wrong(1);
+  placed<<<dim3(2, 3), dim3(4, 8, 2)>>>(wrong);
+  CHECK(wrong.values()[0] == 0);
 
   Device<int> sums(threads);
   summed<<<1, threads>>>(sums);
