@@ -9,9 +9,10 @@ names) the compiler never sees the other, and nothing is reported there, as with
 Example: ``asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));`` stays and is reported.
 
 What to do: write it in C++ or with a clang builtin; the finding names what is known to do the same,
-such as ``__threadfence()`` for ``membar.gl`` and ``__lane_id()`` for ``%laneid``, and says what AMD
-lacks and what to write in its place, such as loads through registers for ``cp.async``. Or put it
-behind ``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
+such as ``__smid()`` for ``%smid``, and says what AMD lacks and what to write in its place, such as
+``__syncthreads()`` for an ``mbarrier``. A statement that is translated but for a register of its
+own can be parted, with a variable in place of the register. Or put it behind
+``#if !defined(__HIP_PLATFORM_AMD__)``. Where it is known, a profile's patch does so.
 
 Source: PTX ISA; clang documentation, "Inline Assembly".
 """

@@ -1,5 +1,5 @@
-// bfloat16 from integers, rounded to nearest even (CUDA Math API, "Bfloat16 Precision Conversion and
-// Data Movement", the functions with _rn). By way of float they would be rounded twice.
+// bfloat16 from integers, rounded to nearest even (CUDA Math API, "Bfloat16 Precision Conversion
+// and Data Movement", the functions with _rn). By way of float they would be rounded twice.
 #pragma once
 
 #include "hipx.h"

@@ -1,6 +1,6 @@
-// cudaLaunchKernelEx, and what it is told (CUDA Runtime API, "Execution Control"). Of the attributes
-// the cooperative launch is kept. That a kernel may start before the one ahead of it is done is not:
-// on AMD the kernels of a stream run one after the other.
+// cudaLaunchKernelEx, and what it is told (CUDA Runtime API, "Execution Control"). Of the
+// attributes the cooperative launch is kept. That a kernel may start before the one ahead of it is
+// done is not: on AMD the kernels of a stream run one after the other.
 #pragma once
 
 #include "hipx.h"

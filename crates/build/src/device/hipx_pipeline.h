@@ -1,5 +1,6 @@
-// CUDA's <cuda_pipeline.h>: copies from global to shared memory are made at once by the thread itself,
-// so that to wait for them is nothing (CUDA C++ Programming Guide, "Pipeline Primitives Interface").
+// CUDA's <cuda_pipeline.h>: copies from global to shared memory are made at once by the thread
+// itself, so that to wait for them is nothing (CUDA C++ Programming Guide, "Pipeline Primitives
+// Interface").
 #pragma once
 
 #include "hipx.h"

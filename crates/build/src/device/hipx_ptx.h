@@ -1,7 +1,8 @@
 // PTX instructions as functions named after them, for inline assembly: `cvt.rn.f16.f32 %0, %1;` is
 // hipx::ptx::cvt_rn_f16_f32(d, a). What each computes is the PTX ISA's, in the section that stands
-// above it. Operands are of any type of the register's size, and so are results, by reference. What
-// the ISA calls approximate is computed more exactly; the bits of a NaN are not the ISA's everywhere.
+// above it. Operands are of any type of the register's size, and so are results, by reference.
+// What the ISA calls approximate is computed more exactly; the bits of a NaN are not the ISA's
+// everywhere.
 #pragma once
 
 #include "hipx.h"

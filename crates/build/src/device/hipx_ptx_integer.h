@@ -9,7 +9,7 @@
 namespace hipx {
 namespace ptx {
 
-// ---- "Logic and Shift Instructions" --------------------------------------------------------------
+// ---- "Logic and Shift Instructions" ------------------------------------------------------------
 
 HIPX_PTX_BINARY(and_b32, b32, b32, a & b)
 HIPX_PTX_BINARY(or_b32, b32, b32, a | b)
@@ -41,7 +41,7 @@ HIPX_DEVICE void lop3_b32(D &&d, X x, Y y, Z z, unsigned table) {
   set(d, result);
 }
 
-// ---- "Data Movement and Conversion Instructions: prmt" -------------------------------------------
+// ---- "Data Movement and Conversion Instructions: prmt" -----------------------------------------
 
 // Each byte is that of [b, a] which four bits of c name, or eight times its sign with the highest.
 HIPX_DEVICE b32 permuted(b32 a, b32 b, b32 c) {
@@ -58,7 +58,7 @@ HIPX_DEVICE b32 permuted(b32 a, b32 b, b32 c) {
 }
 HIPX_PTX_TERNARY(prmt_b32, b32, b32, b32, permuted(a, b, c))
 
-// ---- "Integer Arithmetic Instructions" -----------------------------------------------------------
+// ---- "Integer Arithmetic Instructions" ---------------------------------------------------------
 
 HIPX_PTX_BINARY(add_b32, b32, b32, a + b)
 HIPX_PTX_BINARY(sub_b32, b32, b32, a - b)
@@ -88,7 +88,8 @@ HIPX_PTX_UNARY(brev_b32, b32, reversed(a))
 HIPX_PTX_UNARY(brev_b64, b64, (b64)reversed((b32)a) << 32 | reversed((b32)(a >> 32)))
 
 // The bits from position b on, so many as c says; of b and c eight bits count. Beyond the register
-// are zeros, or copies of the sign: the field's highest bit, or the register's where it reaches over.
+// are zeros, or copies of the sign: the field's highest bit, or the register's where it reaches
+// over.
 HIPX_DEVICE b32 field(b32 a, b32 b, b32 c) {
   const unsigned position = b & 0xff, length = c & 0xff;
   const b32 moved = position > 31 ? 0u : a >> position;
@@ -117,10 +118,10 @@ HIPX_DEVICE void bfi_b32(D &&d, X x, Y y, P p, L l) {
   set(d, (b & ~mask) | ((position > 31 ? 0u : a << position) & mask));
 }
 
-// ---- "Comparison and Selection Instructions: setp", of which a predicate is made -----------------
+// ---- "Comparison and Selection Instructions: setp", of which a predicate is made ---------------
 
-#define HIPX_PTX_SETP(NAME, TYPE, COMPARISON)                                     \
-  template <typename X, typename Y>                                               \
+#define HIPX_PTX_SETP(NAME, TYPE, COMPARISON) \
+  template <typename X, typename Y>           \
   HIPX_DEVICE bool NAME(X x, Y y) { return as<TYPE>(x) COMPARISON as<TYPE>(y); }
 HIPX_PTX_SETP(setp_eq_b32, b32, ==)
 HIPX_PTX_SETP(setp_ne_b32, b32, !=)

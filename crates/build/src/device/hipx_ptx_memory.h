@@ -10,7 +10,7 @@
 namespace hipx {
 namespace ptx {
 
-// ---- "State Spaces": an address of shared memory is a number of 32 bits --------------------------
+// ---- "State Spaces": an address of shared memory is a number of 32 bits ------------------------
 
 #if __has_builtin(__builtin_amdgcn_is_shared)
 // On AMD it is the place in the block's local data share.
@@ -58,9 +58,9 @@ HIPX_DEVICE T offset(T address, int bytes) {
   return (T)(address + (T)bytes);
 }
 
-// ---- "Data Movement and Conversion Instructions: ld, st" -----------------------------------------
-// A register may be wider than what is loaded, which is widened with zeros or with its sign, and than
-// what is stored, which is its lower part.
+// ---- "Data Movement and Conversion Instructions: ld, st" ---------------------------------------
+// A register may be wider than what is loaded, which is widened with zeros or with its sign, and
+// than what is stored, which is its lower part.
 
 template <typename T>
 struct plain {  // ld.weak, and what says nothing
@@ -128,37 +128,37 @@ HIPX_DEVICE void store(char *to, X... x) {
   for (unsigned i = 0; i < sizeof...(X); ++i) Order<T>::store(to + i * sizeof(T), values[i]);
 }
 
-#define HIPX_PTX_MOVE(NAME, SPACE, ORDER, TYPE, T)                                         \
-  template <typename D, typename A>                                                        \
-  HIPX_DEVICE void ld##NAME##_##TYPE(D &&d, A a) {                                         \
-    load<ORDER, T>(SPACE(a), d);                                                           \
-  }                                                                                        \
-  template <typename D, typename E, typename A>                                            \
-  HIPX_DEVICE void ld##NAME##_v2_##TYPE(D &&d, E &&e, A a) {                               \
-    load<ORDER, T>(SPACE(a), d, e);                                                        \
-  }                                                                                        \
-  template <typename D, typename E, typename F, typename G, typename A>                    \
-  HIPX_DEVICE void ld##NAME##_v4_##TYPE(D &&d, E &&e, F &&f, G &&g, A a) {                 \
-    load<ORDER, T>(SPACE(a), d, e, f, g);                                                  \
-  }                                                                                        \
-  template <typename A, typename X>                                                        \
-  HIPX_DEVICE void st##NAME##_##TYPE(A a, X x) {                                           \
-    store<ORDER, T>(SPACE(a), x);                                                          \
-  }                                                                                        \
-  template <typename A, typename X, typename Y>                                            \
-  HIPX_DEVICE void st##NAME##_v2_##TYPE(A a, X x, Y y) {                                   \
-    store<ORDER, T>(SPACE(a), x, y);                                                       \
-  }                                                                                        \
-  template <typename A, typename X, typename Y, typename Z, typename W>                    \
-  HIPX_DEVICE void st##NAME##_v4_##TYPE(A a, X x, Y y, Z z, W w) {                         \
-    store<ORDER, T>(SPACE(a), x, y, z, w);                                                 \
+#define HIPX_PTX_MOVE(NAME, SPACE, ORDER, TYPE, T)                         \
+  template <typename D, typename A>                                        \
+  HIPX_DEVICE void ld##NAME##_##TYPE(D &&d, A a) {                         \
+    load<ORDER, T>(SPACE(a), d);                                           \
+  }                                                                        \
+  template <typename D, typename E, typename A>                            \
+  HIPX_DEVICE void ld##NAME##_v2_##TYPE(D &&d, E &&e, A a) {               \
+    load<ORDER, T>(SPACE(a), d, e);                                        \
+  }                                                                        \
+  template <typename D, typename E, typename F, typename G, typename A>    \
+  HIPX_DEVICE void ld##NAME##_v4_##TYPE(D &&d, E &&e, F &&f, G &&g, A a) { \
+    load<ORDER, T>(SPACE(a), d, e, f, g);                                  \
+  }                                                                        \
+  template <typename A, typename X>                                        \
+  HIPX_DEVICE void st##NAME##_##TYPE(A a, X x) {                           \
+    store<ORDER, T>(SPACE(a), x);                                          \
+  }                                                                        \
+  template <typename A, typename X, typename Y>                            \
+  HIPX_DEVICE void st##NAME##_v2_##TYPE(A a, X x, Y y) {                   \
+    store<ORDER, T>(SPACE(a), x, y);                                       \
+  }                                                                        \
+  template <typename A, typename X, typename Y, typename Z, typename W>    \
+  HIPX_DEVICE void st##NAME##_v4_##TYPE(A a, X x, Y y, Z z, W w) {         \
+    store<ORDER, T>(SPACE(a), x, y, z, w);                                 \
   }
-#define HIPX_PTX_MOVES(NAME, SPACE, ORDER)                        \
-  HIPX_PTX_MOVE(NAME, SPACE, ORDER, b8, unsigned char)            \
-  HIPX_PTX_MOVE(NAME, SPACE, ORDER, s8, signed char)              \
-  HIPX_PTX_MOVE(NAME, SPACE, ORDER, b16, b16)                     \
-  HIPX_PTX_MOVE(NAME, SPACE, ORDER, s16, short)                   \
-  HIPX_PTX_MOVE(NAME, SPACE, ORDER, b32, b32)                     \
+#define HIPX_PTX_MOVES(NAME, SPACE, ORDER)             \
+  HIPX_PTX_MOVE(NAME, SPACE, ORDER, b8, unsigned char) \
+  HIPX_PTX_MOVE(NAME, SPACE, ORDER, s8, signed char)   \
+  HIPX_PTX_MOVE(NAME, SPACE, ORDER, b16, b16)          \
+  HIPX_PTX_MOVE(NAME, SPACE, ORDER, s16, short)        \
+  HIPX_PTX_MOVE(NAME, SPACE, ORDER, b32, b32)          \
   HIPX_PTX_MOVE(NAME, SPACE, ORDER, b64, b64)
 HIPX_PTX_MOVES(, global, plain)
 HIPX_PTX_MOVES(_global, global, plain)
@@ -172,7 +172,7 @@ HIPX_PTX_MOVES(_ordered_shared, shared, ordered)
 #undef HIPX_PTX_MOVES
 #undef HIPX_PTX_MOVE
 
-// ---- "Data Movement and Conversion Instructions: cvta, prefetch" ---------------------------------
+// ---- "Data Movement and Conversion Instructions: cvta, prefetch" -------------------------------
 
 template <typename D, typename A>
 HIPX_DEVICE void cvta_to_shared(D &&d, A a) {
@@ -189,7 +189,7 @@ HIPX_DEVICE void cvta_global(D &&d, A a) {
 template <typename A>
 HIPX_DEVICE void prefetch(A) {}
 
-// ---- "Data Movement and Conversion Instructions: Asynchronous copy, cp.async" --------------------
+// ---- "Data Movement and Conversion Instructions: Asynchronous copy, cp.async" ------------------
 // From global to shared memory; where fewer bytes are given than copied, zeros follow them.
 
 template <typename T>
@@ -222,32 +222,32 @@ HIPX_DEVICE void cp_async_commit_group() {}
 HIPX_DEVICE void cp_async_wait_group(unsigned) {}
 HIPX_DEVICE void cp_async_wait_all() {}
 
-// ---- "Parallel Synchronization and Communication Instructions: red, atom" ------------------------
+// ---- "Parallel Synchronization and Communication Instructions: red, atom" ----------------------
 
-#define HIPX_PTX_ATOMIC(OPERATION, TYPE, T, FUNCTION)                                      \
-  template <typename A, typename X>                                                        \
-  HIPX_DEVICE void red_global_##OPERATION##_##TYPE(A a, X x) {                             \
-    (void)FUNCTION((T *)global(a), as<T>(x));                                              \
-  }                                                                                        \
-  template <typename A, typename X>                                                        \
-  HIPX_DEVICE void red_shared_##OPERATION##_##TYPE(A a, X x) {                             \
-    (void)FUNCTION((T *)shared(a), as<T>(x));                                              \
-  }                                                                                        \
-  template <typename D, typename A, typename X>                                            \
-  HIPX_DEVICE void atom_global_##OPERATION##_##TYPE(D &&d, A a, X x) {                     \
-    set(d, FUNCTION((T *)global(a), as<T>(x)));                                            \
-  }                                                                                        \
-  template <typename D, typename A, typename X>                                            \
-  HIPX_DEVICE void atom_shared_##OPERATION##_##TYPE(D &&d, A a, X x) {                     \
-    set(d, FUNCTION((T *)shared(a), as<T>(x)));                                            \
+#define HIPX_PTX_ATOMIC(OPERATION, TYPE, T, FUNCTION)                  \
+  template <typename A, typename X>                                    \
+  HIPX_DEVICE void red_global_##OPERATION##_##TYPE(A a, X x) {         \
+    (void)FUNCTION((T *)global(a), as<T>(x));                          \
+  }                                                                    \
+  template <typename A, typename X>                                    \
+  HIPX_DEVICE void red_shared_##OPERATION##_##TYPE(A a, X x) {         \
+    (void)FUNCTION((T *)shared(a), as<T>(x));                          \
+  }                                                                    \
+  template <typename D, typename A, typename X>                        \
+  HIPX_DEVICE void atom_global_##OPERATION##_##TYPE(D &&d, A a, X x) { \
+    set(d, FUNCTION((T *)global(a), as<T>(x)));                        \
+  }                                                                    \
+  template <typename D, typename A, typename X>                        \
+  HIPX_DEVICE void atom_shared_##OPERATION##_##TYPE(D &&d, A a, X x) { \
+    set(d, FUNCTION((T *)shared(a), as<T>(x)));                        \
   }
-#define HIPX_PTX_ATOMICS(TYPE, T)                    \
-  HIPX_PTX_ATOMIC(add, TYPE, T, atomicAdd)           \
-  HIPX_PTX_ATOMIC(min, TYPE, T, atomicMin)           \
-  HIPX_PTX_ATOMIC(max, TYPE, T, atomicMax)           \
-  HIPX_PTX_ATOMIC(and, TYPE, T, atomicAnd)           \
-  HIPX_PTX_ATOMIC(or, TYPE, T, atomicOr)             \
-  HIPX_PTX_ATOMIC(xor, TYPE, T, atomicXor)           \
+#define HIPX_PTX_ATOMICS(TYPE, T)          \
+  HIPX_PTX_ATOMIC(add, TYPE, T, atomicAdd) \
+  HIPX_PTX_ATOMIC(min, TYPE, T, atomicMin) \
+  HIPX_PTX_ATOMIC(max, TYPE, T, atomicMax) \
+  HIPX_PTX_ATOMIC(and, TYPE, T, atomicAnd) \
+  HIPX_PTX_ATOMIC(or, TYPE, T, atomicOr)   \
+  HIPX_PTX_ATOMIC(xor, TYPE, T, atomicXor) \
   HIPX_PTX_ATOMIC(exch, TYPE, T, atomicExch)
 HIPX_PTX_ATOMICS(s32, int)
 HIPX_PTX_ATOMICS(u32, b32)
@@ -261,7 +261,9 @@ HIPX_PTX_ATOMIC(add, f32, float, atomicAdd)
 // CUDA C++ Programming Guide, "Address Space Conversion Functions".
 HIPX_DEVICE size_t generic_to_shared(const void *pointer) { return ptx::shared_address(pointer); }
 HIPX_DEVICE size_t generic_to_global(const void *pointer) { return (size_t)pointer; }
-HIPX_DEVICE void *shared_to_generic(size_t address) { return ptx::shared_pointer((unsigned)address); }
+HIPX_DEVICE void *shared_to_generic(size_t address) {
+  return ptx::shared_pointer((unsigned)address);
+}
 HIPX_DEVICE void *global_to_generic(size_t address) { return (void *)address; }
 
 }  // namespace hipx

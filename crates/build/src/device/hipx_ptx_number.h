@@ -9,7 +9,7 @@
 namespace hipx {
 namespace ptx {
 
-// ---- 16-bit numbers -----------------------------------------------------------------------------
+// ---- 16-bit numbers ----------------------------------------------------------------------------
 
 HIPX_DEVICE float f16_value(b16 bits) { return (float)as<_Float16>(bits); }
 HIPX_DEVICE b16 f16_bits(float value) { return as<b16>((_Float16)value); }
@@ -32,8 +32,8 @@ HIPX_DEVICE b16 bf16_bits_rz(float value) {
   return value != value ? (b16)0x7fff : (b16)(bits_of(value) >> 16);
 }
 
-// a * b + c, rounded once. In double precision the product is exact, and so is the sum but where one
-// of its terms is too small to reach a middle between two f16.
+// a * b + c, rounded once. In double precision the product is exact, and so is the sum but where
+// one of its terms is too small to reach a middle between two f16.
 HIPX_DEVICE b16 f16_fma(b16 a, b16 b, b16 c) {
 #if defined(__clang__)
   return as<b16>(__builtin_fmaf16(as<_Float16>(a), as<_Float16>(b), as<_Float16>(c)));
@@ -83,7 +83,7 @@ HIPX_DEVICE b32 each(F function, b32 a, b32 b, b32 c) {
   return packed(function(low(a), low(b), low(c)), function(high(a), high(b), high(c)));
 }
 
-// ---- "Data Movement and Conversion Instructions: cvt" -------------------------------------------
+// ---- "Data Movement and Conversion Instructions: cvt" ------------------------------------------
 
 HIPX_PTX_UNARY(cvt_rn_f16_f32, float, f16_bits(a))
 HIPX_PTX_UNARY(cvt_rz_f16_f32, float, f16_bits_rz(a))
@@ -110,8 +110,10 @@ HIPX_DEVICE b32 fp8x2_f16x2(b16 codes) {
 }
 HIPX_PTX_BINARY(cvt_rn_satfinite_e4m3x2_f32, float, float, fp8x2_bits<3>(b, a))
 HIPX_PTX_BINARY(cvt_rn_satfinite_e5m2x2_f32, float, float, fp8x2_bits<2>(b, a))
-HIPX_PTX_UNARY(cvt_rn_satfinite_e4m3x2_f16x2, b32, fp8x2_bits<3>(f16_value(low(a)), f16_value(high(a))))
-HIPX_PTX_UNARY(cvt_rn_satfinite_e5m2x2_f16x2, b32, fp8x2_bits<2>(f16_value(low(a)), f16_value(high(a))))
+HIPX_PTX_UNARY(cvt_rn_satfinite_e4m3x2_f16x2, b32,
+               fp8x2_bits<3>(f16_value(low(a)), f16_value(high(a))))
+HIPX_PTX_UNARY(cvt_rn_satfinite_e5m2x2_f16x2, b32,
+               fp8x2_bits<2>(f16_value(low(a)), f16_value(high(a))))
 HIPX_PTX_UNARY(cvt_rn_f16x2_e4m3x2, b16, fp8x2_f16x2<3>(a))
 HIPX_PTX_UNARY(cvt_rn_f16x2_e5m2x2, b16, fp8x2_f16x2<2>(a))
 
@@ -130,7 +132,7 @@ HIPX_PTX_UNARY(cvt_rzi_u32_f32, float, u32_of(truncf(a)))
 HIPX_PTX_UNARY(cvt_rn_f32_s32, int, (float)a)
 HIPX_PTX_UNARY(cvt_rn_f32_u32, b32, (float)a)
 
-// ---- "Data Movement and Conversion Instructions: mov", copies, and parts of a register -----------
+// ---- "Data Movement and Conversion Instructions: mov", copies, and parts of a register ---------
 
 HIPX_PTX_UNARY(mov_b16, b16, a)
 HIPX_PTX_UNARY(mov_b32, b32, a)
@@ -151,7 +153,7 @@ HIPX_DEVICE void mov_b64_unpack(D &&d, E &&e, X x) {
   set(e, (b32)(a >> 32));
 }
 
-// ---- "Half Precision Floating Point Instructions": add, sub, mul, fma ---------------------------
+// ---- "Half Precision Floating Point Instructions": add, sub, mul, fma --------------------------
 // bf16 is computed in single precision and rounded once more, which gives the nearest all the same:
 // that has more than twice the digits.
 
@@ -162,8 +164,8 @@ HIPX_DEVICE b16 bf16_add(b16 a, b16 b) { return bf16_bits(bf16_value(a) + bf16_v
 HIPX_DEVICE b16 bf16_sub(b16 a, b16 b) { return bf16_bits(bf16_value(a) - bf16_value(b)); }
 HIPX_DEVICE b16 bf16_mul(b16 a, b16 b) { return bf16_bits(bf16_value(a) * bf16_value(b)); }
 
-#define HIPX_PTX_HALF(OPERATION, TYPE)                                        \
-  HIPX_PTX_BINARY(OPERATION##_##TYPE, b16, b16, TYPE##_##OPERATION(a, b))     \
+#define HIPX_PTX_HALF(OPERATION, TYPE)                                    \
+  HIPX_PTX_BINARY(OPERATION##_##TYPE, b16, b16, TYPE##_##OPERATION(a, b)) \
   HIPX_PTX_BINARY(OPERATION##_##TYPE##x2, b32, b32, each(TYPE##_##OPERATION, a, b))
 HIPX_PTX_HALF(add, f16)
 HIPX_PTX_HALF(sub, f16)
@@ -177,7 +179,7 @@ HIPX_PTX_TERNARY(fma_rn_f16x2, b32, b32, b32, each(f16_fma, a, b, c))
 HIPX_PTX_TERNARY(fma_rn_bf16, b16, b16, b16, bf16_fma(a, b, c))
 HIPX_PTX_TERNARY(fma_rn_bf16x2, b32, b32, b32, each(bf16_fma, a, b, c))
 
-// ---- "Floating-Point Instructions": add, sub, mul, div, fma, and the approximations --------------
+// ---- "Floating-Point Instructions": add, sub, mul, div, fma, and the approximations ------------
 
 // Each is rounded by itself: clang would make one instruction of a product and a sum.
 #if defined(__clang__)
@@ -195,19 +197,19 @@ HIPX_DEVICE float ftz(float value) {
   return fabsf(value) < 0x1p-126f ? copysignf(0.0f, value) : value;
 }
 
-#define HIPX_PTX_F32(NAME, VALUE)                       \
-  HIPX_PTX_UNARY(NAME##_f32, float, (float)(VALUE))     \
-  template <typename D, typename X>                     \
-  HIPX_DEVICE void NAME##_ftz_f32(D &&d, X x) {         \
-    const float a = ftz(as<float>(x));                  \
-    set(d, ftz(VALUE));                                 \
+#define HIPX_PTX_F32(NAME, VALUE)                   \
+  HIPX_PTX_UNARY(NAME##_f32, float, (float)(VALUE)) \
+  template <typename D, typename X>                 \
+  HIPX_DEVICE void NAME##_ftz_f32(D &&d, X x) {     \
+    const float a = ftz(as<float>(x));              \
+    set(d, ftz(VALUE));                             \
   }
-#define HIPX_PTX_F32_BINARY(NAME, VALUE)                             \
-  HIPX_PTX_BINARY(NAME##_f32, float, float, (float)(VALUE))          \
-  template <typename D, typename X, typename Y>                      \
-  HIPX_DEVICE void NAME##_ftz_f32(D &&d, X x, Y y) {                 \
-    const float a = ftz(as<float>(x)), b = ftz(as<float>(y));        \
-    set(d, ftz(VALUE));                                              \
+#define HIPX_PTX_F32_BINARY(NAME, VALUE)                      \
+  HIPX_PTX_BINARY(NAME##_f32, float, float, (float)(VALUE))   \
+  template <typename D, typename X, typename Y>               \
+  HIPX_DEVICE void NAME##_ftz_f32(D &&d, X x, Y y) {          \
+    const float a = ftz(as<float>(x)), b = ftz(as<float>(y)); \
+    set(d, ftz(VALUE));                                       \
   }
 HIPX_PTX_F32_BINARY(add, f32_add(a, b))
 HIPX_PTX_F32_BINARY(sub, f32_sub(a, b))
@@ -230,7 +232,7 @@ HIPX_PTX_UNARY(tanh_approx_f32, float, tanhf(a))
 #undef HIPX_PTX_F32
 #undef HIPX_PTX_F32_BINARY
 
-// ---- "Half Precision Floating Point Instructions: ex2, tanh" -------------------------------------
+// ---- "Half Precision Floating Point Instructions: ex2, tanh" -----------------------------------
 
 HIPX_DEVICE b16 f16_ex2(b16 a) { return f16_bits(exp2f(f16_value(a))); }
 HIPX_DEVICE b16 f16_tanh(b16 a) { return f16_bits(tanhf(f16_value(a))); }

@@ -29,26 +29,26 @@ HIPX_DEVICE void set(D &d, V value) {
 template <typename V>
 HIPX_DEVICE void set(ignored &, V) {}
 
-#define HIPX_PTX_UNARY(NAME, A, RESULT)                \
-  template <typename D, typename X>                    \
-  HIPX_DEVICE void NAME(D &&d, X x) {                  \
-    const A a = as<A>(x);                              \
-    set(d, RESULT);                                    \
+#define HIPX_PTX_UNARY(NAME, A, RESULT) \
+  template <typename D, typename X>     \
+  HIPX_DEVICE void NAME(D &&d, X x) {   \
+    const A a = as<A>(x);               \
+    set(d, RESULT);                     \
   }
-#define HIPX_PTX_BINARY(NAME, A, B, RESULT)            \
-  template <typename D, typename X, typename Y>        \
-  HIPX_DEVICE void NAME(D &&d, X x, Y y) {             \
-    const A a = as<A>(x);                              \
-    const B b = as<B>(y);                              \
-    set(d, RESULT);                                    \
+#define HIPX_PTX_BINARY(NAME, A, B, RESULT)     \
+  template <typename D, typename X, typename Y> \
+  HIPX_DEVICE void NAME(D &&d, X x, Y y) {      \
+    const A a = as<A>(x);                       \
+    const B b = as<B>(y);                       \
+    set(d, RESULT);                             \
   }
-#define HIPX_PTX_TERNARY(NAME, A, B, C, RESULT)               \
-  template <typename D, typename X, typename Y, typename Z>   \
-  HIPX_DEVICE void NAME(D &&d, X x, Y y, Z z) {               \
-    const A a = as<A>(x);                                     \
-    const B b = as<B>(y);                                     \
-    const C c = as<C>(z);                                     \
-    set(d, RESULT);                                           \
+#define HIPX_PTX_TERNARY(NAME, A, B, C, RESULT)             \
+  template <typename D, typename X, typename Y, typename Z> \
+  HIPX_DEVICE void NAME(D &&d, X x, Y y, Z z) {             \
+    const A a = as<A>(x);                                   \
+    const B b = as<B>(y);                                   \
+    const C c = as<C>(z);                                   \
+    set(d, RESULT);                                         \
   }
 
 }  // namespace ptx

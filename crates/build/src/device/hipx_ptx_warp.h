@@ -9,12 +9,12 @@
 namespace hipx {
 namespace ptx {
 
-// ---- "Special Registers" -------------------------------------------------------------------------
+// ---- "Special Registers" -----------------------------------------------------------------------
 
 HIPX_DEVICE b32 own_lane() { return __lane_id() & 31u; }
 
-#define HIPX_PTX_REGISTER(NAME, VALUE)                  \
-  template <typename D>                                 \
+#define HIPX_PTX_REGISTER(NAME, VALUE) \
+  template <typename D>                \
   HIPX_DEVICE void mov_##NAME(D &&d) { set(d, VALUE); }
 HIPX_PTX_REGISTER(laneid, own_lane())
 HIPX_PTX_REGISTER(lanemask_eq, 1u << own_lane())
@@ -38,12 +38,12 @@ HIPX_PTX_REGISTER(clock, (b32)clock())
 HIPX_PTX_REGISTER(clock64, (b64)clock64())
 #undef HIPX_PTX_REGISTER
 
-// ---- "Data Movement and Conversion Instructions: shfl.sync", on all lanes ------------------------
+// ---- "Data Movement and Conversion Instructions: shfl.sync", on all lanes ----------------------
 
 enum class shuffle { up, down, bfly, idx };
 
-// Of c the lower five bits are the last lane, or for `up` the first, and those from 8 on the bits of
-// a lane's number that its segment of the warp has.
+// Of c the lower five bits are the last lane, or for `up` the first, and those from 8 on the bits
+// of a lane's number that its segment of the warp has.
 template <typename D, typename X, typename Y, typename Z>
 HIPX_DEVICE void shuffled(shuffle how, D &d, X x, Y y, Z z) {
   const int lane = (int)own_lane(), b = (int)(as<b32>(y) & 31u);
@@ -57,10 +57,10 @@ HIPX_DEVICE void shuffled(shuffle how, D &d, X x, Y y, Z z) {
   set(d, hipx::shfl(as<b32>(x), within ? from : lane));
 }
 
-#define HIPX_PTX_SHUFFLE(NAME)                                            \
-  template <typename D, typename X, typename Y, typename Z>               \
-  HIPX_DEVICE void shfl_sync_##NAME##_b32(D &&d, X x, Y y, Z z) {         \
-    shuffled(shuffle::NAME, d, x, y, z);                                  \
+#define HIPX_PTX_SHUFFLE(NAME)                                    \
+  template <typename D, typename X, typename Y, typename Z>       \
+  HIPX_DEVICE void shfl_sync_##NAME##_b32(D &&d, X x, Y y, Z z) { \
+    shuffled(shuffle::NAME, d, x, y, z);                          \
   }
 HIPX_PTX_SHUFFLE(up)
 HIPX_PTX_SHUFFLE(down)
@@ -68,7 +68,7 @@ HIPX_PTX_SHUFFLE(bfly)
 HIPX_PTX_SHUFFLE(idx)
 #undef HIPX_PTX_SHUFFLE
 
-// ---- "Parallel Synchronization and Communication Instructions" -----------------------------------
+// ---- "Parallel Synchronization and Communication Instructions" ---------------------------------
 
 template <typename D>
 HIPX_DEVICE void activemask_b32(D &&d) {

@@ -8,8 +8,8 @@
 #undef MASK1
 #undef MASK2
 
-// A parameter that is not copied for each thread, which it is not on AMD anyway (CUDA C++ Programming
-// Guide, "__grid_constant__"; LLVM AMDGPU usage, "Kernel Arguments").
+// A parameter that is not copied for each thread, which it is not on AMD anyway (CUDA C++
+// Programming Guide, "__grid_constant__"; LLVM AMDGPU usage, "Kernel Arguments").
 #if !defined(__grid_constant__)
 #define __grid_constant__
 #endif
