@@ -34,12 +34,14 @@ class Mapping(Value, frozen=True):
         kind: ``function``, ``data`` (type, constant or macro), ``header``, ``lacking`` (a
             header without a counterpart), ``namespace``,
             ``prelude`` (a name that the prelude headers define), ``ptx`` (an instruction or a
-            register), or of cooperative groups ``group`` (HIP has it as it is), ``lanes`` (it
-            lacks it, or counts lanes of the wavefront) and ``member`` (of a group).
+            register), ``api`` (a name of the runtime's that the prelude has), or of cooperative
+            groups ``group`` (HIP has it as it is), ``lanes`` (it lacks it, or counts lanes of the
+            wavefront) and ``member`` (of a group).
         since: the ROCm release that first has it; empty when unknown.
         source: who says so.
         note: what to know, one sentence; empty mostly.
         names: names without a row of their own that come with it.
+        header: the prelude's header that has it, where ``hipx.h`` does not include it.
     """
 
     cuda: str
@@ -49,6 +51,7 @@ class Mapping(Value, frozen=True):
     source: str
     note: str = ""
     names: tuple[str, ...] = ()
+    header: str = ""
 
 
 @cache
@@ -76,6 +79,7 @@ def corrections() -> dict[str, Mapping]:
             row["source"],
             row.get("note", ""),
             tuple(row.get("names", ())),
+            row.get("header", ""),
         )
         for kind, rows in tomllib.loads(text).items()
         for row in rows

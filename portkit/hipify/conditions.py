@@ -2,13 +2,16 @@
 
 Only conditions that are decided by the platform alone are judged: ``#ifdef``, ``#ifndef`` and
 ``#if defined`` of the macros that a HIP compile defines or never defines, and of those that the
-user says the build for AMD defines.
+user says the build for AMD defines. A branch is kept from AMD's compiler as well where an ``#if``
+is false at the feature level that translated sources see, and in the host pass, which has none.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from portkit.hipify.expressions import evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,20 +22,65 @@ DEFINED = frozenset({"__HIP_PLATFORM_AMD__", "__HIPCC__", "__HIP__", "__AMDGCN__
 """What a HIP compile for AMD defines (clang documentation, "HIP Support"), host pass included
 where it is used in this sense."""
 
-UNDEFINED = frozenset({"__CUDACC__", "__NVCC__", "__HIP_PLATFORM_NVIDIA__"})
+UNDEFINED = frozenset(
+    {
+        "__CUDACC__",
+        "__CUDACC_VER_MAJOR__",
+        "__CUDACC_VER_MINOR__",
+        "__NVCC__",
+        "__HIP_PLATFORM_NVIDIA__",
+    }
+)
 """What only CUDA's compilers define."""
+
+_ARCH = frozenset({"__CUDA_ARCH__", "HIPX_CUDA_ARCH"})
+_LEVEL = 890
+"""What ``HIPX_CUDA_ARCH`` is in the prelude."""
 
 _ATOM = r"(!)?\s*(?:defined\s*\(?\s*(\w+)\s*\)?)"
 
 
 def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that a HIP compile for AMD skips, in order."""
-    return sorted((start, end) for value, start, end in _branches(source) if value is False)
+    never = sorted((start, end) for value, start, end in _branches(source) if value is False)
+    return sorted({*never, *_false_at_any_level(source)})
 
 
 def only_on_amd(source: KernelSource) -> list[tuple[int, int]]:
     """Return the spans of text that a HIP compile for AMD alone reads, in order."""
     return sorted((start, end) for value, start, end in _branches(source) if value is True)
+
+
+def _false_at_any_level(source: KernelSource) -> Iterator[tuple[int, int]]:
+    """Yield the branches whose condition is false in both passes, other than by their place."""
+    stack: list[int | None] = []
+    for token in source.tokens:
+        if token.kind != "directive":
+            continue
+        word = token.text
+        if word in ("#else", "#elif", "#endif") and stack:
+            start = stack.pop()
+            if start is not None:
+                yield start, token.start
+        if word in ("#if", "#elif"):
+            false = all(_at_level(source, token.end, level) == 0 for level in (_LEVEL, None))
+            stack.append(token.end if false else None)
+        elif word in ("#ifdef", "#ifndef", "#else"):
+            stack.append(None)
+
+
+def _at_level(source: KernelSource, offset: int, level: int | None) -> int | None:
+    """Return what a condition is at a feature level, None in the pass that has none."""
+
+    def defined(name: str) -> bool | None:
+        return level is not None if name in _ARCH else _defined(name, source)
+
+    def value(name: str) -> int | None:
+        if name in _ARCH:
+            return level or 0
+        return 0 if _defined(name, source) is False else None
+
+    return evaluated(_rest(source, offset), defined, value)
 
 
 def _branches(source: KernelSource) -> Iterator[tuple[bool | None, int, int]]:

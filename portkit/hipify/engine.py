@@ -18,7 +18,7 @@ from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
-from portkit.hipify.rules import RULES, hip_shim
+from portkit.hipify.rules import RULES, hip_shim, ptx_instruction
 from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Finding, Status
@@ -113,7 +113,7 @@ def _find(
     source = KernelSource(path, text, profile.undefined, own, profile.defined)
     if hip_shim.is_shim(source):
         return list(hip_shim.find(source))
-    found = [finding for rule in RULES for finding in rule.find(source)]
+    found = _outermost([finding for rule in RULES for finding in rule.find(source)])
     if not any(finding.applicability is Applicability.MANUAL for finding in found):
         return found
     # AMD's compiler never sees what its own macros keep from it, so a person need not either.
@@ -123,6 +123,20 @@ def _find(
         for finding in found
         if finding.applicability is not Applicability.MANUAL
         or not any(low <= finding.span.start < high for low, high in hidden)
+    ]
+
+
+def _outermost(found: list[Finding]) -> list[Finding]:
+    """Leave out what is rewritten within inline PTX, whose rule does that as well."""
+    whole = [finding.span for finding in found if finding.code == ptx_instruction.CODE]
+    if not whole:
+        return found
+    return [
+        finding
+        for finding in found
+        if finding.code == ptx_instruction.CODE
+        or not finding.edits
+        or not any(s.start <= finding.span.start and finding.span.end <= s.end for s in whole)
     ]
 
 

@@ -35,7 +35,7 @@ from portkit.hipify.rules import (
     prelude_include,
     warp_sync,
 )
-from portkit.hipify.translated import needed_headers, patches_of, profile_headers
+from portkit.hipify.translated import needed_headers, patches_of, profile_headers, ptx_of
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -58,13 +58,14 @@ _OF_THE_PRELUDE: Final = frozenset({arch_macro.CODE, kernel_attribute.CODE, prel
 
 INCLUDE: Final = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
+_QUOTED: Final = re.compile(r'"([^"]+)"')
+
 _HEAD: Final = """\
 // The names of CUDA in the sources of {name} that HIP has by another name. Each source is compiled
 // with this before its first line; what is no name alone stands in {patch}.
 #pragma once
 
-#include "{prelude}"
-
+{includes}
 """
 
 _BOUNDS: Final = """
@@ -102,7 +103,8 @@ class Shared(Value, frozen=True, dict=True):
         """The headers that the sources get to see, the profile's and the prelude's."""
         prelude = prelude_headers()
         cuda = [self.sources[path] for path in self.targets]
-        needed = needed_headers([*cuda, *patches_of(self.profile, self.targets)])
+        patches = patches_of(self.profile, self.targets)
+        needed = needed_headers([*cuda, *patches, *ptx_of(self.sources, self.profile)])
         own = profile_headers(self.profile, self.targets)
         return {**own, _PRELUDE: prelude[_PRELUDE], **needed}
 
@@ -151,7 +153,14 @@ class Shared(Value, frozen=True, dict=True):
 
     @cached_property
     def _names(self) -> str:
-        head = _HEAD.format(name=self.name, patch=PATCH, prelude=_PRELUDE)
+        first = [f.edits[0].text for f in self.findings if f.code == prelude_include.CODE]
+        beside = {match.rpartition("/")[2] for text in first for match in _QUOTED.findall(text)}
+        includes = [_PRELUDE, *sorted(beside - {prelude_include.HEADER})]
+        head = _HEAD.format(
+            name=self.name,
+            patch=PATCH,
+            includes="".join(f'#include "{name}"\n' for name in includes),
+        )
         table = api_table.corrections()
         warp = sorted({f.symbol for f in self.findings if f.code == warp_sync.CODE})
         lines = [f"#define {name} {new}\n" for name, new in self._macros.items()]

@@ -10,12 +10,13 @@ from msgspec import field
 from msgspec.structs import replace
 
 from portkit.hipify import api_table
-from portkit.hipify.engine import own_names, translate
+from portkit.hipify.engine import own_names, patch_source, translate
 from portkit.hipify.errors import KernelInputError
+from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import hip_path, is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE
-from portkit.hipify.rules import prelude_include
+from portkit.hipify.rules import prelude_include, ptx_instruction
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 PLAIN_HEADERS: Final = (".h", ".hpp")
 """How the names of headers end that may be CUDA's by what they say."""
 
+_ASSEMBLY = re.compile(rb"\b(?:asm|__asm__|__asm)\b")
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
 
 
@@ -59,7 +61,8 @@ class Translated(Value, frozen=True, dict=True):
     def headers(self) -> Mapping[str, str]:
         """The headers that the HIP sources include, the profile's and the prelude's."""
         cuda = [self.sources[path] for path in self.targets]
-        needed = needed_headers([*cuda, *patches_of(self.profile, self.targets)])
+        patches = patches_of(self.profile, self.targets)
+        needed = needed_headers([*cuda, *patches, *ptx_of(self.sources, self.profile)])
         return {**profile_headers(self.profile, self.targets), **needed}
 
     @property
@@ -123,8 +126,13 @@ def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
         if mapping.hip in prelude
         and (mapping.cuda.encode() in together or mapping.hip.encode() in together)
     )
+    beside = (
+        mapping.header
+        for mapping in api_table.corrections().values()
+        if mapping.header and mapping.cuda.encode() in together
+    )
     named = (name for name in prelude if name.encode() in together)
-    pending = ["hipx.h", *asked, *named]
+    pending = ["hipx.h", *asked, *beside, *named]
     needed: dict[str, str] = {}
     while pending:
         name = pending.pop()
@@ -132,6 +140,22 @@ def needed_headers(contents: Iterable[bytes]) -> Mapping[str, str]:
             needed[name] = prelude[name]
             pending += _INCLUDE.findall(needed[name])
     return dict(sorted(needed.items()))
+
+
+def ptx_of(sources: Mapping[str, bytes], profile: KernelProfile) -> Iterator[bytes]:
+    """Yield the name of the header for inline PTX where one of the sources has some that is known.
+
+    Args:
+        sources: every file of a folder, path to content.
+        profile: what is known of the codebase.
+    """
+    for path, content in sorted(sources.items()):
+        if is_cuda(path) and _ASSEMBLY.search(content):
+            text = patch_source(path, content, profile).decode("latin-1")
+            source = KernelSource(path, text, profile.undefined, frozenset(), profile.defined)
+            if any(isinstance(new, str) for _, new in ptx_instruction.seen(source)):
+                yield ptx_instruction.HEADER.encode()
+                return
 
 
 def patches_of(profile: KernelProfile, paths: Iterable[str]) -> Iterator[bytes]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from portkit.hipify.docs import pages
+from portkit.hipify.ptx_instructions import is_known
 
 REPOSITORY = Path(__file__).parent.parent.parent
 
@@ -14,3 +16,11 @@ def test_pages_are_up_to_date() -> None:
         assert (REPOSITORY / path).read_text() == text, (
             f"{path}: run python -m portkit.hipify.docs ."
         )
+
+
+def test_the_page_on_ptx_names_what_is_known() -> None:
+    page = (REPOSITORY / "docs" / "kernels" / "ptx.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`([a-z][^`]*)`", row)]
+    assert len(named) > 70
+    assert [name for name in named if not is_known(name)] == []

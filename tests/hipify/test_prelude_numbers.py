@@ -22,6 +22,7 @@ from host_support import build, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 FORMATS = {"e4m3": (3, 7, 448), "e5m2": (2, 15, 57344)}
 NAN_CODES = {"e4m3": {0x7F, 0xFF}, "e5m2": {0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF}}
@@ -255,3 +256,13 @@ def test_byte_intrinsics(numbers: Callable[[list[str]], list[int]], operation: s
         words.append((a, b, chance.getrandbits(32)))
     got = numbers([f"{operation} {a:x} {b:x} {c:x}" for a, b, c in words])
     assert got == [OPERATIONS[operation](*each) & 0xFFFFFFFF for each in words]
+
+
+def test_launches_are_given_what_the_kernel_takes(tmp_path: Path) -> None:
+    """A launch with attributes is a plain one, or a cooperative one where one of them says so."""
+    # Grid, block, shared memory, and 3, null and 'A' as a double, a pointer and a short.
+    assert run(build("launch", tmp_path)) == [
+        "plain 5 6 48 3 1 65",
+        "plain 5 6 48 3 1 65",
+        "cooperative 5 6 48 3 1 65",
+    ]

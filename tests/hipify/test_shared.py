@@ -14,6 +14,7 @@ from portkit.hipify.assembled import assembled
 from portkit.hipify.crate import KernelsCrate
 from portkit.hipify.errors import KernelInputError, KernelPatchError
 from portkit.hipify.patch import Patch
+from portkit.hipify.paths import PATCH
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.shared import Shared
@@ -69,6 +70,23 @@ def test_a_name_is_a_macro_and_what_is_none_is_in_the_patch() -> None:
         "+__device__ float b(float x) { return __shfl_xor_sync(0xffffffff, x, 1)"
         " + hipx::warp_size; }",
     ]
+
+
+def test_inline_ptx_is_in_the_patch_and_its_header_beside_the_names() -> None:
+    ptx = 'asm("membar.gl;");'
+    made = shared({"a.cu": f"void f() {{ {ptx} }}\n", "b.cu": "int g(const int *p);\n"})
+    assert '#include "hipx_cuda.h"\n#include "hipx_ptx.h"\n' in made.text("hipx_names.h")
+    assert {"hipx_ptx.h", "hipx_ptx_warp.h", "hipx_fp8.h"} <= set(made.headers)
+    assert f"-void f() {{ {ptx} }}\n+void f() {{ hipx::ptx::membar_gl(); }}" in made.text(PATCH)
+    # Where AMD's compiler sees none, or none that is known, nothing comes with it.
+    hidden = f"#ifdef __CUDACC__\n{ptx}\n#endif\n"
+    for text in ("void f();\n", hidden, 'void f() { asm("wgmma;"); }\n'):
+        without = shared({"a.cu": text})
+        assert "hipx_ptx" not in without.text("hipx_names.h")
+        assert not any("ptx" in name for name in without.headers)
+    loads = shared({"a.cu": "int f(const int *p) { return __ldg(p); }\n"})
+    assert '#include "hipx_ldg.h"\n' in loads.text("hipx_names.h")
+    assert "hipx_ldg.h" in loads.headers
 
 
 def test_a_name_that_stays_somewhere_is_renamed_in_the_patch() -> None:

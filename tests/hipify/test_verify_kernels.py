@@ -240,6 +240,40 @@ USES = {
     " store_matrix_sync(y, fc, 16, mem_row_major);",
     "hipx_cuda.h": "static_assert(cuda::std::is_same<float, float>::value);"
     " y[0] = HIPX_ON_LANES(0xffffffff, y[1]) + HIPX_ON_LANES(, y[2]);",
+    "hipx_ptx.h": "hipx::ptx::mov_b32(y[0], 1);",
+    "hipx_ptx_operand.h": "y[0] = hipx::ptx::as<float>(u[0] | 1);",
+    "hipx_ptx_number.h": "hipx::ptx::fma_rn_bf16x2(y[0], y[1], y[2], y[3]);"
+    " hipx::ptx::fma_rn_f16x2(y[1], y[2], y[3], y[4]); hipx::ptx::add_f32(y[2], y[0], y[1]);"
+    " hipx::ptx::tanh_approx_f16x2(y[3], y[4]); hipx::ptx::ex2_approx_ftz_f32(y[4], y[5]);"
+    " hipx::ptx::cvt_rn_satfinite_e4m3x2_f16x2(u[0], y[6]); hipx::ptx::cvt_rz_f16_f32(h[9], y[7]);",
+    "hipx_ptx_integer.h": "hipx::ptx::lop3_b32(y[0], y[1], y[2], y[3], 0xea);"
+    " hipx::ptx::prmt_b32(y[1], y[2], y[3], 0x5410); hipx::ptx::bfe_s32(y[2], y[3], 4, 8);",
+    "hipx_ptx_memory.h": "__shared__ float s[64]; const auto at = hipx::generic_to_shared(s);"
+    " hipx::ptx::cp_async_shared_global(at, y, 16, 8); hipx::ptx::cp_async_shared_global(at, y, 4);"
+    " hipx::ptx::ld_ordered_global_v4_b32(y[0], y[1], y[2], y[3], y + 4);"
+    " hipx::ptx::red_global_add_f32(y, 1.0f); *(float *)hipx::shared_to_generic(at) = 1;",
+    "hipx_ptx_warp.h": "hipx::ptx::shfl_sync_up_b32(y[0], y[1], 1, 0); hipx::ptx::bar_sync();"
+    " hipx::ptx::mov_lanemask_lt(y[2]); hipx::ptx::mov_tid_x(y[3]); hipx::ptx::membar_gl();",
+    "hipx_ptx_matrix.h": "__shared__ float s[256]; const unsigned at = hipx::generic_to_shared(s);"
+    " hipx::ptx::ldmatrix_x4_trans_shared(y[0], y[1], y[2], hipx::ptx::ignored(), at);"
+    " hipx::ptx::stmatrix_x2_shared(at, y[0], y[1]); hipx::ptx::movmatrix_trans_b16(y[0], y[1]);"
+    " hipx::ptx::mma_m16n8k16_f32_bf16_bf16_f32(y[0], y[1], y[2], y[3], y[4], y[5], y[6], y[7],"
+    " y[8], y[9], 0.f, 0.f, 0.f, 0.f); hipx::ptx::mma_m8n8k16_s32_s8_s8_s32(y[0], y[1], y[2],"
+    " y[3], y[0], y[1]); hipx::ptx::mma_m16n8k8_f16_f16_f16_f16(y[0], y[1], y[2], y[3], y[4],"
+    " 0, 0); hipx::ptx::mma_m16n8k32_f32_e4m3_e4m3_f32(y[0], y[1], y[2], y[3], y[4], y[5], y[6],"
+    " y[7], y[8], y[9], 0.f, 0.f, 0.f, 0.f);",
+    "hipx_ldg.h": "h[0] = __ldg(h + 1); b[0] = __ldg(b + 1); y[0] = __ldg(y + 1);"
+    " y[1] = __low2float(__ldg((const __half2 *)y));",
+    "hipx_bfloat16.h": "b[0] = hipx::to_bfloat16<int>(3) + hipx::to_bfloat16<long long>(y[0]);"
+    " b[1] = hipx::float_to_bfloat162(y[0]).x;",
+    "hipx_pipeline.h": "__shared__ float s[64]; hipx::pipeline_memcpy_async(s, y, 16);"
+    " hipx::pipeline_commit(); hipx::pipeline_wait_prior(0); y[0] = s[1];",
+    "hipx_fp8_vector.h": "hipx::fp8x4_e4m3 four(make_float4(1, 2, 3, 4)); y[0] = float4(four).w;"
+    " y[1] = __low2float(__half2(hipx::fp8x2_to_halfraw2(u[0], hipx::E5M2)));"
+    " u[1] = hipx::float2_to_fp8x2(make_float2(1, 2), hipx::SATFINITE, hipx::E4M3);"
+    " u[2] = hipx::fp8x2_e5m2(*(__hip_bfloat162 *)b).__x;",
+    "hipx_launch.h": "static_assert(sizeof(hipx::launch_config) > 0); y[0] = 1;",
+    "hipx_words.h": "constexpr int MASK1 = 1, MASK2 = 2; y[0] = MASK1 + MASK2;",
     "hipx.h": "y[0] = HIPX_CUDA_ARCH;",
 }
 

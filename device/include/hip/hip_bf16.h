@@ -61,8 +61,18 @@ inline __hip_bfloat16 __short_as_bfloat16(short x) {
 }
 inline __hip_bfloat16 __ushort_as_bfloat16(unsigned short x) { return __hip_bfloat16_raw{x}; }
 
+struct alignas(4) __hip_bfloat162_raw {
+  unsigned short x, y;
+};
+
 struct alignas(4) __hip_bfloat162 {
   __hip_bfloat16 x, y;
+
+  __hip_bfloat162() = default;
+  __hip_bfloat162(__hip_bfloat16 low, __hip_bfloat16 high) : x(low), y(high) {}
+  __hip_bfloat162(const __hip_bfloat162_raw &raw)
+      : x(__hip_bfloat16_raw{raw.x}), y(__hip_bfloat16_raw{raw.y}) {}
+  operator __hip_bfloat162_raw() const { return {x.__x, y.__x}; }
 };
 
 HIPCPU_PAIR_FUNCTIONS(__hip_bfloat162)

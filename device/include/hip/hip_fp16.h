@@ -72,8 +72,17 @@ inline unsigned short __half_as_ushort(__half x) { return x.__x; }
 inline __half __short_as_half(short x) { return __half_raw{static_cast<unsigned short>(x)}; }
 inline __half __ushort_as_half(unsigned short x) { return __half_raw{x}; }
 
+struct alignas(4) __half2_raw {
+  unsigned short x, y;
+};
+
 struct alignas(4) __half2 {
   __half x, y;
+
+  __half2() = default;
+  __half2(__half low, __half high) : x(low), y(high) {}
+  __half2(const __half2_raw &raw) : x(__half_raw{raw.x}), y(__half_raw{raw.y}) {}
+  operator __half2_raw() const { return {x.__x, y.__x}; }
 };
 using half2 = __half2;
 

@@ -1,6 +1,7 @@
 """A name of the CUDA runtime, driver, RTC, cuRAND or cuBLAS API.
 
-Every name that the API table maps becomes its HIP counterpart: functions, types, enumerators.
+Every name that the API table maps becomes its HIP counterpart: functions, types, enumerators. What
+HIP lacks and the prelude has, such as ``cudaLaunchKernelEx``, becomes the prelude's.
 
 Example: ``cudaStream_t stream`` becomes ``hipStream_t stream``.
 
@@ -49,7 +50,9 @@ def find(source: KernelSource) -> Iterator[Finding]:
         group = api_group(name)
         if group is None:
             continue
-        mapping = api_table.group(group).get(name)
+        mapping = api_table.corrections().get(name)
+        if mapping is None or mapping.kind != "api":
+            mapping = api_table.group(group).get(name)
         if mapping is not None and mapping.hip and mapping.hip != name:
             for index in uses:
                 yield renamed(source, CODE, index, mapping.hip, f"{group} API")

@@ -7,7 +7,7 @@ prelude's OCP classes: HIP's converters to the OCP encoding trap on gfx940 to gf
 Example: ``__nv_bfloat16 x`` becomes ``__hip_bfloat16 x``. Where a source declares the name itself
 (``typedef __hip_bfloat16 __nv_bfloat16;``), the declaration stays.
 
-Limits: the fp8 vector types (``__nv_fp8x2_e4m3`` and wider) are refused as unknown names.
+Limits: fp4 and fp6 are refused as unknown names.
 
 Source: HIP headers amd_hip_bf16.h and amd_hip_fp8.h; OCP 8-bit Floating Point Specification 1.0.
 """

@@ -2,7 +2,8 @@
 
 CUDA's compiler includes its runtime and intrinsics by itself; HIP wants them named. The prelude
 brings them, and what HIP lacks. Headers that other sources include need it as well, since each may
-come first. ``#pragma once`` keeps it to one reading.
+come first. ``#pragma once`` keeps it to one reading. A header of the prelude that few sources need
+follows where one of its functions is used, as ``hipx_ptx.h`` with inline PTX.
 
 Example: a file that begins with a comment begins with ``#include "hipx.h"`` afterwards.
 
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.hipify import api_table
+from portkit.hipify.rules import ptx_instruction
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
@@ -29,7 +32,12 @@ HEADER = "hipx.h"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return one finding for the start of the file, unless the prelude is already included."""
-    if f'#include "{source.to_root}{HEADER}"' in source.text:
+    missing = [
+        name
+        for name in (HEADER, *beside(source))
+        if f'#include "{source.to_root}{name}"' not in source.text
+    ]
+    if not missing:
         return
     yield Finding(
         code=CODE,
@@ -39,6 +47,18 @@ def find(source: KernelSource) -> Iterator[Finding]:
         symbol=HEADER,
         applicability=Applicability.SAFE,
         status=Status.TODO,
-        message=f"the file includes {HEADER} first",
-        edits=(Edit(0, 0, f'#include "{source.to_root}{HEADER}"\n'),),
+        message=f"the file includes {' and '.join(missing)} first",
+        edits=(Edit(0, 0, "".join(f'#include "{source.to_root}{name}"\n' for name in missing)),),
     )
+
+
+def beside(source: KernelSource) -> list[str]:
+    """Return the headers of the prelude that a source needs and ``hipx.h`` does not include."""
+    headers = {
+        mapping.header
+        for name, mapping in api_table.corrections().items()
+        if mapping.header and name in source.names
+    }
+    if any(isinstance(new, str) for _, new in ptx_instruction.seen(source)):
+        headers.add(ptx_instruction.HEADER)
+    return sorted(headers)

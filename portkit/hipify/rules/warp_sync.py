@@ -8,7 +8,8 @@ Example: ``__shfl_xor_sync(0xffffffff, x, 16)`` becomes ``hipx::shfl_xor(x, 16)`
 
 Limits: only masks that name all lanes are translated (``0xffffffff``, ``~0``, ``-1``, casts of it,
 ``FULL_MASK`` and other names that end in ``FULL_MASK``, and a name that the file itself defines as
-one of them, by ``#define`` or as a constant); any other is refused (PH202).
+one of them, by ``#define`` or as a constant, which may be the function's own); any other is refused
+(PH202).
 
 Source: CUDA C++ Programming Guide, "Warp Shuffle Functions"; HIP headers,
 amd_warp_sync_functions.h.
@@ -53,7 +54,9 @@ def is_full_mask(source: KernelSource, argument: range) -> bool:
     # A file may have a name of its own for another mask that ends like one of all lanes.
     values = _values(source, text) if len(tokens) == 1 and tokens[0].kind == "name" else []
     if values is None:
-        return False
+        values = _in_scope(source, argument.start)
+        if not values:
+            return False
     if values:
         return all(_FULL_MASK.fullmatch(value) for value in values)
     return _FULL_MASK.fullmatch(text) is not None
@@ -78,6 +81,44 @@ def _values(source: KernelSource, name: str) -> list[str] | None:
             values.append(_squeezed(source, index + 2, stop))
         elif before.kind == "name" or source.is_token(index + 1, "="):
             return None
+    return values
+
+
+def _in_scope(source: KernelSource, use: int) -> list[str]:
+    """Return what a constant is that a use of it sees; none where it sees a variable.
+
+    It looks backwards through the blocks around the use, and the heads of those, where parameters
+    and the variables of loops are: the first block that declares the name has it.
+    """
+    name = source.tokens[use].text
+    values: list[str] = []
+    depth = brackets = 0
+    in_head = True  # of a loop without braces, or of the block that was left last
+    for index in range(use - 1, -1, -1):
+        token = source.tokens[index]
+        if token.text == "}":
+            depth += 1
+            in_head = False
+        elif token.text == "{":
+            if depth == 0 and values:
+                return values
+            in_head = depth == 0
+            depth = max(0, depth - 1)
+        elif depth:
+            continue
+        elif token.text in "()":
+            brackets += 1 if token.text == ")" else -1
+        elif token.text == ";" and brackets <= 0:
+            in_head = False
+        elif token.text == name and (brackets <= 0 or in_head):
+            before = source.tokens[index - 1]
+            if _is_constant(source, index):
+                stop = next((t.start for t in source.tokens[index:] if t.text in ";,"), 0)
+                values.append(_squeezed(source, index + 2, stop))
+            elif before.text not in _USED and (
+                before.kind == "name" or before.text in ("*", "&", ">", "#define")
+            ):
+                return []
     return values
 
 
