@@ -5,7 +5,7 @@ Usage: python benches/step.py PORTED [--wave 32|64]... [--report FILE] [--calls]
 PORTED is a ported candle. A program (``benches/step``) runs a few steps of small models with random
 weights; one step more, and one layer more, differ by what they cost. Launches and calls are exact,
 and those of any GPU with that size of wavefront: they depend on no time. Bytes are those that are
-asked for, each time that they are, as if there were no cache.
+asked for, each time that they are, as if there were no cache, and those that a cache fetches.
 
 A model that has fused paths on ROCm, for attention or for its experts, is run without them as
 well, and its logits are compared. A copy of the tree is made for that, in which a variable turns
@@ -104,6 +104,7 @@ KINDS = {
     # The bindings give the host what they have copied.
     "host waits": "hipMemcpyDtoH|hip(Stream|Device|Event)Synchronize",
     "KiB read": "traffic read",
+    "KiB fetched": "traffic fetched",
     "KiB written": "traffic written",
 }
 """What is counted, and how the names of such calls begin."""
@@ -265,7 +266,8 @@ quantized one, which has no other path: the values of its weights, in f32, exper
 
 A step is a token, or a prompt, an image, or forward, backward and the optimizer. The second number
 is of each layer in it: what one more adds. The host waits for what it downloads, too. Bytes, where
-they are counted, are those that are asked for, each time, with no cache between.
+they are counted, are those that are asked for, each time, with no cache between; *fetched* are those
+that leave the GPU's memory if each launch finds an empty cache, and keeps all that it has read.
 
 """
 

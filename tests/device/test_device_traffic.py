@@ -19,22 +19,26 @@ BOTH = N * FLOAT
 FILLED = 2 * BOTH
 """What every run writes first."""
 
+LINE = 64
 EXPECTED = {
-    "nothing": (0, 0),
-    "copy": (BOTH, BOTH),
-    "wide": (BOTH, BOTH),
-    "large": (BOTH, BOTH),
-    "shared": (BOTH, BOTH),
-    "again": (N * BOTH, BOTH),
+    "nothing": (0, 0, 0),
+    "copy": (BOTH, BOTH, BOTH),
+    "wide": (BOTH, BOTH, BOTH),
+    "large": (BOTH, BOTH, BOTH),
+    "shared": (BOTH, BOTH, BOTH),
+    "again": (N * BOTH, BOTH, BOTH),
     # An atomic operation reads and writes what it changes, and each thread reads its own value.
-    "add": (2 * BOTH, BOTH),
-    "device to device": (64, 64),
-    "from the host": (0, 8),
-    "to the host": (FLOAT, 0),
-    "freed": (0, 0),
-    "product": ((8 * 16 + 16 * 4) * FLOAT, 8 * 4 * FLOAT),
+    "add": (2 * BOTH, BOTH + LINE, BOTH),
+    "device to device": (64, 64, 64),
+    "from the host": (0, 0, 8),
+    "to the host": (FLOAT, FLOAT, 0),
+    "freed": (0, 0, 0),
+    "product": ((8 * 16 + 16 * 4) * FLOAT, (8 * 16 + 16 * 4) * FLOAT, 8 * 4 * FLOAT),
+    "twice": (2 * BOTH, 2 * BOTH, 2 * BOTH),
+    # One of the 16 values of each line.
+    "one of a line": (BOTH // 16, BOTH, BOTH // 16),
 }
-"""Bytes that work reads and writes."""
+"""Bytes that work reads, those that a cache fetches for it, and those that it writes."""
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +56,9 @@ def test_bytes_are_counted_as_often_as_they_are_asked_for(
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     (report,) = tmp_path.glob("*.json")
-    read, written = EXPECTED[what]
+    read, fetched, written = EXPECTED[what]
     seen = json.loads(report.read_text())["traffic"]
-    assert seen == {"read": read, "written": FILLED + written}
+    assert seen == {"read": read, "fetched": fetched, "written": FILLED + written}
 
 
 def test_nothing_is_said_where_nothing_is_counted(program: Path, tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ inline __attribute__((always_inline)) void note(const volatile void *pointer, si
   if (runner == nullptr || shadow == nullptr) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   if (shadow->contains(address)) {
-    if (kind != Kind::write) hipcpu::check::traffic.reads(bytes);
+    if (kind != Kind::write) {
+      hipcpu::check::traffic.kernel_reads(address, bytes, runner->cell(atomic).work());
+    }
     if (kind != Kind::read) hipcpu::check::traffic.writes(bytes);
   } else {
     shadow = &runner->shared_shadow();

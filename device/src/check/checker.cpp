@@ -168,6 +168,7 @@ void watch(const void *begin, size_t bytes) {
   all.begin = const_cast<void *>(begin);
   all.bytes = bytes;
   all.shadow = std::make_unique<Shadow>(begin, bytes);
+  traffic.watch(begin, bytes);
   device_shadow = all.shadow.get();
   mprotect(all.begin, all.bytes, PROT_NONE);
   install_handlers();
@@ -180,7 +181,7 @@ void allocated(const void *begin, size_t bytes) { set(begin, bytes, State::unini
 void freed(const void *begin, size_t bytes) { set(begin, bytes, State::freed); }
 
 void reads(const void *begin, size_t bytes, const char *what) {
-  if (enabled()) traffic.reads(bytes);
+  if (enabled()) traffic.other_reads(bytes);
   access_by_host(begin, bytes, Kind::read, what);
 }
 
@@ -191,7 +192,7 @@ void writes(const void *begin, size_t bytes, const char *what) {
 
 void copies(const void *to, const void *from, size_t bytes, const char *what) {
   if (!enabled() || bytes == 0) return;
-  traffic.reads(bytes);
+  traffic.other_reads(bytes);
   traffic.writes(bytes);
   access_by_host(from, bytes, Kind::move, what);
   access_by_host(to, bytes, Kind::write, what);

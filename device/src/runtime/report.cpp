@@ -158,8 +158,9 @@ void write_report() {
   fprintf(file, "{\n\"arch\": %s,\n\"threads\": %llu,\n", quoted(options().arch).c_str(),
           static_cast<unsigned long long>(all.threads));
   if (check::enabled()) {
-    fprintf(file, "\"traffic\": {\"read\": %llu, \"written\": %llu},\n",
+    fprintf(file, "\"traffic\": {\"read\": %llu, \"fetched\": %llu, \"written\": %llu},\n",
             static_cast<unsigned long long>(check::traffic.read()),
+            static_cast<unsigned long long>(check::traffic.fetched()),
             static_cast<unsigned long long>(check::traffic.written()));
   }
   fprintf(file, "\"calls\": %s,\n\"kernels\": %s,\n\"findings\": [", counts(all.calls).c_str(),

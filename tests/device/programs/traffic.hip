@@ -49,6 +49,11 @@ __global__ void again(float *to, const float *from) {
   to[threadIdx.x] = sum;
 }
 
+// One value of each line of a cache.
+__global__ void one_of_a_line(float *to, const float *from) {
+  if (threadIdx.x % 16 == 0) to[threadIdx.x] = from[threadIdx.x];
+}
+
 struct Many {
   float x[32];
 };
@@ -72,6 +77,11 @@ int main(int count, char **words) {
   if (strcmp(what, "wide") == 0) wide<<<1, n>>>(four_of_b, four_of_a);
   if (strcmp(what, "shared") == 0) shared<<<1, n>>>(b, a);
   if (strcmp(what, "again") == 0) again<<<1, n>>>(b, a);
+  if (strcmp(what, "one of a line") == 0) one_of_a_line<<<1, n>>>(b, a);
+  if (strcmp(what, "twice") == 0) {  // a launch finds nothing of what another has fetched
+    copy<<<4, n / 4>>>(b, a);
+    copy<<<4, n / 4>>>(b, a);
+  }
   if (strcmp(what, "large") == 0) {
     Many *fresh;
     OK(hipMalloc(&fresh, n * sizeof(float)));
