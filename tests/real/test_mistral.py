@@ -28,8 +28,12 @@ COMMIT = "9e922623f24b32d41f3892b74f0eed18707f4e6c"
 REPOSITORY = "https://github.com/EricLBuehler/mistral.rs"
 CANDLE = "35d7ae7ca5c93e17c77359c3617376b8a72e96a4"
 """What the root manifest names."""
-CRATES = ("mistralrs-quant", "mistralrs-paged-attn")
-"""Those that are type-checked: the others ask for hundreds of crates more."""
+CRATES = (
+    "mistralrs-quant",
+    "mistralrs-paged-attn",
+    pytest.param("mistralrs-core", marks=pytest.mark.slow),  # it asks for 500 crates
+)
+"""Those that are type-checked."""
 OPERATIONS = 20
 """Of its own, which the CPU computes on ROCm."""
 
@@ -103,21 +107,26 @@ def test_the_cpu_computes_what_has_a_kernel_and_no_port(ported: Path) -> None:
     assert count == OPERATIONS
 
 
-def test_it_type_checks_upon_candles_port_with_rocm_and_without(
-    ported: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def upon_port(ported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the port in a workspace that takes candle from its port; the last tests are its."""
     repository = "https://github.com/huggingface/candle"
     candle = fetched(tmp_path_factory.mktemp("below") / "candle", "candle", repository, CANDLE)
     done = invoke("apply", candle)
     assert done.code == 0, done.err
     _take_from(ported, candle)
-    monkeypatch.setenv("CANDLE_ROCM_KERNELS", "none")
     needs(run(ported, "cargo", "fetch", name="mistral"), "mistral")
-    for crate in CRATES:
-        for features in ("", "rocm"):
-            words = ("cargo", "check", "-p", crate, "--features", features)
-            checked = run(ported, *words, name="mistral")
-            assert checked.returncode == 0, checked.stdout[-6000:]
+    return ported
+
+
+@pytest.mark.parametrize("features", ["", "rocm"])
+@pytest.mark.parametrize("crate", CRATES)
+def test_it_type_checks_upon_candles_port_with_rocm_and_without(
+    upon_port: Path, crate: str, features: str
+) -> None:
+    words = ("cargo", "check", "-p", crate, "--features", features)
+    checked = run(upon_port, *words, name="mistral", CANDLE_ROCM_KERNELS="none")
+    assert checked.returncode == 0, checked.stdout[-6000:]
 
 
 def _take_from(root: Path, candle: Path) -> None:
