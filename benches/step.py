@@ -266,8 +266,8 @@ quantized one, which has no other path: the values of its weights, in f32, exper
 
 A step is a token, or a prompt, an image, or forward, backward and the optimizer. The second number
 is of each layer in it: what one more adds. The host waits for what it downloads, too. Bytes, where
-they are counted, are those that are asked for, each time, with no cache between; *fetched* are those
-that leave the GPU's memory if each launch finds an empty cache, and keeps all that it has read.
+they are counted, are those that are asked for, each time, with no cache between; *fetched* are
+those that leave the GPU's memory if each launch finds an empty cache, and keeps all that it reads.
 
 """
 
