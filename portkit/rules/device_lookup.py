@@ -66,4 +66,4 @@ def _functions(site: Site) -> dict[str, Node]:
     return site.once("functions", make=find)
 
 
-RULE = SiteRule("PK407", frozenset({"call_expression"}), check)
+RULE = SiteRule("PK409", frozenset({"call_expression"}), check)

@@ -47,9 +47,8 @@ def check(site: Site) -> Iterator[Intent]:
     if kernels is not None and any(m.strip("./") == kernels.source for m in listed):
         wanted.append(kernels.name)
     whole = [each for each in job.codebase.whole if not each.unported]
-    excluded = {str(e).strip("./") for e in job.workspace.manifest["workspace"].get("exclude", ())}
-    is_excluded = key == "exclude"
-    wanted += [each.place for each in whole if (each.directory in excluded) is is_excluded]
+    here = {each.strip("./") for each in listed} if key == "exclude" else _excluded(site)
+    wanted += [e.place for e in whole if (e.directory in here) is (key == "exclude")]
     if key == "members" and whole and "package" not in job.workspace.manifest:
         yield from _default(site, listed)
     construct = f"workspace {key}"
@@ -65,6 +64,12 @@ def check(site: Site) -> Iterator[Intent]:
         members=tuple(Member(after, f'"{name}"') for name in wanted),
         listed=frozenset(f'"{name}"' for name in listed),
     )
+
+
+def _excluded(site: Site) -> set[str]:
+    """Return the folders that the workspace leaves out."""
+    said = site.job.workspace.manifest.get("workspace", {}).get("exclude")
+    return {str(each).strip("./") for each in said} if isinstance(said, list) else set()
 
 
 def _default(site: Site, listed: Sequence[str]) -> Iterator[Intent]:
