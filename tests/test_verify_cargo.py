@@ -783,5 +783,6 @@ def test_cuda_is_off_where_a_default_turns_it_on(tmp_path: Path) -> None:
     assert asking(tree) == ("--no-default-features", "--features=candle-core/fast")
     both = asking(tree, "rocm", "cuda")
     assert both == ("--no-default-features", "--features=rocm,cuda,candle-core/fast")
+    assert asking(tree, "rocm", among=("another",)) == ("--features=rocm",)
     other = make_tree(candle, packages=("another",))
     assert asking(other, "rocm") == ("--features=rocm",)

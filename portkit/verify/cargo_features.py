@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from portkit.lang.features import leads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from portkit.tree.workspace import Crate
     from portkit.verify.tree import Tree
 
 
-def asking(tree: Tree, *features: str) -> tuple[str, ...]:
+def asking(tree: Tree, *features: str, among: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the arguments of cargo that turn some features on, and no more of CUDA than these.
 
     Where the default of a crate turns CUDA on, each build would need its toolkit: then defaults are
@@ -22,12 +24,13 @@ def asking(tree: Tree, *features: str) -> tuple[str, ...]:
     Args:
         tree: the tree.
         features: the features, by name.
+        among: the crates that cargo looks at; by default those that the user names, else all.
     """
     source, listed = tree.source_feature, list(features)
     crates = {
         crate.name: crate.manifest.get("features", {})
         for crate in tree.scan.job.workspace.crates
-        if _is_selected(tree, crate)
+        if _is_selected(tree, crate, among or tree.options.packages)
     }
     by_default = any(leads(has, "default", (source,)) for has in crates.values())
     if by_default:
@@ -41,10 +44,10 @@ def asking(tree: Tree, *features: str) -> tuple[str, ...]:
     return ("--no-default-features", asked) if by_default else (asked,)
 
 
-def _is_selected(tree: Tree, crate: Crate) -> bool:
-    """Whether cargo looks at a crate: one that the user names, else a member of the workspace."""
-    if tree.options.packages:
-        return crate.name in tree.options.packages
+def _is_selected(tree: Tree, crate: Crate, named: Sequence[str]) -> bool:
+    """Whether cargo looks at a crate: one that is named, else a member of the workspace."""
+    if named:
+        return crate.name in named
     members = tree.scan.job.workspace.manifest.get("workspace", {}).get("members", ())
     place = PurePosixPath(crate.directory)
     return crate.directory == "." or any(place.match(str(pattern)) for pattern in members)

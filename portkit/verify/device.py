@@ -62,7 +62,7 @@ def taken(tree: Tree, device: Chosen) -> tuple[Done, ...]:
     """
     tree.say(f"the tests run on {device.title}")
     files = tree.memory.files()
-    arguments = ("--tests", *asking(tree, tree.feature), *tree.packages)
+    arguments = ("--tests", *asking(tree, tree.feature, among=tree.tested), *tree.packages)
     binaries = built(tree, *arguments, environment=device.environment)
     unchanged = device.simulated and files == tree.memory.files()
     key = tree.memory.key(tree.root, files, *decides(tree)) if unchanged else ""

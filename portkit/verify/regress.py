@@ -86,13 +86,13 @@ def _lines(names: Sequence[str], before: Results, after: Results) -> list[str]:
 def _after(tree: Tree) -> Results:
     """Return the results of the tree; those of each binary are kept, for a run that is cut."""
     files = tree.memory.files()
-    binaries = built(tree, *asking(tree), *tree.packages)
+    binaries = built(tree, *asking(tree, among=tree.tested), *tree.packages)
     unchanged = files == tree.memory.files()
     key = (tree.memory.key(tree.root, files),) if unchanged else ()
     found: Results = Counter()
     for binary in binaries:
         found += tested(tree, binary, key=key)
-    found += tested_documentation(tree, *asking(tree), *tree.packages)
+    found += tested_documentation(tree, *asking(tree, among=tree.tested), *tree.packages)
     if not found:
         raise VerificationError(f"there is no test in {tree.root}: name a tree that has some")
     return found
@@ -109,9 +109,11 @@ def _before(tree: Tree) -> Results:
         return unpacked(kept["results"])
     folder = tree.baseline
     found: Results = Counter()
-    for binary in built(tree, *asking(tree), *tree.packages, folder=folder):
+    for binary in built(tree, *asking(tree, among=tree.tested), *tree.packages, folder=folder):
         found += tested(tree, binary)
-    found += tested_documentation(tree, *asking(tree), *tree.packages, folder=folder)
+    found += tested_documentation(
+        tree, *asking(tree, among=tree.tested), *tree.packages, folder=folder
+    )
     tree.memory.save(key, {"results": packed(found)})
     return found
 
