@@ -407,11 +407,13 @@ def test_explain_says_what_a_profile_changes_and_why() -> None:
 
 
 def test_every_code_of_the_kernels_stage_has_a_page(tmp_path: Path) -> None:
+    from portkit.codebases.known import brought
     from portkit.hipify.engines import FAILED
     from portkit.hipify.profile import load_profile
     from portkit.hipify.rules import RULES
 
-    patches = {p.code for p in load_profile(CANDLE, "candle").patches}
+    profiles = [load_profile(directory, name) for name, directory in brought().items()]
+    patches = {patch.code for profile in profiles for patch in profile.patches}
     codes = {rule.code for rule in RULES} | patches | {FAILED}
     found = {page.code: page for page in every_page()}
     assert found.keys() == codes | {page.code for page in pages()}
