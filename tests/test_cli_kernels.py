@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from apply_support import picture
 from cli_support import PROGRAM, Done, environment, invoke
-from codebase_support import CANDLE
 from jsonschema import Draft202012Validator
 
 from portkit.scan.codes import every_page, pages
