@@ -25,6 +25,7 @@ from portkit.templates import render
 from portkit.verify.options import Options
 from portkit.verify.tree import Tree
 
+CANDLE = "candle"
 PACKAGE = Path(__file__).parents[1] / "portkit"
 PROFILE = """
 name = "toy"
@@ -392,3 +393,10 @@ def test_the_wheel_holds_every_directory(tmp_path: Path) -> None:
         for path in (PACKAGE / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 assert path.relative_to(root).as_posix() in held
+
+
+def test_a_profile_is_small() -> None:
+    """What is derived need not be said; candle's, by which the rules were found, is another."""
+    sizes = {name: len(each.text(MAIN).splitlines()) for name, each in brought().items()}
+    assert len(sizes) > 4
+    assert {name: size for name, size in sizes.items() if size > 60}.keys() == {CANDLE}

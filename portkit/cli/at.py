@@ -62,12 +62,13 @@ def places_at(scan: Scan, tree: Path, path: Path, line: int) -> Found:
     with contextlib.suppress(ValueError):  # it is written from here, or from the root
         path = path.resolve().relative_to(tree.resolve()) if path.exists() else path
     found = at_line(scan, path.as_posix(), line)
-    if not found and any((u.path, u.line) == (path.as_posix(), line) for u in scan.unaccounted):
-        raise typer.BadParameter(
-            f"line {line} of {path} names a backend, and no rule explains it: write its side for"
-            f" {scan.job.vendor.title} by hand, or say in the profile why it may stay ([[keep]])"
-        )
     if not found:
+        if any((u.path, u.line) == (path.as_posix(), line) for u in scan.unaccounted):
+            raise typer.BadParameter(
+                f"line {line} of {path} names a backend, and no rule explains it: write its side"
+                f" for {scan.job.vendor.title} by hand, or say in the profile why it may stay"
+                " ([[keep]])"
+            )
         near = sorted(begins(scan, path.as_posix()), key=lambda other: abs(other - line))[:2]
         there = f"the nearest begin in lines {' and '.join(map(str, sorted(near)))}"
         if not near:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import bound
 from portkit.lang.cfg import attributes_of, conditions_of
-from portkit.lang.source import field_text, grouped, node_text, statement_of
+from portkit.lang.items import items
+from portkit.lang.source import field_text, node_text, statement_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Replace
 
@@ -58,12 +59,13 @@ def _functions(site: Site) -> dict[str, Node]:
 
     def find() -> dict[str, Node]:
         return {
-            field_text(node, "name"): node
-            for node, attributes in grouped(site.source.tree.root_node)
-            if node.type == "function_item" and not conditions_of(attributes_of(node, attributes))
+            item.symbol: item.node
+            for item in items(site.source)
+            if item.node.type == "function_item"
+            and not conditions_of(attributes_of(item.node, item.attributes))
         }
 
-    return site.once("functions", make=find)
+    return site.once("functions outside conditions", make=find)
 
 
 RULE = SiteRule("PK409", frozenset({"call_expression"}), check)

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.lang.cfg import around
 from portkit.lang.features import variable
-from portkit.lang.source import descendants, field_text, node_text
+from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
 from portkit.site.questions import called, feature_variable
+from portkit.site.telling import only_told, tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,11 +41,8 @@ _LITERAL = re.compile(r'[bc]?r?#*"(.*?)"#*', re.DOTALL)
 # An option, a path, the name of a file, an assignment; a web address is none of them.
 _OF_CODE = re.compile(r"--?\w\S*|(?!\w+://)\S*[/\\=]\S*|\S*\w\.[A-Za-z]\w*[,;]?")
 _GIVEN = frozenset({"arguments", "token_tree"})
-# What reports to people; to a build script's standard output cargo listens.
-_SAYS = re.compile(
-    r"panic|unreachable|todo|unimplemented|(?:debug_)?assert(?:_eq|_ne)?|eprint(?:ln)?|bail|ensure"
-    r"|anyhow|expect|expect_err|context|trace|debug|info|warn|error"
-)
+# What is given a condition, or a value to compare, before it says why it fails.
+_CHECKS = re.compile(r"(?:debug_)?assert(?:_eq|_ne)?|ensure")
 
 
 _SAID = "a text for people: nothing depends on it"
@@ -128,45 +126,7 @@ def _to_be_done(site: Site) -> str:
 def _is_for_people(site: Site) -> bool:
     """Whether a string is given to what only tells people about it."""
     name = _given_to(site)
-    printed = name in ("print", "println")
-    if printed and not site.job.workspace.is_build_script(site.source.path):
-        return True
-    return _SAYS.fullmatch(name) is not None or _is_only_told(site, name)
-
-
-def _is_only_told(site: Site, name: str) -> bool:
-    """Whether a function of this file does nothing with an argument but tell people of it."""
-    holder = site.outer
-    functions = site.once("functions by name", make=lambda: _functions(site))
-    function = functions.get(name)
-    if function is None or holder is None or holder.kind != "arguments":
-        return False
-    given = [each.id for each in holder.node.named_children]
-    taken = function.child_by_field_name("parameters")
-    body = function.child_by_field_name("body")
-    if taken is None or body is None or site.node.id not in given:
-        return False
-    parameters = [field_text(each, "pattern") for each in taken.named_children]
-    at = given.index(site.node.id)
-    if at >= len(parameters) or not parameters[at].isidentifier():
-        return False
-    told = [node for node in descendants(body, "macro_invocation") if _tells(node)]
-    if not told:
-        return False
-    uses = re.finditer(rb"\b%s\b" % re.escape(parameters[at].encode()), site.source.data)
-    within = (use.start() for use in uses if body.start_byte <= use.start() < body.end_byte)
-    return all(any(each.start_byte <= use < each.end_byte for each in told) for use in within)
-
-
-def _tells(macro: Node) -> bool:
-    name = field_text(macro, "macro").rsplit("::", 1)[-1]
-    return name in ("print", "println") or _SAYS.fullmatch(name) is not None
-
-
-def _functions(site: Site) -> dict[str, Node]:
-    """Return the functions outside modules, by name."""
-    root = site.source.tree.root_node
-    return {field_text(n, "name"): n for n in root.children if n.type == "function_item"}
+    return tells(site, name) or _CHECKS.fullmatch(name) is not None or only_told(site, name)
 
 
 def _given_to(site: Site) -> str:

@@ -88,23 +88,19 @@ def _is_unsettled(walk: Walk, findings: Sequence[Finding]) -> bool:
     return any(f.edits for f in again) or (not walk.broken and source.tree.root_node.has_error)
 
 
-def _table(source: Source, at: int) -> bytes:
-    """Return the name of the table of a manifest in which an offset lies."""
-    heads = re.findall(rb"^[ \t]*\[[ \t]*([^]\n]*?)[ \t]*\]", source.data[:at], re.MULTILINE)
-    return heads[-1] if heads else b""
-
-
 def _seeds(job: Job, source: Source) -> list[int]:
     """Return the offsets that are looked at although they hold no mention."""
     if source.path.endswith("Cargo.toml"):
         names = "|".join(("members", "exclude", *job.vendor.dependencies))
-        keys = re.compile(rf"^[\"']?({names})[\"']?\s*=".encode(), re.MULTILINE)
-        return [
-            key.start()
-            for key in keys.finditer(source.data)
+        heads = rf"^[ \t]*\[[ \t]*([^]\n]*?)[ \t]*\]|^[\"']?({names})[\"']?\s*="
+        found, table = [], b""
+        for line in re.finditer(heads.encode(), source.data, re.MULTILINE):
+            if line[2] is None:
+                table = line[1]
             # `exclude` of a package names files that are not published.
-            if key[1] not in (b"members", b"exclude") or _table(source, key.start()) == b"workspace"
-        ]
+            elif line[2] not in (b"members", b"exclude") or table == b"workspace":
+                found.append(line.start())
+        return found
     if source.path.endswith(KERNELS):
         translated = any(each.holds(source.path) for each in job.codebase.hip_sources)
         return [] if translated or job.codebase.kept(source.path) else [0]

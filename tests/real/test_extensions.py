@@ -15,8 +15,6 @@ import pytest
 from cli_support import invoke
 from foreign_codebase import fetched, needs, port_of, run
 
-from portkit.codebases.known import brought
-
 pytestmark = [pytest.mark.real, pytest.mark.network]
 
 COMMIT = "e287dd09535ab5d7631c0f2ae0a93d7ec168cb86"
@@ -40,11 +38,6 @@ def extensions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ported(extensions: Path) -> Path:
     """Give the port."""
     return port_of(extensions)
-
-
-def test_the_profile_is_small() -> None:
-    text = (brought()["candle-extensions"].root / "codebase.toml").read_text()
-    assert len(text.splitlines()) <= 60
 
 
 def test_every_mention_is_accounted_for_and_nothing_is_left(extensions: Path) -> None:

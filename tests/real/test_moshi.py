@@ -15,8 +15,6 @@ import pytest
 from cli_support import commit, invoke
 from foreign_codebase import fetched, port_of, run
 
-from portkit.codebases.known import brought
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -43,11 +41,6 @@ def moshi(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ported(moshi: Path) -> Path:
     """Give the port."""
     return port_of(moshi)
-
-
-def test_the_profile_is_small() -> None:
-    text = (brought()["moshi"].root / "codebase.toml").read_text()
-    assert len(text.splitlines()) <= 60
 
 
 def test_every_mention_is_accounted_for_and_nothing_is_left(moshi: Path) -> None:

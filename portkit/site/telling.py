@@ -1,0 +1,67 @@
+"""What only tells people about a value, and what functions do no more with one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.lang.items import items
+from portkit.lang.source import descendants, field_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from portkit.site.context import Site
+
+_SAYS: Final = re.compile(
+    r"panic|unreachable|todo|unimplemented|eprint(?:ln)?|bail"
+    r"|anyhow|expect|expect_err|context|trace|debug|info|warn|error"
+)
+
+
+def tells(site: Site, name: str) -> bool:
+    """Whether a macro or a function tells people what it is given, and does nothing else with it.
+
+    To the standard output of a build script cargo listens (the Cargo book, "Build Scripts").
+
+    Args:
+        site: a place in the file.
+        name: of the macro or the function.
+    """
+    if name in ("print", "println"):
+        return not site.job.workspace.is_build_script(site.source.path)
+    return _SAYS.fullmatch(name) is not None
+
+
+def only_told(site: Site, name: str) -> bool:
+    """Whether a function of this file does nothing with an argument but tell people of it.
+
+    Args:
+        site: the argument.
+        name: of the function.
+    """
+    holder = site.outer
+    if holder is None or holder.kind != "arguments" or holder.outer is None:
+        return False
+    function = next((i.node for i in items(site.source, [name]) if i.symbol == name), None)
+    if function is None or field_text(holder.outer.node, "function") != name:
+        return False  # the method of a value is none of these
+    body, parameter = function.child_by_field_name("body"), _parameter(site, holder.node, function)
+    if body is None or not parameter.isidentifier():
+        return False
+    macros = descendants(body, "macro_invocation")
+    told = [m for m in macros if tells(site, field_text(m, "macro").rsplit("::", 1)[-1])]
+    uses = re.finditer(rb"\b%s\b" % re.escape(parameter.encode()), site.source.data)
+    within = [use.start() for use in uses if body.start_byte <= use.start() < body.end_byte]
+    return bool(within) and all(any(_holds(each, at) for each in told) for at in within)
+
+
+def _parameter(site: Site, given: Node, function: Node) -> str:
+    """Return the name under which a function takes an argument, if it takes it by one."""
+    taken = function.child_by_field_name("parameters")
+    pairs = zip(given.named_children, taken.named_children if taken else (), strict=False)
+    return next((field_text(p, "pattern") for each, p in pairs if each.id == site.node.id), "")
+
+
+def _holds(node: Node, at: int) -> bool:
+    return node.start_byte <= at < node.end_byte
