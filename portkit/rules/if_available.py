@@ -24,6 +24,8 @@ from portkit.site.intent import Ask, Intent, Keep, Replace, Stands
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tree_sitter import Node
+
     from portkit.site.context import Site
 
 _GOES_ON: Final = frozenset({"is_ok", "ok", "or", "or_else", "unwrap_or", "unwrap_or_else"})
@@ -31,68 +33,49 @@ _GOES_ON: Final = frozenset({"is_ok", "ok", "or", "or_else", "unwrap_or", "unwra
 
 
 def check(site: Site) -> Iterator[Intent]:
-    """Find a choice of the source vendor's device, with ``?`` behind it."""
-    job = site.job
+    """Find a choice of the source vendor's device, or what makes one."""
     if site.kind == "identifier":
         yield from _made(site)
         return
-    if site.kind == "call_expression":
-        yield from _result(site)
-        return
-    call = site.node.named_children[0]
+    asks = site.kind == "try_expression"
+    call = site.node.named_children[0] if asks else site.node
     path, _, name = field_text(call, "function").rpartition("::")
-    if site.scope.vendor or name != f"{job.vendor.source}_if_available":
+    if site.scope.vendor:
         return
-    text, indent = site.code, site.indent
+    if name == f"new_{site.job.vendor.source}" and not asks and site.job.rename(path) == path:
+        yield from _made_if_there(site)
+    within_question = site.parent is not None and site.parent.type == "try_expression"
+    if name == f"{site.job.vendor.source}_if_available" and (asks or not within_question):
+        yield _chosen(site, call, path, asks=asks)
+
+
+def _chosen(site: Site, call: Node, path: str, *, asks: bool) -> Intent:
+    """Return the choice as the value of a match whose CPU arm asks for the written vendor.
+
+    Args:
+        site: the call, with a question mark behind it if it has one.
+        call: the call.
+        path: the type, with its path.
+        asks: whether there is a question mark; without one it is a result.
+    """
+    job, construct, text, indent = site.job, "choice of a device", site.code, site.indent
     if job.rename(path) != path:
-        yield Ask(
-            "choice of a device", f"the type is CUDA's own: ask for {job.vendor.title} by hand"
-        )
-        return
+        return Ask(construct, f"the type is CUDA's own: ask for {job.vendor.title} by hand")
     cpu = f"{path}::Cpu" if path else "Cpu"
-    # The call stands as the value of a match whose CPU arm asks for ROCm.
     new = (
-        f"match {text} {{\n{indent}    {cpu} => {job.rename(text)},\n"
+        f"match {text} {{\n{indent}    {cpu if asks else f'Ok({cpu})'} => {job.rename(text)},\n"
         f"{indent}    device => device,\n{indent}}}"
     )
     start = site.node.start_byte
     before = site.source.data[max(start - 1, 0) : start]  # one byte, maybe not all of a character
     apart = not before.isalnum()  # as in `return::Device::..`
-    yield Replace(
-        "choice of a device",
+    return Replace(
+        construct,
         f"ask for {job.vendor.title} before falling back to the CPU",
         old=text,
         new=new if apart else f" {new}",
         sign=job.rename(node_text(call)),
-        within=site.parent,
-    )
-
-
-def _result(site: Site) -> Iterator[Intent]:
-    """Find such a choice without a question mark: a result, whatever becomes of it."""
-    job = site.job
-    path, _, name = field_text(site.node, "function").rpartition("::")
-    if site.scope.vendor:
-        return
-    if name == f"new_{job.vendor.source}" and job.rename(path) == path:
-        yield from _made_if_there(site)
-    if name != f"{job.vendor.source}_if_available":
-        return
-    construct, text, indent = "choice of a device", site.code, site.indent
-    if site.parent is not None and site.parent.type == "try_expression":
-        return  # the question mark's
-    if job.rename(path) != path:
-        yield Ask(construct, f"the type is CUDA's own: ask for {job.vendor.title} by hand")
-        return
-    cpu = f"{path}::Cpu" if path else "Cpu"
-    yield Replace(
-        construct,
-        f"ask for {job.vendor.title} before falling back to the CPU",
-        old=text,
-        new=f"match {text} {{\n{indent}    Ok({cpu}) => {job.rename(text)},\n"
-        f"{indent}    device => device,\n{indent}}}",
-        sign=job.rename(text),
-        within=statement_of(site.node),
+        within=site.parent if asks else statement_of(site.node),
     )
 
 
