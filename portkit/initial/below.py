@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from portkit.codebases.known import named
 from portkit.copying.bindings import takes
+from portkit.fetch.workspace import published_crates
 from portkit.initial.draft import Said
 from portkit.profile.profile import load_codebase
 from portkit.tree import lock
@@ -49,9 +50,10 @@ def wanted(after: Scan, codebase: str) -> Iterator[str]:
         codebase: a codebase that the profile ``uses``.
     """
     workspace, ported = after.job.workspace, after.job.codebase.ported
-    found = lock.version(workspace.root, load_codebase(named(codebase)).crate)
-    spec, place = f"{codebase}@{found}" if found else f"{codebase}@VERSION", f"../{codebase}"
-    yield f"`portkit fetch {spec} {place}`, `portkit apply {place}`, and in the root manifest:"
+    directory, place = named(codebase), f"../{codebase}"
+    found = lock.version(workspace.root, load_codebase(directory).crate) or "VERSION"
+    fetched = f"`portkit fetch {codebase}@{found} {place}`, " if published_crates(directory) else ""
+    yield f"{fetched}`portkit apply {place}`, and in the root manifest:"
     yield "  [patch.crates-io]"
     for crate in sorted(name for name, each in ported.items() if each.codebase == codebase):
         if workspace.depends_on({crate}):

@@ -163,15 +163,12 @@ def _idle_entries(
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     host = codebase.host
     # Above another codebase it may be that one's.
-    if host is not None and not codebase.uses and not named_in(_rust(job), host.storage):
+    rust = (s.data for path, s in job.workspace.sources.items() if path.endswith(".rs"))
+    if host is not None and not codebase.uses and not named_in(rust, host.storage):
         yield ("host",), host.storage, _NOTHING
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:
         yield ("kernels",), kernels.source, _NOTHING
-
-
-def _rust(job: Job) -> list[bytes]:
-    return [s.data for path, s in job.workspace.sources.items() if path.endswith(".rs")]
 
 
 def _said(job: Job, key: Key, entry: Entry, name: str, met: bool) -> Iterator[_Idle]:

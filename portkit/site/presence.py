@@ -10,7 +10,7 @@ from portkit.lang.items import items
 from portkit.profile.entries import Arms, Guard, InPlace, Prose, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from portkit.lang.source import Source
     from portkit.profile.entries import Patch
@@ -73,7 +73,7 @@ def is_feature(job: Job, manifests: list[bytes], feature: str) -> bool:
     )
 
 
-def named_in(texts: list[bytes], word: str) -> bool:
+def named_in(texts: Iterable[bytes], word: str) -> bool:
     """Whether a word stands in one of some texts, by itself."""
     wanted = word.encode()
     found = re.compile(rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])")
