@@ -40,7 +40,7 @@ def check(site: Site) -> Iterator[Intent]:
     asks = site.kind == "try_expression"
     call = site.node.named_children[0] if asks else site.node
     path, _, name = field_text(call, "function").rpartition("::")
-    if site.scope.vendor:
+    if site.scope.vendor or site.is_source or site.is_written:
         return
     if name == f"new_{site.job.vendor.source}" and not asks and site.job.rename(path) == path:
         yield from _made_if_there(site)

@@ -32,7 +32,8 @@ def find(source: KernelSource) -> Iterator[Finding]:
     for index in source.names.get("cuda", ()):
         if not source.is_token(index + 1, "::"):
             continue
-        if source.is_token(index + 2, "std"):
+        within_itself = source.is_token(index - 1, "::") and source.is_token(index - 2, "cuda")
+        if source.is_token(index + 2, "std") and not within_itself:
             tokens = source.tokens
             edit = Edit(tokens[index].start, tokens[index + 2].start, "")
             yield rewritten(
