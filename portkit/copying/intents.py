@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _NO_PATTERN = re.compile(
-    r"\|\||#\s*\[|::\s*_\b"
+    r"\|\||#\s*\[|::\s*(?:_|mut|ref)\b"
     r"|\b(?:ref|mut)\s+(?!(?:mut\s+)?(?!_\b)[A-Za-z_]\w*\s*(?:[@,)|\]}]|$))"
     r"|\b(?:as|async|await|break|const|continue|dyn|else|enum|extern|fn|for|if|impl|in|let"
     r"|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 FIXTURES: Final = Path(__file__).parents[1] / "fixtures"
 LANGUAGES: Final = {
@@ -30,6 +32,11 @@ class Input:
     path: str
     data: bytes
 
+    @cached_property
+    def key(self) -> int:
+        """A number of the file and what is in it."""
+        return zlib.crc32(self.data, zlib.crc32(self.path.encode()))
+
     def part(self, chance: random.Random) -> bytes:
         """Return the file, or of a long one some items around a mention of CUDA."""
         parts = self.data.split(b"\n\n")
@@ -38,6 +45,20 @@ class Input:
             return self.data
         at = chance.choice(named)
         return b"\n\n".join(parts[max(0, at - chance.randint(0, 3)) : at + chance.randint(1, 4)])
+
+
+def chosen(files: Sequence[Input], seed: int) -> Input:
+    """Return the file that a seed takes.
+
+    With another file beside them few seeds take another one than before, so that a new fixture
+    leaves the mutants of all others as they were (rendezvous hashing).
+    """
+    return max(files, key=lambda file: _mixed(file.key, seed))
+
+
+def _mixed(key: int, seed: int) -> int:
+    """Return a number as good as random; `hash` of the two prefers some files to others."""
+    return (key * 0x9E3779B97F4A7C15 ^ seed * 0xC2B2AE3D27D4EB4F) * (key + seed) % (2**61 - 1)
 
 
 def inputs(language: str, trees: Iterable[Path] = ()) -> list[Input]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from inputs import inputs
+from inputs import chosen, inputs
 from mutations import mutant
 from properties import Fault, Port, faults, faults_of_kernel, no_rust, repeats_without_end
 
@@ -86,7 +86,7 @@ def run(language: str, seeds: Iterable[int], trees: Iterable[Path]) -> Iterator[
     pending: list[tuple[Failure, bytes]] = []
     for seed in seeds:
         chance = random.Random(f"{language} {seed}")
-        file, gating = chance.choice(files), chance.choice(_GATINGS)
+        file, gating = chosen(files, seed), chance.choice(_GATINGS)
         kinds, data = mutant(seed, file.path, file.part(chance))
         began = time.perf_counter()
         signal.alarm(_HANGS)
