@@ -123,7 +123,7 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> N
     crate, cuda = candle / "candle-rocm-kernels", candle / "candle-kernels"
     names = hip_sources(crate, cuda)
     assert names == (
-        *("attention.hip", "fill.hip", "launchers.hip"),
+        *("attention.hip", "decode.hip", "fill.hip", "launchers.hip"),
         *("moe/moe_gemm.hip", "sort_all.hip"),
     )
     with hip_folder(crate, cuda) as folder:

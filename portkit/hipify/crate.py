@@ -52,7 +52,7 @@ _OF_LAUNCHERS: Final = ("hip_runtime.cpp", "launchers.hip")
 _TOY = "TOY_ROCM"
 """How the names of variables begin on the page of the crate that compiles kernels."""
 
-_MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*;", re.MULTILINE)
+_MODULE = re.compile(r"^mdl!\(\s*(\w+)\s*,\s*\w+\s*\)\s*;", re.MULTILINE)
 _CONSTANT = re.compile(
     r'^pub const \w+: &str = include_str!\(concat!\(env!\("OUT_DIR"\), "/(\w+)\.ptx"\)\);',
     re.MULTILINE,
@@ -69,22 +69,15 @@ class KernelModule(Value, frozen=True):
     Attributes:
         name: the stem of its source, such as ``affine``.
         constant: the constant in the crate's root, such as ``AFFINE``.
-        id: the variant of the crate's ``Id``, such as ``Affine``.
     """
 
     name: str
     constant: str
-    id: str
 
     @classmethod
     def named(cls, name: str) -> KernelModule:
         """Return the module of a name, its other names as the CUDA crate would spell them."""
-        return cls(name, name.upper(), name.title().replace("_", ""))
-
-    @property
-    def path(self) -> str:
-        """The variant as Rust names it, such as ``Id::Affine``."""
-        return f"Id::{self.id}"
+        return cls(name, name.upper())
 
 
 class KernelsLayout(Value, frozen=True):
@@ -119,9 +112,7 @@ def read_layout(source: Mapping[str, bytes]) -> KernelsLayout:
     library = _text(source, "src/lib.rs")
     if library is None:
         raise KernelsCrateError("the kernels crate has no src/lib.rs: give the whole crate")
-    modules = tuple(
-        KernelModule(constant.lower(), constant, id_) for constant, id_ in _MODULE.findall(library)
-    )
+    modules = tuple(KernelModule(name.lower(), name) for name in _MODULE.findall(library))
     plain = () if modules else tuple(map(KernelModule.named, _CONSTANT.findall(library)))
     if not (modules or plain):
         raise KernelsCrateError(

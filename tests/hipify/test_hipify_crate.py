@@ -36,9 +36,9 @@ def emitted(source: dict[str, bytes]) -> dict[str, str]:
 
 def test_the_layout_is_read(source: dict[str, bytes]) -> None:
     layout = read_layout(source)
-    assert [(m.name, m.constant, m.id) for m in layout.modules] == [
-        ("fill", "FILL", "Fill"),
-        ("sort_all", "SORT_ALL", "SortAll"),
+    assert [(m.name, m.constant) for m in layout.modules] == [
+        ("fill", "FILL"),
+        ("sort_all", "SORT_ALL"),
     ]
     assert layout.launchers == ("moe/moe_gemm",)
     assert "#[cfg" not in layout.declarations
@@ -57,7 +57,7 @@ def test_a_module_may_be_a_constant_with_its_ptx(source: dict[str, bytes]) -> No
     assert layout.plain
     assert [m.constant for m in layout.modules] == ["FILL", "SORT_ALL"]
     library = crate(source).text("src/lib.rs")
-    assert 'mdl!(FILL, "fill.hip");' in library
+    assert 'FILL = "fill.hip",' in library
     assert "pub const $cst: &Kernels = &Kernels {" in library
     assert "Id" not in library
     assert "Module" not in library
@@ -82,8 +82,9 @@ def test_a_module_of_the_profile_is_one_of_the_crates(source: dict[str, bytes]) 
     assert made.text("src/own_kernels.hip") == "// ours\n"
     assert "src/own_kernels.hip" in made.paths
     library, build = made.text("src/lib.rs"), made.text("build.rs")
-    assert 'mdl!(OWN_KERNELS, OwnKernels, "own_kernels.hip");' in library
-    assert "pub const ALL_IDS: [Id; 3] = [Id::Fill, Id::SortAll, Id::OwnKernels];" in library
+    named = ("FILL", "SORT_ALL", "OWN_KERNELS")
+    lines = [f'    {name} = "{name.lower()}.hip",' for name in named]
+    assert "\n".join(["modules! {", *lines, "}"]) in library
     assert 'const MODULES: &[&str] = &["fill", "sort_all", "own_kernels"];' in build
 
 

@@ -70,6 +70,7 @@ TESTS = {
     "device": 13,
     "dialect": 4,
     "failures": 1,
+    "made": 1,
     "memory": 1,
     "older": 8,
     "one_stream": 1,

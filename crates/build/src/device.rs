@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// launchers and the HIP runtime, and kernels that a crate may name among its modules: name and text.
 pub const DEVICE: &[(&str, &str)] = &[
     ("attention.hip", include_str!("device/attention.hip")),
+    ("decode.hip", include_str!("device/decode.hip")),
     ("hip_runtime.cpp", include_str!("device/hip_runtime.cpp")),
     ("hipx.h", include_str!("device/hipx.h")),
     ("hipx_atomics.h", include_str!("device/hipx_atomics.h")),

@@ -73,6 +73,7 @@ impl Captures {
         let mut underway = lock(&self.underway);
         let before = gpu.orders().then(|| gpu.record(stream)).transpose()?;
         begin()?;
+        gpu.count_use();
         underway.push(Capture {
             pool: self.last.fetch_add(1, Ordering::Relaxed) + 1,
             members: vec![Member { stream, before }],

@@ -180,6 +180,8 @@ impl Backend for Device {
         let _bound = gpu.bound()?;
         // A capture may forbid what it does not see; a segment is none of its business.
         let _relaxed = gpu.captures.are_underway().then(Relaxed::new).transpose()?;
+        // The address may be that of a segment that was given back, with what was made there.
+        gpu.count_use();
         // SAFETY: nobody reads a segment; whoever has a block of it says that it is not set.
         match unsafe { result::malloc_sync(bytes) } {
             Ok(address) => Ok(Some(address)),

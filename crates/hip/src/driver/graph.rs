@@ -40,6 +40,7 @@ impl HipStream {
         // SAFETY: the stream is alive.
         let graph = unsafe { result::stream::end_capture(self.hip_stream()) };
         let captured = self.gpu().captures.end(self.key());
+        self.gpu().count_use(); // what was captured has not been done
         let made = graph.and_then(|graph| {
             if graph.is_null() {
                 return bound.map(|()| None);

@@ -162,8 +162,13 @@ impl<'a> LaunchArgs<'a> {
 
     pub(super) fn memory<'b: 'a>(&mut self, memory: &'b impl Region) -> &mut Self {
         self.uses.push(memory.uses());
+        self.address(memory.pointer())
+    }
+
+    /// Adds the address of memory whose order is known.
+    pub(super) fn address<'b: 'a>(&mut self, pointer: &'b sys::hipDeviceptr_t) -> &mut Self {
         self.args
-            .push(memory.pointer() as *const sys::hipDeviceptr_t as *mut c_void);
+            .push(pointer as *const sys::hipDeviceptr_t as *mut c_void);
         self
     }
 }

@@ -9,6 +9,7 @@
 
 mod allocator;
 mod capture;
+mod constant;
 mod context;
 mod device;
 mod device_memory;
@@ -18,6 +19,7 @@ mod graph;
 mod kept;
 mod launch;
 mod launched;
+mod made;
 mod memory;
 mod module;
 mod pinned;
@@ -32,6 +34,7 @@ mod uses;
 mod view;
 
 pub use allocator::MemoryStats;
+pub use constant::HipConstant;
 pub use context::HipContext;
 pub use device::{HipDevice, LaunchArg, LaunchAsync};
 pub use event::HipEvent;

@@ -52,11 +52,12 @@ impl Drop for Queue {
         let _bound = context.bound();
         // SAFETY: the stream is alive.
         let done = unsafe { result::stream::synchronize(self.stream) };
+        // What is kept frees its memory for this stream.
+        self.kept.clear();
         if done.is_ok() {
             self.gpu().memory.retire(self.key());
         }
         context.record_err(done);
-        self.kept.clear();
         if self.kind == Kind::Owned {
             // SAFETY: the stream is alive and not used again.
             context.record_err(unsafe { result::stream::destroy(self.stream) });

@@ -1,0 +1,121 @@
+// What a step of decoding launches around its products, where each launch costs more than its work.
+//
+// - rms_norm: root mean square norm of rows (Zhang and Sennrich 2019), each read once. A product by
+//   quantized weights takes its other operand in eight bits (ggml's block_q8_1): where there is room for
+//   that, the norm leaves its output in that form too.
+// - join: two tensors in one, as keys and values are with those before them.
+//
+// Logical warps have 32 lanes, so that wavefronts of 32 and of 64 do the same.
+#include "hipx.h"
+
+namespace {
+
+constexpr int WARP = hipx::warp_size;
+constexpr int THREADS = 1024;
+constexpr int HELD = 8;  // values of a row that a thread keeps in registers
+
+// 32 values in eight bits, as ggml has them (ggml-common.h).
+struct Block {
+  __half scale;
+  __half sum;
+  int8_t values[WARP];
+};
+
+// Sums a value over a block, for all of its threads.
+__device__ __forceinline__ float summed(float value) {
+  __shared__ float of_warps[THREADS / WARP];
+  const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  value = hipx::reduce_add(value);
+  if (warps == 1) return value;
+  if (lane == 0) of_warps[warp] = value;
+  __syncthreads();
+  return hipx::reduce_add(lane < warps ? of_warps[lane] : 0.0f);
+}
+
+// Quantizes one value of each lane of a warp; as mmvq_gguf_quantize_q8_1 does, to the bit.
+__device__ __forceinline__ void quantized(Block &block, float value) {
+  const float largest = hipx::reduce_max(fabsf(value)), sum = hipx::reduce_add(value);
+  const float scale = largest / 127.0f;
+  const int lane = threadIdx.x % WARP;
+  block.values[lane] = largest == 0.0f ? 0 : static_cast<int8_t>(roundf(value / scale));
+  if (lane == 0) block.scale = __float2half(scale), block.sum = __float2half(sum);
+}
+
+// A block has a row. What is quantized has `padded` columns, the last of which are zeros; none if it is 0.
+template <typename T>
+__device__ __forceinline__ void rms_norm(
+    const T *x, T *out, const T *weights, Block *blocks, int columns, int padded, float eps) {
+  x += static_cast<size_t>(blockIdx.x) * columns;
+  out += static_cast<size_t>(blockIdx.x) * columns;
+  blocks += static_cast<size_t>(blockIdx.x) * (padded / WARP);
+  const int step = blockDim.x;
+
+  float held[HELD], squares = 0.0f;
+  int column = threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < HELD; ++i, column += step) {
+    held[i] = column < columns ? static_cast<float>(x[column]) : 0.0f;
+    squares += held[i] * held[i];
+  }
+  for (; column < columns; column += step) {
+    const float value = static_cast<float>(x[column]);
+    squares += value * value;
+  }
+  const float scale = rsqrtf(summed(squares) / columns + eps);
+
+  const auto put = [&](int at, float value) {
+    float rounded = 0.0f;
+    if (at < columns) {
+      const T result = static_cast<T>(scale * value * static_cast<float>(weights[at]));
+      out[at] = result;
+      rounded = static_cast<float>(result);
+    }
+    // A warp is past the end as a whole.
+    if (at < padded) quantized(blocks[at / WARP], rounded);
+  };
+  const int end = padded ? padded : columns;
+  column = threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < HELD; ++i, column += step) put(column, held[i]);
+  for (; column < end; column += step) {
+    put(column, column < columns ? static_cast<float>(x[column]) : 0.0f);
+  }
+}
+
+// Blocks in y have rows, threads in x the units of one.
+template <typename Unit>
+__device__ __forceinline__ void join(
+    const Unit *first, const Unit *second, Unit *out, uint32_t rows, uint32_t width,
+    uint32_t more, uint32_t stride, uint32_t stride_of_more) {
+  const uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= width + more) return;
+  for (size_t row = blockIdx.y; row < rows; row += gridDim.y) {
+    out[row * (width + more) + at] =
+        at < width ? first[row * stride + at] : second[row * stride_of_more + (at - width)];
+  }
+}
+
+}  // namespace
+
+#define NORM(NAME, TYPE)                                                                        \
+  extern "C" __global__ void __launch_bounds__(THREADS) rms_norm_##NAME(                        \
+      const TYPE *x, TYPE *out, const TYPE *weights, Block *blocks, int columns, int padded,    \
+      float eps) {                                                                              \
+    rms_norm<TYPE>(x, out, weights, blocks, columns, padded, eps);                              \
+  }
+
+#define JOIN(BYTES, UNIT)                                                                       \
+  extern "C" __global__ void join_##BYTES(                                                      \
+      const UNIT *first, const UNIT *second, UNIT *out, uint32_t rows, uint32_t width,          \
+      uint32_t more, uint32_t stride, uint32_t stride_of_more) {                                \
+    join<UNIT>(first, second, out, rows, width, more, stride, stride_of_more);                  \
+  }
+
+NORM(f32, float)
+NORM(f16, __half)
+NORM(bf16, __hip_bfloat16)
+NORM(f64, double)
+JOIN(2, uint16_t)
+JOIN(4, uint32_t)
+JOIN(8, uint64_t)
+JOIN(16, uint4)

@@ -1,0 +1,76 @@
+//! Values that are uploaded once, on a HIP device: `cargo test -- --include-ignored` where there is one. Nothing
+//! else may be in this file: it counts what one device does in one process.
+
+use hiprc::driver::{sys, HipConstant, HipContext, HipError, HipStream};
+use std::error::Error;
+use std::sync::Arc;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// What lies there, by a copy of it.
+fn read(
+    stream: &Arc<HipStream>,
+    constant: &HipConstant<usize>,
+    len: usize,
+) -> Result<Vec<usize>, HipError> {
+    // SAFETY: the memory holds as many values, and is not freed by the slice.
+    let slice = unsafe { stream.upgrade_device_ptr::<usize>(constant.device_ptr(), len) };
+    let values = stream.clone_dtoh(&slice);
+    slice.leak();
+    values
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn one_test_of_all() -> Outcome {
+    let context = HipContext::new(0)?;
+    let stream = context.shared_stream()?;
+    let allocations = || context.memory_stats().allocations;
+    let asked = |values: &[usize]| {
+        stream
+            .constant(values)?
+            .ok_or(HipError(sys::hipError_t::hipErrorUnknown))
+    };
+
+    // The same values are the same memory, others are not.
+    let first = asked(&[1, 2, 3])?;
+    let before = allocations();
+    assert!(Arc::ptr_eq(&first, &asked(&[1, 2, 3])?));
+    assert_eq!(allocations(), before);
+    let other = asked(&[1, 2])?;
+    assert_ne!(other.device_ptr(), first.device_ptr());
+    assert_eq!(read(&stream, &first, 3)?, [1, 2, 3]);
+    assert_eq!(read(&stream, &other, 2)?, [1, 2]);
+    assert!(stream.constant::<usize>(&[])?.is_none());
+
+    // Each stream has its own; that of a thread has none.
+    let own = context.new_stream()?;
+    let there = own.constant(&[1usize, 2, 3])?.ok_or("none")?;
+    assert_ne!(there.device_ptr(), first.device_ptr());
+    assert!(context.per_thread_stream().constant(&[1usize])?.is_none());
+
+    // A graph would have to keep what it reads.
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+    assert!(stream.constant(&[1usize, 2, 3])?.is_none());
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    stream.end_capture(flags)?;
+
+    // With many they are given up, but for those in use.
+    let in_use = context.memory_stats().in_use;
+    for n in 0..5000usize {
+        let constant = asked(&[n, n + 1])?;
+        if n % 997 == 0 {
+            assert_eq!(read(&stream, &constant, 2)?, [n, n + 1]);
+        }
+    }
+    assert!(context.memory_stats().in_use < in_use + 1030 * 512);
+    assert_eq!(read(&stream, &first, 3)?, [1, 2, 3]);
+    assert!(!Arc::ptr_eq(&first, &asked(&[1, 2, 3])?));
+
+    // They go with their stream.
+    drop(there);
+    let in_use = context.memory_stats().in_use;
+    drop(own);
+    assert!(context.memory_stats().in_use < in_use);
+    Ok(())
+}
