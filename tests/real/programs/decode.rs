@@ -4,6 +4,7 @@
 
 use candle::quantized::{GgmlDType, QMatMul, QTensor};
 use candle::{DType, Device, Module, Result, Tensor};
+use std::sync::{Mutex, PoisonError};
 
 const KINDS: [GgmlDType; 4] = [
     GgmlDType::Q8_0,
@@ -11,6 +12,8 @@ const KINDS: [GgmlDType; 4] = [
     GgmlDType::Q6K,
     GgmlDType::Q4_0,
 ];
+/// Whatever another test does meanwhile would have activations quantized again.
+static ALONE: Mutex<()> = Mutex::new(());
 const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 fn numbers(seed: u32, shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
@@ -52,6 +55,7 @@ fn apart(product: &QMatMul, x: &Tensor) -> Result<Vec<u32>> {
 
 #[test]
 fn products_of_one_tensor_are_those_of_its_copies() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::new_rocm(0)?;
     for (columns, rows) in [(256, 1), (256, 8), (768, 3), (96, 2), (256, 9), (512, 40)] {
         let products = products(columns, 24, &device)?;
@@ -75,6 +79,7 @@ fn products_of_one_tensor_are_those_of_its_copies() -> Result<()> {
 
 #[test]
 fn what_is_changed_in_between_is_quantized_again() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::new_rocm(0)?;
     let products = products(256, 24, &device)?;
     let x = numbers(1, &[2, 256], DType::F32, &device)?;
@@ -107,6 +112,7 @@ fn what_is_changed_in_between_is_quantized_again() -> Result<()> {
 
 #[test]
 fn what_a_norm_has_quantized_is_what_a_product_quantizes() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::new_rocm(0)?;
     for (columns, rows) in [
         (256, 1),
@@ -146,6 +152,7 @@ fn what_a_norm_has_quantized_is_what_a_product_quantizes() -> Result<()> {
 
 #[test]
 fn what_is_joined_is_what_the_cpu_joins() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::new_rocm(0)?;
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::U8] {
         for (shape, more) in [
