@@ -1,0 +1,108 @@
+"""A half or bfloat16 that braces are assigned to.
+
+HIP's types have an assignment for each of their representations, and braces suit more than one of
+them, which clang refuses as ambiguous; CUDA's have one. With the type before the braces one value
+is made and assigned, which is what they mean ([expr.ass]).
+
+Example: ``x = {};`` becomes ``x = half2{};`` where ``x`` is a ``half2``.
+
+Limits: variables whose declarations in the file, such as ``half2 x``, say one type. Of single
+values only empty braces are ambiguous.
+
+Source: HIP headers amd_hip_fp16.h and amd_hip_bf16.h; ISO C++17, [expr.ass] and [over.ics.list].
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.hipify import api_table
+from portkit.hipify.rules._common import MEMBER, STATEMENT, rewritten
+from portkit.tree.finding import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.hipify.kernel_source import KernelSource
+    from portkit.tree.finding import Finding
+
+CODE = "PH115"
+
+_PAIRS: Final = frozenset({"half2", "__half2", "nv_bfloat162", "__nv_bfloat162", "__hip_bfloat162"})
+_SINGLE: Final = frozenset({"half", "__half", "nv_bfloat16", "__nv_bfloat16", "__hip_bfloat16"})
+
+
+def find(source: KernelSource) -> Iterator[Finding]:
+    """Return a finding for each such assignment."""
+    if not (_PAIRS | _SINGLE) & source.names.keys():
+        return
+    for index in range(1, len(source.tokens) - 1):
+        if not (source.is_token(index, "=") and source.is_token(index + 1, "{")):
+            continue
+        name = _assigned(source, index)
+        kind = _type_of(source, name) if name is not None else ""
+        empty = source.is_token(index + 2, "}")
+        if name is None or not (kind in _PAIRS or (kind in _SINGLE and empty)):
+            continue
+        mapping = api_table.corrections().get(kind)
+        written = mapping.hip if mapping and mapping.hip else kind
+        brace = source.tokens[index + 1].start
+        yield rewritten(
+            source,
+            CODE,
+            name,
+            index,
+            (Edit(brace, brace, written),),
+            construct="assignment of braces",
+            message=f"what is assigned is a {written}: braces alone suit several assignments",
+        )
+
+
+def _assigned(source: KernelSource, index: int) -> int | None:
+    """Return the name that an assignment at an index assigns to, if it is a variable or element.
+
+    None where it is a declaration or a member.
+    """
+    at = index - 1
+    while source.is_token(at, "]"):
+        begin = source.closing(at)
+        if begin is None:
+            return None
+        at = begin - 1
+    if at < 0 or source.tokens[at].kind != "name":
+        return None
+    before = source.tokens[at - 1] if at else None
+    if before is None or before.text in MEMBER:
+        return None
+    if before.text in (";", "{", "}", ")", "else", "do") or before.kind == "directive":
+        return at
+    return at if _ends_a_directive(source, at - 1) else None
+
+
+def _ends_a_directive(source: KernelSource, index: int) -> bool:
+    """Whether a token stands on a line of the preprocessor's, and is the last of it."""
+    token = source.tokens[index]
+    start = source.text.rfind("\n", 0, token.start) + 1
+    end = source.text.find("\n", token.end)
+    following = source.tokens[index + 1]
+    return source.text[start:].lstrip().startswith("#") and end < following.start
+
+
+def _type_of(source: KernelSource, name: int) -> str:
+    """Return what every declaration of a variable in the file says that it is; empty without."""
+    found = set()
+    for index in source.names[source.tokens[name].text]:
+        before = index - 1
+        while before >= 0 and source.tokens[before].text in ("&", "*", "const", "__restrict__"):
+            before -= 1
+        token = source.tokens[before] if before >= 0 else None
+        pointer = source.tokens[before + 1 : index]
+        if token is None or token.kind != "name" or token.text in STATEMENT:
+            continue
+        if _ends_a_directive(source, before) and not pointer:
+            continue
+        # A product, ``a * x``, looks as a pointer does, and is no half type's name.
+        if pointer and token.text not in _PAIRS | _SINGLE:
+            continue
+        found.add(token.text)
+    return found.pop() if len(found) == 1 else ""
