@@ -1,13 +1,12 @@
-"""A half or bfloat16 that braces are assigned to.
+"""A half or bfloat16, or a pair of them, that empty braces are assigned to.
 
-HIP's types have an assignment for each of their representations, and braces suit more than one of
-them, which clang refuses as ambiguous; CUDA's have one. With the type before the braces one value
-is made and assigned, which is what they mean ([expr.ass]).
+HIP's types have an assignment for each of their representations, and empty braces suit all of them,
+which clang refuses as ambiguous. With the type before the braces one value is made and assigned,
+which is what they mean ([expr.ass]).
 
 Example: ``x = {};`` becomes ``x = half2{};`` where ``x`` is a ``half2``.
 
-Limits: variables whose declarations in the file, such as ``half2 x``, say one type. Of single
-values only empty braces are ambiguous.
+Limits: variables whose declarations in the file, such as ``half2 x``, say one type.
 
 Source: HIP headers amd_hip_fp16.h and amd_hip_bf16.h; ISO C++17, [expr.ass] and [over.ics.list].
 """
@@ -28,21 +27,26 @@ if TYPE_CHECKING:
 
 CODE = "PH115"
 
-_PAIRS: Final = frozenset({"half2", "__half2", "nv_bfloat162", "__nv_bfloat162", "__hip_bfloat162"})
-_SINGLE: Final = frozenset({"half", "__half", "nv_bfloat16", "__nv_bfloat16", "__hip_bfloat16"})
+_TYPES: Final = frozenset(
+    {
+        *("half", "__half", "half2", "__half2", "nv_bfloat16", "nv_bfloat162"),
+        *("__nv_bfloat16", "__nv_bfloat162", "__hip_bfloat16", "__hip_bfloat162"),
+    }
+)
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such assignment."""
-    if not (_PAIRS | _SINGLE) & source.names.keys():
+    if not _TYPES & source.names.keys():
         return
-    for index in range(1, len(source.tokens) - 1):
-        if not (source.is_token(index, "=") and source.is_token(index + 1, "{")):
+    for index, token in enumerate(source.tokens):
+        if token.text != "=" or not (
+            source.is_token(index + 1, "{") and source.is_token(index + 2, "}")
+        ):
             continue
         name = _assigned(source, index)
         kind = _type_of(source, name) if name is not None else ""
-        empty = source.is_token(index + 2, "}")
-        if name is None or not (kind in _PAIRS or (kind in _SINGLE and empty)):
+        if name is None or kind not in _TYPES:
             continue
         mapping = api_table.corrections().get(kind)
         written = mapping.hip if mapping and mapping.hip else kind
@@ -53,7 +57,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
             name,
             index,
             (Edit(brace, brace, written),),
-            construct="assignment of braces",
+            construct="assignment of empty braces",
             message=f"what is assigned is a {written}: braces alone suit several assignments",
         )
 
@@ -102,7 +106,7 @@ def _type_of(source: KernelSource, name: int) -> str:
         if _ends_a_directive(source, before) and not pointer:
             continue
         # A product, ``a * x``, looks as a pointer does, and is no half type's name.
-        if pointer and token.text not in _PAIRS | _SINGLE:
+        if pointer and token.text not in _TYPES:
             continue
         found.add(token.text)
     return found.pop() if len(found) == 1 else ""
