@@ -6,7 +6,7 @@ which is what they mean ([expr.ass]).
 
 Example: ``x = {};`` becomes ``x = half2{};`` where ``x`` is a ``half2``.
 
-Limits: variables whose declarations in the file, such as ``half2 x``, say one type.
+Limits: variables that the file declares by themselves, as in ``half2 x``.
 
 Source: HIP headers amd_hip_fp16.h and amd_hip_bf16.h; ISO C++17, [expr.ass] and [over.ics.list].
 """
@@ -33,6 +33,9 @@ _TYPES: Final = frozenset(
         *("__nv_bfloat16", "__nv_bfloat162", "__hip_bfloat16", "__hip_bfloat162"),
     }
 )
+
+_BEGINS: Final = frozenset({";", "{", "}", "(", ",", ">", "const", "static", "__shared__"})
+"""What stands before the type in a declaration."""
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
@@ -92,21 +95,49 @@ def _ends_a_directive(source: KernelSource, index: int) -> bool:
     return source.text[start:].lstrip().startswith("#") and end < following.start
 
 
-def _type_of(source: KernelSource, name: int) -> str:
-    """Return what every declaration of a variable in the file says that it is; empty without."""
-    found = set()
-    for index in source.names[source.tokens[name].text]:
-        before = index - 1
-        while before >= 0 and source.tokens[before].text in ("&", "*", "const", "__restrict__"):
-            before -= 1
-        token = source.tokens[before] if before >= 0 else None
-        pointer = source.tokens[before + 1 : index]
-        if token is None or token.kind != "name" or token.text in STATEMENT:
+def _type_of(source: KernelSource, use: int) -> str:
+    """Return the type in the declaration that a use of a variable sees; empty where it is not seen.
+
+    It looks backwards through the blocks around the use, and the heads of those.
+    """
+    name = source.tokens[use].text
+    depth = brackets = 0
+    in_head = True  # of the statement, or of the block that was left last
+    for index in range(use - 1, -1, -1):
+        text = source.tokens[index].text
+        if text == "}":
+            depth += 1
+            in_head = False
+        elif text == "{":
+            in_head = depth == 0
+            depth = max(0, depth - 1)
+        elif depth:
             continue
-        if _ends_a_directive(source, before) and not pointer:
-            continue
-        # A product, ``a * x``, looks as a pointer does, and is no half type's name.
-        if pointer and token.text not in _TYPES:
-            continue
-        found.add(token.text)
-    return found.pop() if len(found) == 1 else ""
+        elif text in "()":
+            brackets += 1 if text == ")" else -1
+        elif text == ";" and brackets <= 0:
+            in_head = False
+        elif text == name and (brackets <= 0 or in_head):
+            declared = _declared(source, index)
+            if declared is not None:
+                return declared
+    return ""
+
+
+def _declared(source: KernelSource, index: int) -> str | None:
+    """Return the type that stands before a name, None where the name is used.
+
+    It is empty where a declaration of several names may begin with the type.
+    """
+    before = index - 1
+    while before > 0 and source.tokens[before].text in ("&", "*", "const", "__restrict__"):
+        before -= 1
+    token = source.tokens[before]
+    if token.text == ",":
+        return ""
+    is_type = token.kind == "name" and token.text not in STATEMENT
+    if not is_type or (before == index - 1 and _ends_a_directive(source, before)):
+        return None
+    begins = before == 0 or source.tokens[before - 1].text in _BEGINS
+    # A product, ``y = a * x``, looks as a pointer does.
+    return token.text if begins or before == index - 1 else None
