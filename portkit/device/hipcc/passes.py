@@ -187,7 +187,9 @@ class Passes:
             )
 
     def _host(self, arguments: Arguments, source: str, binary: Path, output: Path) -> None:
-        rewritten = rewrite(self._preprocessed(arguments, source), device=False)
+        # What a header does without exceptions or without types at run time, macros decide.
+        text = self._preprocessed(arguments, source, *arguments.compiling)
+        rewritten = rewrite(text, device=False)
         text = rewritten.text
         if rewritten.kernels:
             if not binary.is_file():
