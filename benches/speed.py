@@ -1,10 +1,11 @@
 """How fast portkit is, as ratios against ast-grep with equivalent rules, in one run.
 
-Usage: python benches/speed.py CANDLE [ROUNDS]
+Usage: python benches/speed.py TREE [ROUNDS]
 
-CANDLE is a pristine candle (`portkit fetch candle@0.11.1 CANDLE`). The commands take turns, so that
-a machine whose speed drifts slows all of them; the medians of the ratios are what counts. Wall time
-holds everything from the start of the process to its end.
+TREE is a codebase as upstream has it, such as candle (`portkit fetch candle@0.11.1 TREE`); nothing
+is written to it. The commands take turns, so that a machine whose speed drifts slows all of them;
+the medians of the ratios are what counts. Wall time holds everything from the start of the process
+to its end.
 """
 
 from __future__ import annotations
@@ -51,15 +52,15 @@ def measure(command: list[str], folder: Path) -> Run:
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
-    candle = Path(arguments[0]).resolve()
+    tree = Path(arguments[0]).resolve()
     rounds = int(arguments[1]) if len(arguments) > 1 else 7
     scripts = Path(sys.executable).parent
     portkit = str(scripts / "portkit")
     with tempfile.TemporaryDirectory() as folder:
         double = Path(folder) / "double"
         for name in ("one", "two"):
-            shutil.copytree(candle, double / name, ignore=shutil.ignore_patterns(".git"))
-        shutil.copy(candle / "Cargo.toml", double / "Cargo.toml")
+            shutil.copytree(tree, double / name, ignore=shutil.ignore_patterns(".git"))
+        shutil.copy(tree / "Cargo.toml", double / "Cargo.toml")
         look = ("apply", "--check", "--no-format", "--allow-dirty")
         commands = {
             "ast-grep scan": [
@@ -67,16 +68,16 @@ def main(arguments: list[str]) -> None:
                 "scan",
                 "-c",
                 str(HERE / "ast_grep" / "sgconfig.yml"),
-                str(candle),
+                str(tree),
             ],
-            "portkit scan": [portkit, "scan", str(candle)],
-            "portkit apply": [portkit, *look, str(candle)],
+            "portkit scan": [portkit, "scan", str(tree)],
+            "portkit apply": [portkit, *look, str(tree)],
             "portkit scan, two copies": [portkit, "scan", str(double)],
         }
         runs: dict[str, list[Run]] = {name: [] for name in commands}
         for _ in range(rounds + 1):
             for name, command in commands.items():
-                runs[name].append(measure(command, candle))
+                runs[name].append(measure(command, tree))
     for taken in runs.values():
         del taken[0]  # the first round warms the disk's cache
     print(f"{'':28}{'wall s':>8}{'cpu s':>8}{'MB':>6}")

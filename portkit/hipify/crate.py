@@ -27,7 +27,7 @@ from portkit.hipify.prelude import build_support, device_files, support_page
 from portkit.hipify.profile import FILE as PROFILE
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.shared import Shared
-from portkit.hipify.translated import Translated
+from portkit.hipify.translated import Translated, needed_headers
 from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.templates import folder, loader, text
@@ -239,8 +239,14 @@ class KernelsCrate(Value, frozen=True, dict=True):
 
     @cached_property
     def _added(self) -> dict[str, str]:
-        """The HIP sources of the profile's modules."""
-        return {f"{_SOURCES}{hip_path(f'{name}.cu')}": text for name, text in self.profile.modules}
+        """The HIP sources of the profile's modules, and the prelude's headers that they include.
+
+        The CUDA sources may need fewer: before 0.9 candle's have no use for matrix cores.
+        """
+        modules = dict(self.profile.modules)
+        needed = needed_headers(text.encode() for text in modules.values()) if modules else {}
+        sources = {hip_path(f"{name}.cu"): text for name, text in modules.items()}
+        return {_SOURCES + path: text for path, text in {**needed, **sources}.items()}
 
     def _modules(self, layout: KernelsLayout) -> tuple[KernelModule, ...]:
         """Return every module: the CUDA crate's, then the profile's.

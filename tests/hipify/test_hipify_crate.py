@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from kernel_support import SOURCE
+from msgspec.structs import replace
 
 from portkit.hipify.crate import KernelsCrate, read_layout
 from portkit.hipify.errors import KernelPatchError, KernelsCrateError
+from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.shipped import shipped
 from portkit.tree.finding import Applicability
@@ -86,6 +88,18 @@ def test_a_module_of_the_profile_is_one_of_the_crates(source: dict[str, bytes]) 
     lines = [f'    {name} = "{name.lower()}.hip",' for name in named]
     assert "\n".join(["modules! {", *lines, "}"]) in library
     assert 'const MODULES: &[&str] = &["fill", "sort_all", "own_kernels"];' in build
+
+
+@pytest.mark.parametrize("shared", ["", "../my-kernels"])
+def test_a_module_of_the_profile_brings_the_headers_that_it_includes(
+    source: dict[str, bytes], shared: str
+) -> None:
+    profile = KernelProfile(modules=(("own_kernels", '#include "hipx_wmma.h"\n'),))
+    made = replace(crate(source, profile=profile), shared=shared)
+    plain = replace(crate(source), shared=shared)
+    assert "src/hipx_wmma.h" not in plain.paths
+    assert set(made.paths) - set(plain.paths) >= {"src/own_kernels.hip", "src/hipx_wmma.h"}
+    assert made.text("src/hipx_wmma.h") == prelude_headers()["hipx_wmma.h"]
 
 
 def test_a_module_of_the_profile_takes_no_name_of_the_cuda_crate(source: dict[str, bytes]) -> None:

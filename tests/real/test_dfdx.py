@@ -27,11 +27,49 @@ REPOSITORY = "https://github.com/coreylowman/dfdx"
 YANKED = {"wgpu": "0.18.0", "wgpu-core": "0.18.1", "wgpu-hal": "0.18.1"}
 """What dfdx asks for and the registry gives only to who has it in a lock file already. dfdx has
 none of its own."""
+HALF = "2.4.1"
+"""From 2.5 on half implements a later rand_distr's traits than dfdx asks for in its tests."""
 LOCKED = '[[package]]\nname = "{}"\nversion = "{}"\nsource = "{}"\ndependencies = [{}]\n'
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
 TESTS = 368
 """With `rocm,f16`: 364 of the 367 that upstream has without a GPU, and 4 of the backend's own. The
 other 3, of an index out of bounds, are the CPU's alone."""
+CORE = 294
+"""Those of them in dfdx-core. With `test-amp-f16` the tests of dfdx do not compile upstream: they
+ask for `f64: From<AMP<f16>>`."""
+ROUNDED = frozenset(
+    {
+        "tensor_ops::broadcast_to::tests::test_broadcast_backwards",
+        "tensor_ops::conv1d::tests::test_batched_conv1d",
+        "tensor_ops::conv2d::tests::test_batched_conv2d",
+        "tensor_ops::matmul::tests::test_small_matmul_mm",
+        # With `test-amp-f16` it passes upstream without a GPU. The kernel rounds a value times the
+        # repeats to half before it adds, and the test asks for 3e-6.
+        "tensor_ops::sum_to::tests::test_sum_broadcasted",
+    }
+)
+"""Half precision is not precise enough for what they ask: they fail upstream without a GPU, too."""
+HALF_FAILS = ROUNDED | {
+    "nn::optim::adam::tests::test_custom_adam_one_params",
+    "nn::optim::adam::tests::test_default_adam_params",
+    "nn::optim::rmsprop::tests::test_rmsprop_decoupled_weight_decay",
+    "nn::optim::rmsprop::tests::test_rmsprop_default",
+    "nn::optim::rmsprop::tests::test_rmsprop_diff_alpha",
+    "nn::optim::rmsprop::tests::test_rmsprop_diff_eps",
+    "nn::optim::rmsprop::tests::test_rmsprop_l2_weight_decay",
+    "nn::optim::rmsprop::tests::test_rmsprop_momentum",
+    # It passes upstream without a GPU, which adds one value after the other. The kernel adds halves
+    # in a tree: 301.5 then, and 33.5 where the test has 33.46875, one place above.
+    "losses::tests::test_bce_wide_range",
+}
+"""What fails with `test-f16`: upstream without a GPU, but for the last."""
+PRECISIONS = {
+    "f16": ("dfdx-core,dfdx", TESTS, frozenset()),
+    "f16,test-f64": ("dfdx-core,dfdx", TESTS, frozenset()),
+    "test-f16": ("dfdx-core,dfdx", TESTS, HALF_FAILS),
+    "test-amp-f16": ("dfdx-core", CORE, ROUNDED),
+}
+"""Features, the crates whose tests are run with them, how many those are, and which may fail."""
 STD = Path(__file__).parent / "programs" / "static_ranges.rs"
 
 
@@ -78,7 +116,8 @@ def locked(root: Path) -> None:
     """Write the lock file without which dfdx cannot be built; without the crates it is no test."""
     entries = [LOCKED.format(name, version, REGISTRY, "") for name, version in YANKED.items()]
     entries[0] = LOCKED.format("wgpu", YANKED["wgpu"], REGISTRY, '"wgpu-core", "wgpu-hal"')
-    own = '[[package]]\nname = "dfdx-core"\nversion = "0.13.0"\ndependencies = ["wgpu"]\n'
+    entries.append(LOCKED.format("half", HALF, REGISTRY, ""))
+    own = '[[package]]\nname = "dfdx-core"\nversion = "0.13.0"\ndependencies = ["half", "wgpu"]\n'
     (root / "Cargo.lock").write_text("\n".join(["version = 3", own, *entries]))
     needs(run(root, "cargo", "fetch", name="dfdx"), "dfdx")
 
@@ -105,14 +144,19 @@ def nightly(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_its_tests_pass_on_the_cpu_device(ported: Path, nightly: dict[str, str]) -> None:
+@pytest.mark.parametrize("features", PRECISIONS)
+def test_its_tests_pass_on_the_cpu_device(
+    ported: Path, nightly: dict[str, str], features: str
+) -> None:
     """Its build script compiles the kernels, and hipRTC the rest while the tests run."""
     try:
         find_cxx()
     except NoCompilerError as error:
         pytest.skip(str(error))
     locked(ported)
-    words = ("--package", "dfdx-core", "--package", "dfdx", "--lib", "--tests", "--no-fail-fast")
+    crates, count, may_fail = PRECISIONS[features]
+    words = [word for crate in crates.split(",") for word in ("--package", crate)]
+    words += ["--lib", "--tests", "--no-fail-fast", f"--features=rocm,{features}"]
     for wave, arch in ARCH_OF_WAVE.items():
         device = {
             "CARGO_PROFILE_DEV_DEBUG": "0",
@@ -121,8 +165,8 @@ def test_its_tests_pass_on_the_cpu_device(ported: Path, nightly: dict[str, str])
             "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
         }
         variables = build_toolkit().environment(arch=arch) | nightly | device
-        done = run(ported, "cargo", "test", *words, "--features=rocm,f16", name="dfdx", **variables)
+        done = run(ported, "cargo", "test", *words, name="dfdx", **variables)
         found = dict(re.findall(r"^test (\S+).* \.\.\. (\w+)$", done.stdout, re.MULTILINE))
-        assert {name for name, result in found.items() if result != "ok"} == set()
-        assert done.returncode == 0, done.stdout[-6000:]
-        assert len(found) == TESTS
+        assert len(found) == count, done.stdout[-6000:]
+        assert {name for name, result in found.items() if result != "ok"} <= may_fail
+        assert done.returncode == 0 or may_fail, done.stdout[-6000:]

@@ -15,6 +15,10 @@ import pytest
 from cli_support import invoke
 from foreign_codebase import fetched, needs, port_of, run
 
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.device.toolkit import build_toolkit
+from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
+
 pytestmark = [pytest.mark.real, pytest.mark.network]
 
 COMMIT = "e287dd09535ab5d7631c0f2ae0a93d7ec168cb86"
@@ -23,6 +27,8 @@ CANDLE = "0.8.4"
 """What the lock file has."""
 CRATES = ("candle-layer-norm", "candle-rotary")
 """Those with a counterpart."""
+TESTS = 7
+"""Six of the layer norm's, one of the rotary embeddings'."""
 STAND_IN = Path(__file__).parents[2] / "ci" / "stand-ins" / "cuda"
 """An nvcc that compiles nothing."""
 
@@ -72,26 +78,57 @@ def test_the_counterpart_asks_for_candles_port(ported: Path, name: str) -> None:
     assert "build-dependencies" not in manifest
 
 
-def test_it_type_checks_upon_candles_port_with_rocm_and_with_cuda(
-    ported: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def upon_port(ported: Path) -> Path:
+    """Give the port in a workspace that takes candle from its port; the last tests are its."""
     candle = ported.with_name("candle")
     done = invoke("fetch", f"candle@{CANDLE}", candle)
     if done.code:
-        pytest.skip(f"candle-extensions is not type-checked: {done.err.strip()}")
+        pytest.skip(f"candle-extensions is not built: {done.err.strip()}")
     done = invoke("apply", candle)
     assert done.code == 0, done.err
     manifest = ported / "Cargo.toml"
     paths = {name: candle / name for name in ("candle-core", "candle-nn")}
     patches = "".join(f'{name} = {{ path = "{path}" }}\n' for name, path in paths.items())
     manifest.write_text(f"{manifest.read_text()}\n[patch.crates-io]\n{patches}")
+    needs(run(ported, "cargo", "fetch", name="extensions"), "candle-extensions")
+    return ported
+
+
+def test_it_type_checks_upon_candles_port_with_rocm_and_with_cuda(
+    upon_port: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CANDLE_ROCM_KERNELS", "none")
     for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
         monkeypatch.setenv(name, str(STAND_IN))
     monkeypatch.setenv("CUDA_COMPUTE_CAP", "80")
     monkeypatch.setenv("PATH", str(STAND_IN / "bin"), prepend=os.pathsep)
-    needs(run(ported, "cargo", "fetch", name="extensions"), "candle-extensions")
     for names in ([f"{name}-rocm" for name in CRATES], CRATES):
         words = [word for name in names for word in ("-p", name)]
-        checked = run(ported, "cargo", "check", "--all-targets", *words, name="extensions")
+        checked = run(upon_port, "cargo", "check", "--all-targets", *words, name="extensions")
         assert checked.returncode == 0, checked.stdout[-6000:]
+
+
+@pytest.mark.slow
+def test_its_tests_pass_on_the_cpu_device(upon_port: Path) -> None:
+    """Candle's kernels are compiled as well as the crates' own, and the launchers are linked."""
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
+    words = [word for name in CRATES for word in ("-p", f"{name}-rocm")]
+    for wave, arch in ARCH_OF_WAVE.items():
+        device = {
+            "CANDLE_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
+            "CARGO_PROFILE_DEV_DEBUG": "0",
+            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
+            # The layer norm has 16 forms of each of its kernels: with -O2 g++ takes a quarter of an
+            # hour and 3 GB.
+            "PORTKIT_DEVICE_OPTIMIZE": "-O0",
+            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
+        }
+        variables = build_toolkit().environment(arch=arch) | device
+        asked = ("cargo", "test", "--no-fail-fast", *words)
+        done = run(upon_port, *asked, name="extensions", **variables)
+        assert done.returncode == 0, done.stdout[-6000:]
+        assert done.stdout.count(" ... ok\n") == TESTS

@@ -425,6 +425,14 @@ hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, int 
                                                             int block_size_limit, unsigned flags);
 hipError_t hipLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                            size_t shared, hipStream_t stream);
+hipError_t hipLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
+                                      void **arguments, unsigned shared, hipStream_t stream);
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+                                                        int block_size, size_t shared);
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
+                                                                 const void *function,
+                                                                 int block_size, size_t shared,
+                                                                 unsigned flags);
 hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
                              void *status);
 
@@ -454,6 +462,13 @@ hipError_t hipMallocAsync(T **pointer, size_t bytes, hipStream_t stream) {
 template <typename T>
 hipError_t hipHostMalloc(T **pointer, size_t bytes, unsigned flags = hipHostMallocDefault) {
   return hipHostMalloc(reinterpret_cast<void **>(pointer), bytes, flags);
+}
+template <typename... Parameters>
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                        void (*function)(Parameters...),
+                                                        int block_size, size_t shared) {
+  return hipOccupancyMaxActiveBlocksPerMultiprocessor(
+      blocks, reinterpret_cast<const void *>(function), block_size, shared);
 }
 template <typename... Parameters>
 hipError_t hipFuncSetAttribute(void (*function)(Parameters...), hipFuncAttribute attribute,

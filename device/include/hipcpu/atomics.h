@@ -95,6 +95,45 @@ inline unsigned atomicDec(unsigned *p, unsigned limit) {
 #define atomicMax_system atomicMax
 #define atomicCAS_system atomicCAS
 
+// clang's builtins with a scope (Clang Language Extensions, "__hip_atomic"); every scope is the
+// whole device here.
+#define __HIP_MEMORY_SCOPE_SINGLETHREAD 1
+#define __HIP_MEMORY_SCOPE_WAVEFRONT 2
+#define __HIP_MEMORY_SCOPE_WORKGROUP 3
+#define __HIP_MEMORY_SCOPE_AGENT 4
+#define __HIP_MEMORY_SCOPE_SYSTEM 5
+
+#if !__has_builtin(__hip_atomic_fetch_add)
+#define HIPCPU_ATOMIC_SCOPED(NAME, ATOMIC)                                                      \
+  template <typename T>                                                                         \
+  inline T NAME(T *p, std::common_type_t<T> v, int, int) {                                      \
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);                                                    \
+    const T before = ATOMIC(p, v);                                                              \
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);                                                    \
+    return before;                                                                              \
+  }
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_add, atomicAdd)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_sub, atomicSub)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_and, atomicAnd)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_or, atomicOr)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_xor, atomicXor)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_min, atomicMin)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_fetch_max, atomicMax)
+HIPCPU_ATOMIC_SCOPED(__hip_atomic_exchange, atomicExch)
+#undef HIPCPU_ATOMIC_SCOPED
+
+template <typename T>
+inline T __hip_atomic_load(const T *p, int, int) {
+  T value;
+  __atomic_load(p, &value, __ATOMIC_SEQ_CST);
+  return value;
+}
+template <typename T>
+inline void __hip_atomic_store(T *p, std::common_type_t<T> value, int, int) {
+  __atomic_store(p, &value, __ATOMIC_SEQ_CST);
+}
+#endif
+
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

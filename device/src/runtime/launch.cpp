@@ -212,6 +212,23 @@ HIP_EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlag
   return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, shared);
 }
 
+// The same of a kernel that the program itself launches.
+HIP_EXPORT hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                                   const void *host_function,
+                                                                   int block_size,
+                                                                   size_t shared) {
+  return answer(__func__, [&] {
+    require(blocks != nullptr, hipErrorInvalidValue);
+    const Function &function = registered_function(host_function, current_device());
+    *blocks = blocks_per_unit(function, block_size, shared);
+  });
+}
+
+HIP_EXPORT hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *blocks, const void *host_function, int block_size, size_t shared, unsigned) {
+  return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host_function, block_size, shared);
+}
+
 HIP_EXPORT hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size,
                                                               hipFunction_t function,
                                                               size_t shared, int limit) {

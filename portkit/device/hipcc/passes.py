@@ -31,6 +31,10 @@ _HIP: Final = ("-D__HIP__=1", "-D__HIPCC__=1", "-D__HIP_PLATFORM_AMD__=1")
 
 _QUIET: Final = ("-w", "-fno-strict-aliasing", "-fno-math-errno")
 
+# A class may not give a name another meaning than it had there before, and no compiler need say so
+# ([basic.scope.class]): clang does not, and GCC has no narrower option before its version 13.
+_AS_CLANG_GCC: Final = ("-fpermissive",)
+
 # Lanes meet where the same call of a wavefront function returns to: calls must not be doubled.
 _ONE_CALL_EACH: Final = ("-fno-optimize-sibling-calls",)
 _ONE_CALL_EACH_GCC: Final = (
@@ -183,7 +187,9 @@ class Passes:
             )
 
     def _host(self, arguments: Arguments, source: str, binary: Path, output: Path) -> None:
-        rewritten = rewrite(self._preprocessed(arguments, source), device=False)
+        # What a header does without exceptions or without types at run time, macros decide.
+        text = self._preprocessed(arguments, source, *arguments.compiling)
+        rewritten = rewrite(text, device=False)
         text = rewritten.text
         if rewritten.kernels:
             if not binary.is_file():
@@ -230,7 +236,8 @@ class Passes:
             source = Path(scratch) / "source.ii"
             source.write_text(text, encoding="utf-8", errors="surrogateescape")
             language = "c++-cpp-output"
-            fixed = ("-c", "-fPIC", *_QUIET, *self.cxx.machine)
+            as_clang = () if self.cxx.is_clang else _AS_CLANG_GCC
+            fixed = ("-c", "-fPIC", *_QUIET, *as_clang, *self.cxx.machine)
             self._run(*fixed, *options, "-x", language, str(source), "-o", str(output))
 
     def _checks(self) -> tuple[str, ...]:

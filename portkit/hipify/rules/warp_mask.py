@@ -1,10 +1,11 @@
 """A warp function with a mask that is not all lanes, or that is not called.
 
 A mask that leaves lanes out says which lanes take part; HIP's functions without masks take those
-that are active, which may be others. Dropping such a mask can change results, so nothing is
-written. A warp function whose address is taken or that a macro hides has no mask to judge.
+that are active, which may be others. Dropping such a mask can change results, but for shuffles
+(PH114), so nothing is written. A warp function whose address is taken or that a macro hides has no
+mask to judge.
 
-Example: ``__shfl_sync(mask, x, 0)`` stays as it is and is reported.
+Example: ``__any_sync(mask, x)`` stays as it is and is reported.
 
 What to do: where every lane of the warp comes to the call, write the full mask, else branch around
 the lanes that should not take part and use ``hipx::`` functions by hand.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
 from portkit.hipify.rules._common import refused
+from portkit.hipify.rules.warp_masked import is_shuffle_of_some
 from portkit.hipify.rules.warp_sync import is_full_mask
 
 if TYPE_CHECKING:
@@ -42,7 +44,11 @@ def find(source: KernelSource) -> Iterator[Finding]:
             if arguments is None:
                 message = f"{name} is not called here: write the call with {mapping.hip} by hand"
                 last = index
-            elif arguments and not is_full_mask(source, arguments[0]):
+            elif (
+                arguments
+                and not is_full_mask(source, arguments[0])
+                and not is_shuffle_of_some(source, index, arguments)
+            ):
                 message = (
                     f"{name} has a mask that is not known to name all lanes: use the full mask "
                     f"where every lane comes here, else branch and call {mapping.hip}"

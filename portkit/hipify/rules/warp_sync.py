@@ -8,8 +8,8 @@ Example: ``__shfl_xor_sync(0xffffffff, x, 16)`` becomes ``hipx::shfl_xor(x, 16)`
 
 Limits: only masks that name all lanes are translated (``0xffffffff``, ``~0``, ``-1``, casts of it,
 ``FULL_MASK`` and other names that end in ``FULL_MASK``, and a name that the file itself defines as
-one of them, by ``#define`` or as a constant, which may be the function's own); any other is refused
-(PH202).
+one of them, by ``#define`` or as a constant, which may be the function's own); with any other a
+shuffle is for review (PH114), and the rest is refused (PH202).
 
 Source: CUDA C++ Programming Guide, "Warp Shuffle Functions"; HIP headers,
 amd_warp_sync_functions.h.

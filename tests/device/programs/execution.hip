@@ -247,6 +247,33 @@ __global__ void count(int *i, unsigned *u, unsigned long long *l, float *f, doub
   if (atomicCAS(exchanged, 0, t + 1) == 0) atomicAdd(exchanged + 1, 1);
 }
 
+__global__ void scoped(int *values) {
+  constexpr int order = __ATOMIC_ACQ_REL, scope = __HIP_MEMORY_SCOPE_AGENT;
+  __hip_atomic_fetch_add(values, 2, __ATOMIC_RELEASE, scope);
+  __hip_atomic_fetch_max(values + 1, (int)threadIdx.x, order, scope);
+  __hip_atomic_fetch_or(values + 2, 1 << threadIdx.x % 8, order, __HIP_MEMORY_SCOPE_WORKGROUP);
+  if (threadIdx.x == 0) {
+    __hip_atomic_store(values + 3, 7, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+    values[4] = __hip_atomic_exchange(values + 3, 9, order, scope);
+    values[5] = __hip_atomic_load(values + 3, __ATOMIC_ACQUIRE, scope);
+  }
+}
+
+// A member that has the name of the type that it stands for, as clang takes it.
+struct Named {};
+template <typename T>
+struct Naming {
+  Named first;
+  using Named = Named;
+};
+static_assert(sizeof(Naming<int>) == 1);
+
+static void test_scopes() {
+  Device<int> values(6);
+  scoped<<<1, 100>>>(values);
+  CHECK((values.values() == std::vector<int>{200, 99, 255, 9, 7, 9}));
+}
+
 static void test_atomics() {
   const int blocks = 40, threads = 250, n = blocks * threads;
   Device<int> i(1), least(1), most(1), exchanged(2);
@@ -326,6 +353,7 @@ int main() {
   test_parted();
   test_late();
   test_atomics();
+  test_scopes();
   test_launches();
   test_division();
 }

@@ -240,6 +240,23 @@ static void test_threads() {
   check("several host threads launch at the same time", right);
 }
 
+__global__ void __launch_bounds__(64) bounded(int *values) { values[threadIdx.x] = 1; }
+
+// The HIP API reference, "Occupancy": of a kernel that the program launches, by its function.
+static void test_occupancy() {
+  int blocks = -1;
+  HIP(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 256, 0));
+  CHECK(blocks == 8);
+  HIP(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 128, 32 * 1024));
+  CHECK(blocks == 2);
+  HIP(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bounded, 128, 0));
+  CHECK(blocks == 0);
+  CHECK(hipOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, add, 128, 0) ==
+        hipErrorInvalidValue);
+  CHECK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &blocks, 128, 0) ==
+        hipErrorInvalidDeviceFunction);
+}
+
 int main(int, char **arguments) {
   test_memory();
   test_copies();
@@ -248,5 +265,6 @@ int main(int, char **arguments) {
   test_captures();
   test_modules(arguments[1]);
   test_errors();
+  test_occupancy();
   test_threads();
 }
