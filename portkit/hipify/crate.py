@@ -241,7 +241,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
     def _added(self) -> dict[str, str]:
         """The HIP sources of the profile's modules, and the prelude's headers that they include.
 
-        The CUDA sources may need fewer: before 0.9 candle's have no use for matrix cores.
+        The CUDA sources may need fewer: they may have no use for matrix cores, say.
         """
         modules = dict(self.profile.modules)
         needed = needed_headers(text.encode() for text in modules.values()) if modules else {}
