@@ -24,7 +24,8 @@ _ITEM: Final = re.compile(
 _FIELD: Final = re.compile(rb"^[ \t]+(?:pub(?:\([^)]*\))?[ \t]+)?(\w+)[ \t]*:(?!:)", re.MULTILINE)
 _ENUM: Final = re.compile(rb"\benum\s+\w[^{;]*\{")
 _VARIANT: Final = re.compile(rb"(?:^|[{,])\s*(?:#\[[^\]]*\]\s*)*(\w+)")
-_PATH: Final = re.compile(rb"(\w+)::(\w+)")
+_BEHIND: Final = re.compile(rb"::(\w+)")
+_LAST_WORD: Final = re.compile(rb"\w+\Z")
 _USE: Final = re.compile(rb"\buse\s+([^;]+);")
 _COMMENT: Final = re.compile(rb"//[^\n]*")
 _OWN: Final = frozenset({"crate", "self", "super", "Self"})
@@ -50,20 +51,21 @@ def with_plain(
     found: dict[str, str] = {}
     for source in about:
         entry = codebase.plain_at(source.path)
-        for name in filter(_of(vendor), _defined(source)):
+        for name in filter(_of(vendor), dict.fromkeys(_defined(source))):
             if entry is None:
                 ported.add(name)
             else:
                 found.setdefault(name, entry.reason)
-    others = {*ported, *_known(vendor), *_of_others(found, sources, workspace)}
+    others = {*ported, *_known(vendor), *_of_others(found, about, sources, workspace)}
     own = {name: reason for name, reason in found.items() if name not in others}
     names = replace(vendor.names, words={**vendor.names.words, **{name: name for name in own}})
     kept = {**own, **codebase.kept_names}
     return replace(codebase, kept_names=kept), replace(vendor, names=names)
 
 
-def _of(vendor: VendorProfile) -> Callable[[str], bool]:
-    return lambda name: any(word in name.lower() for word in vendor.vocabulary)
+def _of(vendor: VendorProfile) -> Callable[[str], re.Match[str] | None]:
+    named = re.compile("|".join(map(re.escape, sorted(vendor.vocabulary))))
+    return lambda name: named.search(name.lower())
 
 
 def _known(vendor: VendorProfile) -> Iterator[str]:
@@ -75,18 +77,37 @@ def _known(vendor: VendorProfile) -> Iterator[str]:
 
 
 def _of_others(
-    names: Container[str], sources: Sequence[Source], workspace: Workspace
+    names: Container[str],
+    about: Sequence[Source],
+    sources: Sequence[Source],
+    workspace: Workspace,
 ) -> Iterator[str]:
-    """Yield the names that a path takes from what the tree does not define."""
+    """Yield the names that a path takes from what the tree does not define.
+
+    Args:
+        names: those that are asked about.
+        about: the files that may use them.
+        sources: all files.
+        workspace: the tree.
+    """
     crates = {crate.name.replace("-", "_") for crate in workspace.crates} | _OWN
     defined = {name.decode() for s in sources for name in _ITEM.findall(s.data)} | crates
-    for source in sources:
-        pairs = {(o.decode(), n.decode()) for o, n in _PATH.findall(source.data)}
-        pairs = {(outer, name) for outer, name in pairs if name in names}
+    for source in about:
+        pairs = set(_paths(source.data, names))
         foreign = _brought_in(source, defined) if pairs else frozenset()
         for outer, name in pairs:
             if outer not in defined or outer in foreign:
                 yield name
+
+
+def _paths(data: bytes, names: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield each of some names that stands behind a ``::``, after the word before that."""
+    for match in _BEHIND.finditer(data):
+        # Looked for from the colons, which are rare, and not from each word. No word is longer.
+        if (name := match[1].decode()) in names and (
+            before := _LAST_WORD.search(data[max(match.start() - 100, 0) : match.start()])
+        ):
+            yield before[0].decode(), name
 
 
 def _brought_in(source: Source, defined: Container[str]) -> frozenset[str]:
