@@ -62,7 +62,8 @@ def _text(name: str, facade: Facade) -> str:
             text = text.replace(f"pub mod {module};\n", "")
             text = re.sub(rf"(?m)^//! \| \[`{module}`\].*\n", "", text)
     own = facade.module if name.endswith(".rs") else facade.name
-    return re.sub(rf"\b{facade.package}\b", own, text)
+    # Another crate's name may begin with it: that one is called so wherever the bindings are.
+    return re.sub(rf"\b{facade.package}\b(?!-)", own, text)
 
 
 def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile) -> bool:

@@ -271,4 +271,5 @@ fn types_have_the_names_of_kernels() {
     // The C++ standard, [basic.fundamental]; a plain `char` may have either sign.
     assert_eq!((u64::NAME, i8::NAME), ("unsigned long", "signed char"));
     assert_eq!((usize::NAME, half::f16::NAME), ("size_t", "__half"));
+    assert_eq!(isize::NAME, i64::NAME);
 }

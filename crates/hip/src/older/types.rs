@@ -16,14 +16,15 @@ macro_rules! names {
     };
 }
 
-// On AMD's devices `long` has 64 bits, as on the hosts that ROCm runs on.
+// On AMD's devices `long` has 64 bits, as on the hosts that ROCm runs on. hipRTC knows `size_t` without a
+// header, `intptr_t` it does not, and what sources declare of it by the host's macros has 32 bits there.
 names! {
     bool = "bool",
     i8 = "signed char",
     i16 = "short",
     i32 = "int",
     i64 = "long",
-    isize = "intptr_t",
+    isize = "long",
     u8 = "unsigned char",
     u16 = "unsigned short",
     u32 = "unsigned int",
