@@ -9,9 +9,10 @@ import pytest
 from apply_support import git
 from cli_support import add_file, commit, invoke
 from kernels_tree_support import make_with_kernels
+from msgspec.structs import replace
 
 from portkit.copying.additions import Mark, mark
-from portkit.copying.bindings import HOME
+from portkit.copying.bindings import HOME, copied
 from portkit.errors import ConfigError
 from portkit.profile.profile import Facade, load_vendor
 from portkit.profile.settings import NAME
@@ -44,10 +45,10 @@ def manifest(files: dict[str, str], crate: str = "") -> dict[str, Any]:
 
 
 def test_only_manifests_differ(candle: Path, tmp_path: Path) -> None:
-    copied = ported(make_with_kernels(tmp_path / "other"))
+    with_copy = ported(make_with_kernels(tmp_path / "other"))
     files = ported(candle, '{ git = "https://x.test/portkit", rev = "0123abc" }')
     assert not [path for path in files if path.startswith("candle-hip/")]
-    rest = {path: text for path, text in copied.items() if not path.startswith("candle-hip/")}
+    rest = {path: text for path, text in with_copy.items() if not path.startswith("candle-hip/")}
     differ = {path for path in files if files[path] != rest.get(path)} - {NAME}
     assert differ == {
         *("Cargo.toml", "candle-rocm-kernels/Cargo.toml", "candle-rocm-kernels/README.md")
@@ -223,3 +224,17 @@ def test_a_port_that_adds_no_file_is_told_by_its_feature(tmp_path: Path) -> None
     manifest.write_text(manifest.read_text().replace("rocm = []", 'rocm = ["candle-core/rocm"]'))
     commit(root)
     assert default_revision(root, told) == upstream
+
+
+@pytest.mark.parametrize("unused", [(), ("miopen",), ("miopen", "rccl"), ("rccl",)])
+def test_the_page_tells_of_what_the_copy_has(unused: tuple[str, ...]) -> None:
+    made = copied(replace(load_vendor("rocm").facade, name="toy-hip", unused=unused))
+    page, library = made["README.md"](), made["src/lib.rs"]()
+    for module, title in (("miopen", "MIOpen"), ("rccl", "RCCL")):
+        has = module not in unused
+        assert any(path.startswith(f"src/{module}/") for path in made) == has
+        assert (title in page, title in library) == (has, has)
+    listed = page.split("\n\n")[1].split(" for Rust")[0]
+    assert listed.startswith("AMD's HIP runtime, rocBLAS, hipBLASLt, hipRAND")
+    assert listed.endswith(" and hipRTC")
+    assert "\n\n## Building and running\n\n" in page

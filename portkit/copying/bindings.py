@@ -35,6 +35,10 @@ FLOAT8: Final = "float8"
 """The feature for types of 8 bits, and the crate that has them."""
 
 
+_TITLES: Final = {"miopen": "MIOpen", "rccl": "RCCL"}
+"""What the crate's page calls the libraries that a copy may have no module for."""
+
+
 def copied(facade: Facade) -> Mapping[str, Callable[[], str]]:
     """Return the files of a copy, by their path in it, and what makes the text of each.
 
@@ -61,9 +65,21 @@ def _text(name: str, facade: Facade) -> str:
         for module in _unused(facade):
             text = text.replace(f"pub mod {module};\n", "")
             text = re.sub(rf"(?m)^//! \| \[`{module}`\].*\n", "", text)
+    for module in sorted(_TITLES.keys() & {*_unused(facade)}):
+        text = _without(text, module, of_page=name == "README.md")
     own = facade.module if name.endswith(".rs") else facade.name
     # Another crate's name may begin with it: that one is called so wherever the bindings are.
     return re.sub(rf"\b{facade.package}\b(?!-)", own, text)
+
+
+def _without(text: str, module: str, *, of_page: bool) -> str:
+    """Return a text without a library in its list, and a page without what is about it."""
+    title = _TITLES[module]
+    text = re.sub(rf", {title}(?=,| and )", "", text)
+    if not of_page:
+        return text
+    blocks = re.split(r"\n(?=\n|- |\| )", text)
+    return "\n".join(b for b in blocks if not re.search(rf"`{module}\b|\b{title}\b", b))
 
 
 def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile) -> bool:
