@@ -21,7 +21,7 @@ EDITED = {
     "candle-core/src/rocm_backend/device.rs": "    pub unsafe fn disable_event_tracking(&self) {\n",
     "candle-core/src/display.rs": "            crate::DeviceLocation::Rocm",
     "candle-nn/src/ops.rs": "pub fn softmax<",
-    "candle-rocm-kernels/src/lib.rs": "#[repr(u32)]",
+    "candle-rocm-kernels/src/lib.rs": "pub struct Module {\n",
     "ROCM.md": "## Building\n",
 }
 """Where a line is put in by hand: what stands behind it. Two are copies, one is made by a template,
