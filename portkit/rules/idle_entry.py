@@ -26,7 +26,7 @@ from portkit.profile.entries import Entry, InPlace, Prose, Section
 from portkit.profile.looked import NAME as LOOKED
 from portkit.profile.settings import NAME
 from portkit.rules import ProfileRule
-from portkit.site.presence import files, has_item, has_target, is_feature, is_renamed, named_in
+from portkit.site import presence
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
@@ -82,12 +82,7 @@ def _of_no_crate(job: Job, idle: _Idle) -> bool:
     tables = {"keep": job.codebase.keep, "patch": job.codebase.patches}
     if why != _NOTHING or key[0] not in tables:
         return False
-    folder = tables[str(key[0])][int(key[1])].path.partition("/")[0]
-    if job.codebase.directory is None or f"{folder}/Cargo.toml" in job.workspace.sources:
-        return False
-    from portkit.fetch.workspace import published_crates  # few trees lack a crate
-
-    return folder in published_crates(job.codebase.directory)
+    return presence.lacks_crate(job, tables[str(key[0])][int(key[1])].path)
 
 
 def looked_at_nothing(path: str, line: int, place: str) -> Finding:
@@ -128,13 +123,13 @@ def _idle_entries(
         yield from _said(job, ("plain", number), plain, plain.path, id(plain) in taking)
     for number, patch in enumerate(codebase.patches):
         met = codebase.key(patch) in used or (
-            not patch.is_for(job.workspace.version) and has_target(job, patch)
+            not patch.is_for(job.workspace.version) and presence.has_target(job, patch)
         )
         yield from _said(job, ("patch", number), patch, _named(patch), met)
     for number, exclusive in enumerate(codebase.exclusives):
         met = any(
-            has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
-            for source in files(job, exclusive.path)
+            presence.has_item(source, exclusive.symbol, partial(fnmatchcase, pat=exclusive.symbol))
+            for source in presence.files(job, exclusive.path)
             if source.path in job.learnt.mentions
         )
         yield from _said(job, ("exclusive", number), exclusive, exclusive.symbol, met)
@@ -146,25 +141,27 @@ def _idle_entries(
     added |= {path for path in codebase.templates if path.startswith(f"{WORKFLOWS}/")}
     manifests = [s.data for path, s in job.workspace.sources.items() if path.endswith("Cargo.toml")]
     for name in codebase.said_dependencies:
-        if not named_in(manifests, name):
+        if not presence.named_in(manifests, name):
             yield ("dependencies", name), name, _NOTHING
     for name in codebase.uses:
         crates = {crate for crate, ported in codebase.ported.items() if ported.codebase == name}
         if not job.workspace.depends_on(crates):
             yield ("uses",), name, _NOTHING
-    if codebase.source_feature and not is_feature(job, [], codebase.source_feature):
+    if codebase.source_feature and not presence.is_feature(job, [], codebase.source_feature):
         yield ("source_feature",), codebase.source_feature, _NO_FEATURE
     for place, said in codebase.versions.items():
         word = str(place[-1])
         if place[0] == "templates":
             met = word in added
+        elif place[0] == "names":
+            met = presence.is_renamed(job, word)
         else:
-            met = is_renamed(job, word) if place[0] == "names" else is_feature(job, manifests, word)
+            met = presence.is_feature(job, manifests, word)
         yield from _said(job, place, said if isinstance(said, Entry) else Entry(), word, met)
     host = codebase.host
     # Above another codebase it may be that one's.
     rust = (s.data for path, s in job.workspace.sources.items() if path.endswith(".rs"))
-    if host is not None and not codebase.uses and not named_in(rust, host.storage):
+    if host is not None and not codebase.uses and not presence.named_in(rust, host.storage):
         yield ("host",), host.storage, _NOTHING
     kernels = codebase.kernels
     if kernels is not None and f"{kernels.source}/Cargo.toml" not in job.workspace.sources:

@@ -78,3 +78,13 @@ def named_in(texts: Iterable[bytes], word: str) -> bool:
     wanted = word.encode()
     found = re.compile(rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])")
     return any(wanted in text and found.search(text) for text in texts)
+
+
+def lacks_crate(job: Job, path: str) -> bool:
+    """Whether a path is of a crate that the codebase has and the tree has not."""
+    folder = path.partition("/")[0]
+    if job.codebase.directory is None or f"{folder}/Cargo.toml" in job.workspace.sources:
+        return False
+    from portkit.fetch.workspace import published_crates  # few trees lack a crate
+
+    return folder in published_crates(job.codebase.directory)

@@ -11,8 +11,12 @@ import pytest
 from cli_support import commit, invoke
 
 from portkit.cache import cache_folder
+from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
+from portkit.device.toolkit import build_toolkit
+from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -76,3 +80,22 @@ def port_of(tree: Path) -> Path:
     done = invoke("apply", root)
     assert done.code == 0, done.err
     return root
+
+
+def devices(archs: str = "CANDLE_ROCM_ARCHS") -> Iterator[dict[str, str]]:
+    """Yield the variables with which cargo's tests run on the CPU device, for each wavefront.
+
+    Args:
+        archs: the variable that names the architectures of the port's kernels.
+    """
+    try:
+        find_cxx()
+    except NoCompilerError as error:
+        pytest.skip(str(error))
+    for wave, arch in ARCH_OF_WAVE.items():
+        yield build_toolkit().environment(arch=arch) | {
+            archs: ",".join(ARCH_OF_WAVE.values()),
+            "CARGO_PROFILE_DEV_DEBUG": "0",
+            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
+            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
+        }

@@ -13,12 +13,8 @@ from pathlib import Path
 
 import pytest
 from cli_support import invoke
-from foreign_codebase import fetched, needs, port_of, run
+from foreign_codebase import devices, fetched, needs, port_of, run
 from verify_support import script
-
-from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.device.toolkit import build_toolkit
-from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
 
 pytestmark = [pytest.mark.real, pytest.mark.network]
 
@@ -149,23 +145,12 @@ def test_its_tests_pass_on_the_cpu_device(
     ported: Path, nightly: dict[str, str], features: str
 ) -> None:
     """Its build script compiles the kernels, and hipRTC the rest while the tests run."""
-    try:
-        find_cxx()
-    except NoCompilerError as error:
-        pytest.skip(str(error))
     locked(ported)
     crates, count, may_fail = PRECISIONS[features]
     words = [word for crate in crates.split(",") for word in ("--package", crate)]
     words += ["--lib", "--tests", "--no-fail-fast", f"--features=rocm,{features}"]
-    for wave, arch in ARCH_OF_WAVE.items():
-        device = {
-            "CARGO_PROFILE_DEV_DEBUG": "0",
-            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
-            "DFDX_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
-            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
-        }
-        variables = build_toolkit().environment(arch=arch) | nightly | device
-        done = run(ported, "cargo", "test", *words, name="dfdx", **variables)
+    for device in devices("DFDX_ROCM_ARCHS"):
+        done = run(ported, "cargo", "test", *words, name="dfdx", **device, **nightly)
         found = dict(re.findall(r"^test (\S+).* \.\.\. (\w+)$", done.stdout, re.MULTILINE))
         assert len(found) == count, done.stdout[-6000:]
         assert {name for name, result in found.items() if result != "ok"} <= may_fail

@@ -13,11 +13,7 @@ from pathlib import Path
 
 import pytest
 from cli_support import invoke
-from foreign_codebase import fetched, needs, port_of, run
-
-from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.device.toolkit import build_toolkit
-from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
+from foreign_codebase import devices, fetched, needs, port_of, run
 
 pytestmark = [pytest.mark.real, pytest.mark.network]
 
@@ -112,23 +108,12 @@ def test_it_type_checks_upon_candles_port_with_rocm_and_with_cuda(
 @pytest.mark.slow
 def test_its_tests_pass_on_the_cpu_device(upon_port: Path) -> None:
     """Candle's kernels are compiled as well as the crates' own, and the launchers are linked."""
-    try:
-        find_cxx()
-    except NoCompilerError as error:
-        pytest.skip(str(error))
     words = [word for name in CRATES for word in ("-p", f"{name}-rocm")]
-    for wave, arch in ARCH_OF_WAVE.items():
-        device = {
-            "CANDLE_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
-            "CARGO_PROFILE_DEV_DEBUG": "0",
-            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
-            # The layer norm has 16 forms of each of its kernels: with -O2 g++ takes a quarter of an
-            # hour and 3 GB.
-            "PORTKIT_DEVICE_OPTIMIZE": "-O0",
-            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
-        }
-        variables = build_toolkit().environment(arch=arch) | device
-        asked = ("cargo", "test", "--no-fail-fast", *words)
-        done = run(upon_port, *asked, name="extensions", **variables)
+    # The layer norm has 16 forms of each of its kernels: with -O2 g++ takes a quarter of an hour
+    # and 3 GB.
+    quick = {"PORTKIT_DEVICE_OPTIMIZE": "-O0"}
+    asked = ("cargo", "test", "--no-fail-fast", *words)
+    for device in devices():
+        done = run(upon_port, *asked, name="extensions", **device, **quick)
         assert done.returncode == 0, done.stdout[-6000:]
         assert done.stdout.count(" ... ok\n") == TESTS

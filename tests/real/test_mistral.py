@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import commit, invoke
-from foreign_codebase import fetched, needs, port_of, run
+from foreign_codebase import devices, fetched, needs, port_of, run
 
-from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
-from portkit.device.toolkit import build_toolkit
 from portkit.lang.source import Source
-from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,22 +129,11 @@ def test_it_type_checks_upon_candles_port_with_rocm_and_without(
 @pytest.mark.slow
 def test_its_tests_pass_on_the_cpu_device(upon_port: Path) -> None:
     """Candle's kernels are compiled, and what launches its own is left to the CPU."""
-    try:
-        find_cxx()
-    except NoCompilerError as error:
-        pytest.skip(str(error))
     words = [word for crate in TESTED for word in ("-p", crate)]
     words += ["--lib", "--tests", "--no-fail-fast"]
     words += ["--features", ",".join(f"{crate}/rocm" for crate in TESTED)]
-    for wave, arch in ARCH_OF_WAVE.items():
-        device = {
-            "CANDLE_ROCM_ARCHS": ",".join(ARCH_OF_WAVE.values()),
-            "CARGO_PROFILE_DEV_DEBUG": "0",
-            "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
-            "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
-        }
-        variables = build_toolkit().environment(arch=arch) | device
-        done = run(upon_port, "cargo", "test", *words, name="mistral", **variables)
+    for device in devices():
+        done = run(upon_port, "cargo", "test", *words, name="mistral", **device)
         assert done.returncode == 0, done.stdout[-6000:]
         assert done.stdout.count(" ... ok\n") == TESTS
 

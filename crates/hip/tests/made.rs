@@ -62,13 +62,17 @@ fn one_test_of_all() -> Outcome {
     assert!(context.check_err().is_err());
     assert!(asks(&stream, &memory, 1)?);
 
-    // What is captured is not done then.
+    // What is captured is not done then, wherever it is made.
     assert!(!asks(&stream, &memory, 1)?);
+    stream.has_made(at, at, &[3]);
     stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+    assert!(stream.is_to_make(stream.uses(), at, at, &[3]));
     assert!(asks(&stream, &memory, 1)?);
     assert!(!asks(&stream, &memory, 1)?);
+    stream.has_made(at, at, &[3]);
     let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
     let graph = stream.end_capture(flags)?;
+    assert!(stream.is_to_make(stream.uses(), at, at, &[3]));
     assert!(asks(&stream, &memory, 1)?);
 
     // A graph writes again what it wrote.
@@ -82,7 +86,10 @@ fn one_test_of_all() -> Outcome {
     assert!(!asks(&stream, &memory, 1)?);
     drop((memory, twin, graph));
     context.empty_cache()?;
-    let memory = stream.alloc_zeros::<u8>(10)?;
+    let before = stream.uses();
+    // SAFETY: nobody reads it.
+    let memory = unsafe { stream.alloc::<u8>(10) }?;
+    assert!(stream.uses() > before);
     assert!(asks(&stream, &memory, 1)?);
     Ok(())
 }

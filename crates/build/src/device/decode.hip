@@ -32,7 +32,7 @@ __device__ __forceinline__ float summed(float value) {
   return hipx::reduce_add(lane < warps ? of_warps[lane] : 0.0f);
 }
 
-// Quantizes one value of each lane of a warp; as mmvq_gguf_quantize_q8_1 does, to the bit.
+// Quantizes one value of each lane of a warp; as ggml's quantize_q8_1 does, to the bit.
 __device__ __forceinline__ void quantized(Block &block, float value) {
   const float largest = hipx::reduce_max(fabsf(value)), sum = hipx::reduce_add(value);
   const float scale = largest / 127.0f;
