@@ -16,7 +16,7 @@ pytestmark = pytest.mark.real
 MATRIX_ARCHS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
 OTHER_MATRICES = ("gfx1030", "gfx1201")
 """Without matrix cores, and with results that lie in other lanes."""
-LEAST = {"execution": 28, "host": 65, "numbers": 32}
+LEAST = {"execution": 28, "host": 65, "numbers": 32, "strided": 18}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every program, compiled."""
     folder = tmp_path_factory.mktemp("programs")
     with ThreadPoolExecutor() as pool:
-        made = {name: pool.submit(build, PROGRAMS / f"{name}.hip", folder / name) for name in LEAST}
+        made = {
+            name: pool.submit(build, PROGRAMS / f"{name}.hip", folder / name, f"-I{PRELUDE}")
+            for name in LEAST
+        }
         return {name: each.result() for name, each in made.items()}
 
 
@@ -56,6 +59,11 @@ def test_host_interface(programs: dict[str, Path], module: Path, arch: str, stre
 
 def test_numbers(programs: dict[str, Path]) -> None:
     assert_all_hold(run(programs["numbers"]), LEAST["numbers"])
+
+
+@pytest.mark.parametrize("arch", WAVES.values())
+def test_views(programs: dict[str, Path], arch: str) -> None:
+    assert_all_hold(run(programs["strided"], arch=arch), LEAST["strided"])
 
 
 def test_no_code_for_the_architecture(programs: dict[str, Path]) -> None:

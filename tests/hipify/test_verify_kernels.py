@@ -215,6 +215,7 @@ def test_a_matrix_without_spills_says_so(crate: Path) -> None:
 USES = {
     "hipx_warp.h": "y[0] = hipx::shfl_xor(y[0], 1) + hipx::reduce_max(y[1]) + hipx::ballot(1);"
     " hipx::syncwarp(); h[0] = hipx::shfl(h[1], 0);",
+    "hipx_block.h": "y[0] = hipx::block_reduce(y[1], 0.f, [](float a, float b) { return a + b; });",
     "hipx_bytes.h": "y[0] = hipx::dp4a((int)y[1], 2, 3) + hipx::vsubss4(y[2], y[3]);",
     "hipx_atomics.h": "atomicAdd(h, h[1]); atomicAdd(b, b[1]); atomicCAS(u, u[1], u[2]);",
     "hipx_float.h": "b[0] = __hmax_nan(b[1], b[2]); h[0] = __hmin_nan(h[1], h[2]);",
@@ -231,6 +232,9 @@ USES = {
     " && sizeof(uintptr_t) == 8); y[0] = INFINITY + NAN + M_2_SQRTPI * M_SQRT1_2; assert(y);",
     "hipx_ggml.h": "static_assert(sizeof(&ggml_amd_cc) > 0); y[0] = GGML_AMD_WAVE;",
     "hipx_scan.h": "static_assert(sizeof(&expert_scan) > 0); y[0] = 1;",
+    "hipx_strided.h": "auto n = (size_t *)y; if (!hipx::copy_transposed(u[0], 2, n, n + 2, h, h + 9))"
+    " u[1] = hipx::strided_index(u[2], u[3], n, n + 2) + hipx::remainder(u[4], hipx::quotient(8, u[5]))"
+    " + hipx::is_contiguous(2, n, n + 2);",
     "hipx_schedule.h": "y[hipx::opaque(threadIdx.x)] = 1; hipx::schedule_barrier();",
     "hipx_wmma.h": "using namespace nvcuda::wmma;"
     " fragment<matrix_a, 16, 16, 16, __half, row_major> fa;"

@@ -7,6 +7,7 @@
 //
 // Logical warps have 32 lanes, so that wavefronts of 32 and of 64 do the same.
 #include "hipx.h"
+#include "hipx_block.h"
 
 namespace {
 
@@ -20,17 +21,6 @@ struct Block {
   __half sum;
   int8_t values[WARP];
 };
-
-// Sums a value over a block, for all of its threads.
-__device__ __forceinline__ float summed(float value) {
-  __shared__ float of_warps[THREADS / WARP];
-  const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-  value = hipx::reduce_add(value);
-  if (warps == 1) return value;
-  if (lane == 0) of_warps[warp] = value;
-  __syncthreads();
-  return hipx::reduce_add(lane < warps ? of_warps[lane] : 0.0f);
-}
 
 // Quantizes one value of each lane of a warp; as ggml's quantize_q8_1 does, to the bit.
 __device__ __forceinline__ void quantized(Block &block, float value) {
@@ -61,7 +51,8 @@ __device__ __forceinline__ void rms_norm(
     const float value = static_cast<float>(x[column]);
     squares += value * value;
   }
-  const float scale = rsqrtf(summed(squares) / columns + eps);
+  const float sum = hipx::block_reduce(squares, 0.0f, [](float a, float b) { return a + b; });
+  const float scale = rsqrtf(sum / columns + eps);
 
   const auto put = [&](int at, float value) {
     float rounded = 0.0f;

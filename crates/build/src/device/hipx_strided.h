@@ -1,0 +1,133 @@
+// Where the elements of a view lie: sizes and strides of its dimensions as Rust has them, in 64 bits.
+//
+// Indices have 32 bits, and so has what they are divided by: no AMD GPU divides integers, and in 64 bits
+// that takes several times the instructions.
+#pragma once
+
+#include "hipx.h"
+
+namespace hipx {
+
+// Memory that no kernel writes while another reads it, so that what all lanes read alike is read once,
+// by the scalar unit (LLVM's manual, "AMDGPU Address Spaces").
+#if defined(__AMDGCN__)
+using Sizes = const __attribute__((address_space(4))) size_t *;
+#else
+using Sizes = const size_t *;
+#endif
+
+HIPX_DEVICE unsigned quotient(size_t value, size_t by) { return (unsigned)value / (unsigned)by; }
+HIPX_DEVICE unsigned remainder(size_t value, size_t by) { return (unsigned)value % (unsigned)by; }
+
+HIPX_DEVICE bool is_contiguous(size_t number, const size_t *dims, const size_t *strides) {
+  const auto sizes = (Sizes)dims, steps = (Sizes)strides;
+  size_t step = 1;
+  for (size_t d = number; d-- > 0;) {
+    if (sizes[d] > 1 && steps[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
+// Takes a dimension's outer neighbours into it while they lie as one in memory, or are of one element.
+HIPX_DEVICE void merge(Sizes sizes, Sizes steps, size_t &d, unsigned &size, unsigned &step) {
+  size = (unsigned)sizes[d], step = (unsigned)steps[d];
+  for (; d > 0; --d) {
+    const unsigned outer = (unsigned)sizes[d - 1], outer_step = (unsigned)steps[d - 1];
+    if (size == 1) {
+      step = outer_step;
+    } else if (outer != 1 && outer_step != step * size) {
+      return;
+    }
+    size *= outer;
+  }
+}
+
+// Returns where the element lies that is number `at` in row-major order; there have to be as many.
+HIPX_DEVICE unsigned strided_index(
+    unsigned at, size_t number, const size_t *dims, const size_t *strides) {
+  const auto sizes = (Sizes)dims, steps = (Sizes)strides;
+  unsigned index = 0, size, step;
+  for (size_t d = number; d-- > 0;) {
+    merge(sizes, steps, d, size, step);
+    if (d == 0) return index + at * step;
+    const unsigned outer = at / size;
+    index += (at - outer * size) * step;
+    at = outer;
+  }
+  return index;
+}
+
+// Whether an operation is written as `x`, which leaves each element as it is.
+constexpr HIPX_BOTH bool is_x(const char *operation) {
+  return operation[0] == 'x' && operation[1] == 0;
+}
+
+// The bytes of an element, whatever its type.
+template <size_t BYTES> struct Unit;
+template <> struct Unit<1> { using type = uint8_t; };
+template <> struct Unit<2> { using type = uint16_t; };
+template <> struct Unit<4> { using type = uint32_t; };
+template <> struct Unit<8> { using type = uint64_t; };
+
+// Copies a view into row-major order if its last dimension is far apart in memory and another one is not,
+// as in a transposed matrix: by tiles in group memory, so that both sides take neighbours together. Says
+// whether it has. For blocks of one dimension, of a multiple of 32 threads; all of them have to come.
+template <typename T>
+HIPX_DEVICE bool copy_transposed(
+    size_t count, size_t number, const size_t *dims, const size_t *strides, const T *from, T *to) {
+  using Element = typename Unit<sizeof(T)>::type;
+  constexpr unsigned SIDE = 32, LEAST = 16;
+  const auto sizes = (Sizes)dims, steps = (Sizes)strides;
+  const auto in = reinterpret_cast<const Element *>(from);
+  const auto out = reinterpret_cast<Element *>(to);
+  if (number < 2 || blockDim.x % SIDE != 0) return false;
+
+  size_t outer = number - 1, near = number;
+  unsigned last, last_step;
+  merge(sizes, steps, outer, last, last_step);
+  for (size_t d = 0; d < outer; ++d) {
+    if (steps[d] == 1 && sizes[d] >= LEAST) near = d;
+  }
+  if (last < LEAST || last_step < LEAST || near == number) return false;
+
+  __shared__ Element tile[SIDE][SIDE + 1];
+  const unsigned wide = (unsigned)sizes[near];
+  const unsigned across = (wide + SIDE - 1) / SIDE, along = (last + SIDE - 1) / SIDE;
+  const unsigned tiles = (unsigned)count / wide / last * across * along;
+  const unsigned lane = threadIdx.x % SIDE, first = threadIdx.x / SIDE, rows = blockDim.x / SIDE;
+  for (unsigned number_of_tile = blockIdx.x; number_of_tile < tiles; number_of_tile += gridDim.x) {
+    unsigned rest = number_of_tile;
+    const unsigned column = rest % along * SIDE;
+    rest /= along;
+    const unsigned row = rest % across * SIDE;
+    rest /= across;
+    size_t source = 0, target = 0, step = last, row_step = 0;
+    for (size_t d = outer; d-- > 0;) {
+      const unsigned size = (unsigned)sizes[d];
+      if (d == near) {
+        row_step = step;
+      } else {
+        source += rest % size * steps[d];
+        target += rest % size * step;
+        rest /= size;
+      }
+      step *= size;
+    }
+    for (unsigned i = first; i < SIDE; i += rows) {
+      if (row + lane < wide && column + i < last) {
+        tile[i][lane] = in[source + row + lane + (size_t)(column + i) * last_step];
+      }
+    }
+    __syncthreads();
+    for (unsigned i = first; i < SIDE; i += rows) {
+      if (row + i < wide && column + lane < last) {
+        out[target + (row + i) * row_step + column + lane] = tile[lane][i];
+      }
+    }
+    __syncthreads();
+  }
+  return true;
+}
+
+}  // namespace hipx
