@@ -77,7 +77,7 @@ def row(kind: str, number: int) -> Family:
     return Family(
         f"{kind}, one column",
         ("mmvq_gguf.hip", rf"^mmvq_gguf_{kind}_f32_plain_cuda1$"),
-        ("mmvq.cu", rf"mul_mat_vec_q<\(ggml_type\){number}, 1, false, false"),
+        ("mmvq.cu", rf"mul_mat_vec_q<\(ggml_type\){number}, 1, false, false, false"),
     )
 
 

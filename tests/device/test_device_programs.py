@@ -16,7 +16,7 @@ pytestmark = pytest.mark.real
 MATRIX_ARCHS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
 OTHER_MATRICES = ("gfx1030", "gfx1201")
 """Without matrix cores, and with results that lie in other lanes."""
-LEAST = {"execution": 28, "host": 65, "numbers": 32, "strided": 18}
+LEAST = {"execution": 28, "host": 65, "mmvq": 7, "numbers": 32, "strided": 18}
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,11 @@ def test_numbers(programs: dict[str, Path]) -> None:
 @pytest.mark.parametrize("arch", WAVES.values())
 def test_views(programs: dict[str, Path], arch: str) -> None:
     assert_all_hold(run(programs["strided"], arch=arch), LEAST["strided"])
+
+
+@pytest.mark.parametrize("arch", WAVES.values())
+def test_blocks_of_products_with_few_columns(programs: dict[str, Path], arch: str) -> None:
+    assert_all_hold(run(programs["mmvq"], arch=arch), LEAST["mmvq"])
 
 
 def test_no_code_for_the_architecture(programs: dict[str, Path]) -> None:

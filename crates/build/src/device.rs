@@ -21,6 +21,7 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_ggml.h", include_str!("device/hipx_ggml.h")),
     ("hipx_launch.h", include_str!("device/hipx_launch.h")),
     ("hipx_ldg.h", include_str!("device/hipx_ldg.h")),
+    ("hipx_mmvq.h", include_str!("device/hipx_mmvq.h")),
     ("hipx_pairs.h", include_str!("device/hipx_pairs.h")),
     ("hipx_pipeline.h", include_str!("device/hipx_pipeline.h")),
     ("hipx_ptx.h", include_str!("device/hipx_ptx.h")),
