@@ -57,16 +57,17 @@ class Family:
     theirs: tuple[str, str]
 
 
-def tiles(kind: str, number: int) -> Family:
-    """Return the product of a quantized matrix with one of 128 columns.
+def tiles(kind: str, number: int, columns: int) -> Family:
+    """Return the product of a quantized matrix with one of some columns.
 
     Args:
         kind: the format of the blocks, such as ``q4_k``.
         number: ggml's number of it (``ggml_type``).
+        columns: of a tile; the largest is 128 where there are matrix instructions, else 64.
     """
-    kernel = rf"mul_mat_q<\(ggml_type\){number}, 128, false\b"
+    kernel = rf"mul_mat_q<\(ggml_type\){number}, {columns}, false\b"
     return Family(
-        f"{kind}, 128 columns",
+        f"{kind}, {columns} columns",
         (f"mmq_gguf/mmq_instance_{kind}.hip", kernel),
         (f"template-instances/mmq-instance-{kind}.cu", kernel),
     )
@@ -85,7 +86,8 @@ QUANTIZED: Final = {"q4_0": 2, "q5_1": 7, "q8_0": 8, "q4_k": 12, "q5_k": 13, "q6
 """Formats of blocks, and ggml's numbers of them (``ggml.h``)."""
 
 FAMILIES: Final = (
-    *(tiles(kind, number) for kind, number in QUANTIZED.items()),
+    *(tiles(kind, number, 128) for kind, number in QUANTIZED.items()),
+    *(tiles(kind, number, 64) for kind, number in QUANTIZED.items()),
     *(row(kind, number) for kind, number in QUANTIZED.items()),
 )
 
@@ -190,6 +192,8 @@ def table(
         for arch in archs:
             one = side(port[family.ours[0], arch], family.ours[1])
             other = side(llama[family.theirs[0], arch], family.theirs[1])
+            if not one.code.hot.counts.products and not other.code.hot.counts.products:
+                continue  # a tile that neither side has on the architecture
             pairs = zip(one.cells(arch), other.cells(arch), strict=True)
             yield (family.name, arch, *(f"{a} / {b}" for a, b in pairs))
 
