@@ -54,7 +54,13 @@ class Side:
                 if port:
                     compiled(folder / f"{name}.hip", options, cubin)
                 else:
-                    command = (cuda() / "bin" / "nvcc", "-std=c++17", "-w", *options, folder / f"{name}.cu")
+                    command = (
+                        cuda() / "bin" / "nvcc",
+                        "-std=c++17",
+                        "-w",
+                        *options,
+                        folder / f"{name}.cu",
+                    )
                     run([*command, "-o", cubin], check=True)
                 module = ctypes.c_void_p()
                 self._call("cuModuleLoad", ctypes.byref(module), str(cubin).encode())
@@ -101,8 +107,8 @@ class Work:
         kernel: by its name.
         wanted: PyTorch's result.
         close: how far a result may be from it, relative to the largest.
-        grid: how many blocks.
-        block: how many threads of one, for CUDA's own and for the port's.
+        grid: how many blocks, of CUDA's own and of the port's.
+        block: how many threads of one, likewise.
         given: its arguments; none stands for the result.
     """
 
@@ -110,7 +116,7 @@ class Work:
     kernel: str
     wanted: Any
     close: float
-    grid: int
+    grid: tuple[int, int]
     block: tuple[tuple[int, int], tuple[int, int]]
     given: tuple[Any, ...]
 
@@ -118,8 +124,9 @@ class Work:
         """Return where the result is written, and what launches the kernel."""
         out = torch.zeros_like(self.wanted, memory_format=torch.contiguous_format)
         given = [out if each is None else each for each in self.given]
-        function, block = side.kernel(self.kernel), self.block[side.port]
-        return out, lambda: side.launch(function, self.grid, block, *given)
+        function = side.kernel(self.kernel)
+        grid, block = self.grid[side.port], self.block[side.port]
+        return out, lambda: side.launch(function, grid, block, *given)
 
 
 def info(*views: Any) -> Any:
@@ -128,16 +135,24 @@ def info(*views: Any) -> Any:
     return torch.tensor(numbers, device="cuda", dtype=torch.int64)
 
 
-def elements(count: int) -> tuple[int, tuple[tuple[int, int], tuple[int, int]]]:
-    """Return the blocks of a kernel of so many elements."""
-    return -(-count // THREADS), ((THREADS, 1), (THREADS, 1))
+def elements(
+    count: int, each: int = 1
+) -> tuple[tuple[int, int], tuple[tuple[int, int], tuple[int, int]]]:
+    """Return the blocks of a kernel of so many elements; in the port's a thread has ``each``."""
+    blocks = tuple(-(-count // threads) for threads in (THREADS, THREADS * each))
+    return (blocks[0], blocks[1]), ((THREADS, 1), (THREADS, 1))
 
 
 def copied(name: str, dtype: str, view: Any) -> Work:
-    """Return the copy of a view."""
+    """Return the copy of a view, as ``copy_strided_src`` launches it."""
     given = (view.numel(), view.dim(), info(view), view, None)
     return Work(
-        f"copy, {name}, {dtype}", f"ucopy_{dtype}", view.clone(), 0, *elements(view.numel()), given
+        f"copy, {name}, {dtype}",
+        f"ucopy_{dtype}",
+        view.clone(),
+        0,
+        *elements(view.numel(), 4 if view.numel() >= 1 << 18 else 1),
+        given,
     )
 
 
@@ -151,12 +166,14 @@ def added(name: str, dtype: str, one: Any, other: Any) -> Work:
 def softmaxed(dtype: str, rows: Any) -> Work:
     """Return the softmax of each row."""
     count, columns = rows.shape
-    threads = min(-(-columns // 32) * 32, 1024)
+    threads = min(-(-columns // 256) * 32, 1024)
     given = (rows, None, ctypes.c_int(columns))
     close = 4 * torch.finfo(rows.dtype).eps
     wanted = torch.softmax(rows.double(), dim=-1).to(rows.dtype)
     name = f"softmax, {count} x {columns}, {dtype}"
-    return Work(name, f"softmax_{dtype}", wanted, close, count, ((1, 32), (1, threads)), given)
+    return Work(
+        name, f"softmax_{dtype}", wanted, close, (count, count), ((1, 32), (1, threads)), given
+    )
 
 
 def reduced(dtype: str, view: Any) -> Work:
@@ -166,7 +183,7 @@ def reduced(dtype: str, view: Any) -> Work:
     given = (view.numel(), columns, 2, info(view), view, None)
     name = f"largest, {count} x {columns}{'' if view.is_contiguous() else ' transposed'}, {dtype}"
     block = ((threads, 1), (threads, 1))
-    return Work(name, f"fast_max_{dtype}", view.amax(dim=-1), 0, count, block, given)
+    return Work(name, f"fast_max_{dtype}", view.amax(dim=-1), 0, (count, count), block, given)
 
 
 def unfolded(dtype: str, image: Any) -> Work:
@@ -187,7 +204,6 @@ def works() -> Iterator[Work]:
             return torch.randn(*shape, device="cuda", dtype=kind)
 
         matrix = numbers(4096, 4096)
-        yield copied("in order", dtype, matrix)
         yield copied("8192 x 2048 transposed", dtype, numbers(8192, 2048).t())
         yield copied("keys of heads transposed", dtype, numbers(4, 32, 1024, 128).transpose(2, 3))
         yield copied("time and heads exchanged", dtype, numbers(4, 1024, 32, 128).transpose(1, 2))

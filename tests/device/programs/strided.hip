@@ -117,8 +117,8 @@ static bool copied(const View &view, unsigned blocks, unsigned threads) {
 static void test_copies() {
   CHECK(copied<float>(View({64, 96}, {1, 64}), 6, 1024));
   CHECK(copied<double>(View({33, 70}, {1, 33}), 1, 1024));
-  CHECK(copied<uint8_t>(View({16, 16}, {1, 16}), 1, 32));
-  CHECK(copied<uint16_t>(View({3, 40, 1, 50}, {2000, 1, 7, 40}), 2, 256));
+  CHECK(copied<uint8_t>(View({16, 16}, {1, 16}), 1, 1024));
+  CHECK(copied<uint16_t>(View({3, 40, 1, 50}, {2000, 1, 7, 40}), 2, 1024));
   // (batch, heads, time, values) with its last two exchanged, and channels that were last.
   CHECK(copied<float>(View({2, 3, 20, 17}, {17 * 60, 20, 1, 60}), 40, 1024));
   CHECK(copied<float>(View({2, 48, 7, 7}, {49 * 48, 1, 7 * 48, 48}), 5, 1024));
@@ -129,9 +129,9 @@ static void test_copies() {
   CHECK(!copied<float>(View({8, 64}, {1, 8}), 6, 1024));
   CHECK(!copied<float>(View({20, 20}, {2, 40}), 6, 1024));
   CHECK(!copied<float>(View({100}, {3}), 6, 1024));
-  CHECK(!copied<float>(View({20, 20}, {1, 20}), 1, 48));
+  CHECK(!copied<float>(View({20, 20}, {1, 20}), 1, 512));
   int by_tiles = 0;
-  for (int i = 0; i < 60; ++i) by_tiles += copied<float>(View(40), 1 + below(9), 32 * (1 + below(8)));
+  for (int i = 0; i < 60; ++i) by_tiles += copied<float>(View(40), 1 + below(9), 1024);
   CHECK(by_tiles > 3 && by_tiles < 57);
 }
 

@@ -71,59 +71,62 @@ template <> struct Unit<4> { using type = uint32_t; };
 template <> struct Unit<8> { using type = uint64_t; };
 
 // Copies a view into row-major order if its last dimension is far apart in memory and another one is not,
-// as in a transposed matrix: by tiles in group memory, so that both sides take neighbours together. Says
-// whether it has. For blocks of one dimension, of a multiple of 32 threads; all of them have to come.
+// as in a transposed matrix: by square tiles in group memory, so that both sides take neighbours together.
+// Says whether it has. For blocks of 1024 threads, all of which have to come.
 template <typename T>
 HIPX_DEVICE bool copy_transposed(
     size_t count, size_t number, const size_t *dims, const size_t *strides, const T *from, T *to) {
   using Element = typename Unit<sizeof(T)>::type;
-  constexpr unsigned SIDE = 32, LEAST = 16;
+  constexpr unsigned THREADS = 1024, SIDE = sizeof(T) > 4 ? 32 : 64, ROWS = THREADS / SIDE, LEAST = 16;
   const auto sizes = (Sizes)dims, steps = (Sizes)strides;
   const auto in = reinterpret_cast<const Element *>(from);
   const auto out = reinterpret_cast<Element *>(to);
-  if (number < 2 || blockDim.x % SIDE != 0) return false;
+  if (blockDim.x != THREADS) return false;
 
-  size_t outer = number - 1, near = number;
-  unsigned last, last_step;
-  merge(sizes, steps, outer, last, last_step);
-  for (size_t d = 0; d < outer; ++d) {
-    if (steps[d] == 1 && sizes[d] >= LEAST) near = d;
+  unsigned outer = (unsigned)number, last = 1, last_step = 0;
+  while (outer > 0 && (last == 1 || steps[outer - 1] == last * last_step)) {
+    --outer;
+    if (last == 1) last_step = (unsigned)steps[outer];
+    last *= (unsigned)sizes[outer];
   }
-  if (last < LEAST || last_step < LEAST || near == number) return false;
+  if (last < LEAST || last_step < LEAST) return false;
+  unsigned near = 0;
+  while (near < outer && (steps[near] != 1 || sizes[near] < LEAST)) ++near;
+  if (near == outer) return false;
 
   __shared__ Element tile[SIDE][SIDE + 1];
   const unsigned wide = (unsigned)sizes[near];
   const unsigned across = (wide + SIDE - 1) / SIDE, along = (last + SIDE - 1) / SIDE;
-  const unsigned tiles = (unsigned)count / wide / last * across * along;
-  const unsigned lane = threadIdx.x % SIDE, first = threadIdx.x / SIDE, rows = blockDim.x / SIDE;
+  const unsigned tiles = (unsigned)count / (wide * last) * across * along;
+  const unsigned lane = threadIdx.x % SIDE, first = threadIdx.x / SIDE;
   for (unsigned number_of_tile = blockIdx.x; number_of_tile < tiles; number_of_tile += gridDim.x) {
     unsigned rest = number_of_tile;
     const unsigned column = rest % along * SIDE;
     rest /= along;
     const unsigned row = rest % across * SIDE;
     rest /= across;
-    size_t source = 0, target = 0, step = last, row_step = 0;
-    for (size_t d = outer; d-- > 0;) {
+    unsigned source = row + column * last_step, target = column, step = last, row_step = 0;
+    for (unsigned d = outer; d-- > 0;) {
       const unsigned size = (unsigned)sizes[d];
       if (d == near) {
         row_step = step;
+        target += row * step;
       } else {
-        source += rest % size * steps[d];
-        target += rest % size * step;
-        rest /= size;
+        const unsigned whole = rest / size, at = rest - whole * size;
+        source += at * (unsigned)steps[d];
+        target += at * step;
+        rest = whole;
       }
       step *= size;
     }
-    for (unsigned i = first; i < SIDE; i += rows) {
-      if (row + lane < wide && column + i < last) {
-        tile[i][lane] = in[source + row + lane + (size_t)(column + i) * last_step];
-      }
+#pragma unroll
+    for (unsigned i = first; i < SIDE; i += ROWS) {
+      if (row + lane < wide && column + i < last) tile[i][lane] = in[source + lane + i * last_step];
     }
     __syncthreads();
-    for (unsigned i = first; i < SIDE; i += rows) {
-      if (row + i < wide && column + lane < last) {
-        out[target + (row + i) * row_step + column + lane] = tile[lane][i];
-      }
+#pragma unroll
+    for (unsigned i = first; i < SIDE; i += ROWS) {
+      if (row + i < wide && column + lane < last) out[target + i * row_step + lane] = tile[lane][i];
     }
     __syncthreads();
   }
