@@ -78,6 +78,22 @@ fn copies_of_views() -> Result<()> {
             }
         }
     }
+    // Of more elements a thread has four.
+    let whole = numbers(2, &[700, 401], DType::F32)?;
+    for columns in [401, 399] {
+        let expected = whole.narrow(1, 401 - columns, columns)?;
+        let copied = whole
+            .to_device(&device)?
+            .narrow(1, 401 - columns, columns)?;
+        assert_eq!(
+            values(&copied.t()?.contiguous()?)?,
+            values(&expected.t()?.contiguous()?)?
+        );
+        assert_eq!(
+            values(&copied.contiguous()?)?,
+            values(&expected.contiguous()?)?
+        );
+    }
     Ok(())
 }
 
