@@ -547,7 +547,7 @@ class Site(Value, frozen=True, dict=True):
         """Whether the place's own attributes say that it exists for the written vendor alone."""
         return any(self.job.of_written(cfg) for _, cfg in self.conditions)
 
-    @property
+    @cached_property
     def unported_feature(self) -> str:
         """The unported feature without which the place does not exist, or an empty string."""
         return next((f for _, cfg in self.conditions if (f := self._unported_in(cfg))), "")
