@@ -176,7 +176,8 @@ class NameTable(Value, frozen=True, dict=True):
             # Both become what is written: a copy of what names that already leaves it as it is.
             both = {f'"{each}"' for each in self.feature}
             asked = {name.start() for name in conditions(text) if name.group() in both}
-        out, at = [], 0
+        out: list[str] = []
+        at = 0
         for literal in NO_CODE.finditer(text):
             out += self._code(text, at, literal.start())
             out.append(self._asked if literal.start() in asked else self._literal(literal.group()))
