@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from turns import by_turn
 from verify_support import script
 
 CI = Path(__file__).parents[1] / "ci"
@@ -81,6 +82,7 @@ def test_what_there_was_no_compiler_for_is_counted_at_the_end() -> None:
 
 
 @pytest.mark.real
+@by_turn("bare machines")
 def test_bare_machines() -> None:
     """hipcc comes to a user without rights and name spaces; without an archive it is left out."""
     if os.geteuid() != 0 or None in map(shutil.which, ("apt-get", "mount", "unshare")):

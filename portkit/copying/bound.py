@@ -49,6 +49,10 @@ class _Names(Value, frozen=True):
     paths: Mapping[str, Bound]
     items: Mapping[str, Bound]
 
+    def may_stand(self, data: bytes) -> bool:
+        """Whether a source holds one of them, as few do."""
+        return any(name.encode() in data for names in (self.paths, self.items) for name in names)
+
     def first(self, text: str, more: Mapping[str, Bound] = {}) -> tuple[str, Bound] | None:
         """Return the first such name in a text, and why."""
         items = {**self.items, **more}
@@ -269,6 +273,8 @@ def _imported(source: Source, names: _Names) -> Mapping[str, Bound]:
 
 def _uses(source: Source, names: _Names) -> Iterator[tuple[str, Bound, bool]]:
     """Yield each name that a file brings in from what is bound, and whether others can have it."""
+    if not names.may_stand(source.data):
+        return
     for match in _USE.finditer(code_only(_text(source))):
         if names.first(match[0]) is None:
             continue

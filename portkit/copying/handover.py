@@ -155,8 +155,18 @@ def _of_its_name(site: Site) -> list[standing.Sibling]:
     """Return the other functions of a site's name beside it, and the imports under that name."""
     named = standing.named(site, site.name)
     found = [each for each in named if each[0].type == site.kind and each[0].id != site.node.id]
-    imported = [n for n in site.siblings if n[0].type == "use_declaration"]
-    return [*found, *(each for each in imported if site.name in brought_in(each[0]))]
+    imported = site.once("imports by name", site.container, make=lambda: _imported(site))
+    return [*found, *imported.get(site.name, ())]
+
+
+def _imported(site: Site) -> Mapping[str, list[standing.Sibling]]:
+    """Return the imports beside a site by the names that they bring in."""
+    found: dict[str, list[standing.Sibling]] = {}
+    for each in site.siblings:
+        if each[0].type == "use_declaration":
+            for name in {*brought_in(each[0])}:
+                found.setdefault(name, []).append(each)
+    return found
 
 
 def is_for_functions(site: Site) -> bool:

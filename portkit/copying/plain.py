@@ -25,7 +25,8 @@ def is_own_module(job: Job, path: str, name: Node) -> bool:
         path: the file.
         name: the identifier.
     """
-    segments = _path_of(name)
+    # Few codebases have such files, and to follow a path takes long.
+    segments = _path_of(name) if job.codebase.plain else []
     file = _file(job, path, segments) if segments else None
     return (
         file is not None

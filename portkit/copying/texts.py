@@ -92,5 +92,8 @@ def _within(place: Span, outer: list[Span]) -> bool:
 
 def _places(source: Source, text: str) -> list[Span]:
     """Return where a text stands, with either end of a line."""
-    wanted = re.compile(rb"\r?\n".join(map(re.escape, text.encode().split(b"\n"))))
+    lines = text.encode().split(b"\n")
+    if max(lines, key=len) not in source.data:  # as is so of most, and to compile takes far longer
+        return []
+    wanted = re.compile(rb"\r?\n".join(map(re.escape, lines)))
     return [Span(match.start(), match.end()) for match in wanted.finditer(source.data)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import field
@@ -17,7 +18,7 @@ from portkit.lang.value import Value
 from portkit.lang.words import piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
 
 # Block comments nest (the Rust reference, chapter "Comments"): two levels are looked into.
 _BLOCK = r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/"
@@ -45,6 +46,7 @@ NO_CODE = re.compile(
 
 Each alternative begins with a character of its own, so that a search goes from one to the next.
 """
+_IDENTIFIER = re.compile(r"(?:r#)?[A-Za-z_]\w*")
 _WORD = re.compile(r"https?://\S+|[A-Za-z_][A-Za-z0-9_]*")
 _BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 # The file may be named by `concat!`, and the macros inside of that have ended before its ending; or
@@ -131,6 +133,14 @@ class NameTable(Value, frozen=True, dict=True):
         whole = [w for w in every if not any(old in w for old in pieces)]
         return re.compile("|".join(map(re.escape, (*pieces, *whole))))
 
+    @cached_property
+    def _identified(self) -> re.Pattern[str]:
+        """What stands in each identifier that renaming changes."""
+        pieces = [old for old, _ in self.parts]
+        every = (*self.words, *self.crates, *chain.from_iterable(self.below.values()))
+        whole = [word for word in every if not any(old in word for old in pieces)]
+        return re.compile("|".join(map(re.escape, (*pieces, *whole))) or "(?!)")
+
     def concerns(self, text: str) -> bool:
         """Whether renaming may change a text; most texts are told by this at once."""
         return self._named.search(text) is not None or "include_str!" in text
@@ -161,13 +171,18 @@ class NameTable(Value, frozen=True, dict=True):
         """Rename a piece of Rust source, token by token."""
         if not self.concerns(text):
             return text
-        if self.feature is None:
-            renamed = TOKEN.sub(self._token, text)
-        else:
+        asked: Set[int] = frozenset()
+        if self.feature is not None and "cfg" in text:
             # Both become what is written: a copy of what names that already leaves it as it is.
-            both, written = {f'"{each}"' for each in self.feature}, f'"{self.feature[1]}"'
+            both = {f'"{each}"' for each in self.feature}
             asked = {name.start() for name in conditions(text) if name.group() in both}
-            renamed = TOKEN.sub(lambda t: written if t.start() in asked else self._token(t), text)
+        out: list[str] = []
+        at = 0
+        for literal in NO_CODE.finditer(text):
+            out += self._code(text, at, literal.start())
+            out.append(self._asked if literal.start() in asked else self._literal(literal.group()))
+            at = literal.end()
+        renamed = "".join((*out, *self._code(text, at, len(text))))
         renamed = self._embedding_bytes(renamed) if "include_str!" in renamed else renamed
         if not self.binary_names or not any(ending in renamed.lower() for ending in self.binary):
             return renamed
@@ -219,15 +234,33 @@ class NameTable(Value, frozen=True, dict=True):
             return self.word(word)
         return said or self.word(word)
 
-    def _token(self, match: re.Match[str]) -> str:
-        kind, token = match.lastgroup, match.group()
-        if kind == "word":
-            return self._identifier(match)
-        if kind == "comment":
+    @property
+    def _asked(self) -> str:
+        """What the condition on a feature asks for that becomes what is written."""
+        assert self.feature is not None  # else no condition is told from other code
+        return f'"{self.feature[1]}"'
+
+    def _code(self, text: str, start: int, end: int) -> Iterator[str]:
+        """Yield the code between two literals of a text in pieces, renamed.
+
+        What renaming changes is looked for, since most identifiers it does not.
+        """
+        for named in self._identified.finditer(text, start, end):
+            if named.start() < start:
+                continue  # the identifier that was renamed last goes on so far
+            match = _IDENTIFIER.search(text, _beginning(text, named.start(), start), end)
+            if match is None:  # a name of a profile's that is none
+                break
+            yield text[start : match.start()]
+            yield self._identifier(match)
+            start = match.end()
+        yield text[start:end]
+
+    def _literal(self, token: str) -> str:
+        """Rename a comment, or a literal of whatever kind."""
+        if token[0] == "/":
             return self.text(token)
-        if kind == "string" or match.group("string"):
-            return self._string(token)
-        return token
+        return token if token[0] == "'" else self._string(token)
 
     def _identifier(self, match: re.Match[str]) -> str:
         token, start = match.group(), match.start()
@@ -253,6 +286,18 @@ class NameTable(Value, frozen=True, dict=True):
         if parts is None or self.is_kernel(parts.group(2)):
             return token
         return parts.group(1) + self.text(parts.group(2)) + parts.group(3)
+
+
+def _beginning(text: str, at: int, start: int) -> int:
+    """Return where the identifier that goes on at an offset begins, from a start on at most."""
+
+    def goes_on(before: int) -> bool:
+        return before > start and (text[before - 1].isalnum() or text[before - 1] == "_")
+
+    while goes_on(at):
+        at -= 1
+    raw = at - 2
+    return raw if raw >= start and text.startswith("r#", raw) and not goes_on(raw) else at
 
 
 def _is_prose(text: str, start: int, end: int) -> bool:

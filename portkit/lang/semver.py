@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 # Numbers, a pre-release, and build metadata, which has no part in precedence (semver.org, 2.0.0,
@@ -12,6 +13,7 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-
 Precedence = tuple[tuple[int, int, int], tuple[tuple[int, int, str], ...]]
 
 
+@cache  # the entries of a profile name a few versions, each of them many times
 def precedence(version: str) -> Precedence | None:
     """Return what orders versions as semver.org does (item 11); none for what is no version.
 

@@ -7,7 +7,8 @@ A *vendor* profile says what CUDA's names become on another vendor's platform, f
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import fnmatchcase, translate
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -282,9 +283,9 @@ class CodebaseProfile(Value, frozen=True, dict=True):
 
     def kept(self, path: str) -> Keep | None:
         """Return the entry that keeps a file, if any."""
-        if path not in self._kept:
-            self._kept[path] = next((k for k in self.keep if fnmatchcase(path, k.path)), None)
-        return self._kept[path]
+        if self._keeps.match(path) is None:  # as of most files
+            return None
+        return next(k for k in self.keep if fnmatchcase(path, k.path))
 
     def plain_at(self, path: str) -> Plain | None:
         """Return the entry by which a file takes the path without the source's feature, if any."""
@@ -320,9 +321,9 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         }
 
     @cached_property
-    def _kept(self) -> dict[str, Keep | None]:
-        """The files that were asked about before: several rules ask about each."""
-        return {}
+    def _keeps(self) -> re.Pattern[str]:
+        """The files that any entry keeps; several rules ask about each file."""
+        return re.compile("|".join(translate(each.path) for each in self.keep) or "(?!)")
 
 
 def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorProfile:

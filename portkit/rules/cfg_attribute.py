@@ -34,6 +34,10 @@ _LINT = re.compile(r"(?:allow|expect|warn|deny|forbid)\s*\(")
 def check(site: Site) -> Iterator[Intent]:
     """Find an attribute under a condition that names the source vendor's feature."""
     job = site.job
+    # Most nodes have no attribute, and what is asked below takes longer to tell.
+    attributes = tuple(attributes_of(site.node, site.attributes))
+    if not attributes:
+        return
     # The attributes of an arm are those of its pattern too.
     if site.kind == "match_pattern" or site.scope.vendor or site.unported_feature:
         return
@@ -43,7 +47,7 @@ def check(site: Site) -> Iterator[Intent]:
         return
     if job.vendor_of(site.name) == job.vendor.source:
         return
-    for attribute in attributes_of(site.node, site.attributes):
+    for attribute in attributes:
         text = node_text(attribute)
         cfg, rest = of_attribute(text)
         if cfg is None:

@@ -56,7 +56,8 @@ def _look(
     source = job.workspace.sources[path]
     found = list(asked.of_file(When.ALWAYS, job, source))
     places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
-    if is_written(path) or not (places or path in job.learnt.analogs):
+    # Most files have no place, and to see whether the port writes one takes longer.
+    if not (places or path in job.learnt.analogs) or is_written(path):
         return found, []
     if len(places) > MOST_PLACES:
         raise TooMuchError(f"it names backends {len(places):,} times, more than {MOST_PLACES:,}")

@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import field
@@ -128,27 +129,27 @@ class Job(Value, frozen=True, dict=True):
                 others = [p for p in self.codebase.patches if p.is_for(version)]
                 wanted = [p for p in wanted if not any(o.stands_for(p) for o in others)]
             exact: dict[str, list[tuple[int, Kind]]] = {}
-            patterns = []
+            patterns: dict[str, list[tuple[int, Kind]]] = {}
             for each in enumerate(wanted):
-                if _PATTERN.search(each[1].path):
-                    patterns.append(each)
-                else:
-                    exact.setdefault(each[1].path, []).append(each)
-            begin = tuple({_PATTERN.split(each.path)[0] for _, each in patterns})
+                place = each[1].path
+                (patterns if _PATTERN.search(place) else exact).setdefault(place, []).append(each)
+            begin = tuple({_PATTERN.split(pattern)[0] for pattern in patterns})
             known = self._patches[kind, idle] = exact, patterns, begin
         exact, patterns, begin = known
         if path not in exact and not path.startswith(begin):
             return ()  # nothing is about most files
-        found = [each for each in patterns if fnmatchcase(path, each[1].path)]
-        if path in exact:
-            found = sorted((*found, *exact[path]), key=lambda each: each[0])
+        found = [*exact.get(path, ())]
+        for pattern, held in patterns.items():
+            if fnmatchcase(path, pattern):
+                found += held
+        found.sort(key=itemgetter(0))
         return tuple([patch for _, patch in found])
 
     @cached_property
     def _patches(
         self,
-    ) -> dict[tuple[type, bool], tuple[dict[str, Any], list[Any], tuple[str, ...]]]:
-        """The patches of each kind: by file, those with a pattern, and how the patterns begin."""
+    ) -> dict[tuple[type, bool], tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]]:
+        """The patches of each kind: by file, by pattern, and how the patterns begin."""
         return {}
 
     @property
@@ -546,7 +547,7 @@ class Site(Value, frozen=True, dict=True):
         """Whether the place's own attributes say that it exists for the written vendor alone."""
         return any(self.job.of_written(cfg) for _, cfg in self.conditions)
 
-    @property
+    @cached_property
     def unported_feature(self) -> str:
         """The unported feature without which the place does not exist, or an empty string."""
         return next((f for _, cfg in self.conditions if (f := self._unported_in(cfg))), "")

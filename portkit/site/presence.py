@@ -76,8 +76,8 @@ def is_feature(job: Job, manifests: list[bytes], feature: str) -> bool:
 def named_in(texts: Iterable[bytes], word: str) -> bool:
     """Whether a word stands in one of some texts, by itself."""
     wanted = word.encode()
-    found = re.compile(rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])")
-    return any(wanted in text and found.search(text) for text in texts)
+    found = rb"(?<![\w-])" + re.escape(wanted) + rb"(?![\w-])"
+    return any(wanted in text and re.search(found, text) for text in texts)
 
 
 def lacks_crate(job: Job, path: str) -> bool:

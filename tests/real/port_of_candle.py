@@ -1,9 +1,8 @@
-"""Scans of candle trees, and whose turn it is."""
+"""Scans of candle trees."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from codebase_support import CANDLE
 
@@ -14,10 +13,7 @@ from portkit.scan.scan import Scan, scan
 from portkit.tree.workspace import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-Case = TypeVar("Case")
 
 PRODUCTS = "products"
 """What builds candle with cargo runs in one worker: two would wait for each other's lock."""
@@ -34,15 +30,3 @@ def scan_tree(root: Path, gating: str = "dummy", kernels: str = "shared") -> Sca
     codebase = load_codebase(CANDLE)
     codebase = formed(codebase, Settings(kernels=kernels), load(root))
     return scan(load(root), load_vendor("rocm", codebase), codebase, gating=gating)
-
-
-def turn(cases: Sequence[Case], each_day: int, day: int | None = None) -> list[Case]:
-    """Return the cases whose turn it is; every case has one before any has two.
-
-    Args:
-        cases: all of them; each is a slow test, too.
-        each_day: how many CI takes a day.
-        day: its ordinal; today by default.
-    """
-    first = each_day * (datetime.now(UTC).toordinal() if day is None else day)
-    return [cases[(first + i) % len(cases)] for i in range(each_day)]

@@ -14,7 +14,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from port_of_candle import TYPES, VERSIONS, turn
+from port_of_candle import TYPES, VERSIONS
+from turns import by_turn, turn
 
 from portkit.proof.versions.asked import WITHOUT_OPENSSL
 
@@ -185,6 +186,7 @@ def written_tests(root: Path, crate: str) -> int:
     return sum(len(re.findall(r"^ *(?:#\[test\]|test_device!\()", text, re.M)) for text in texts)
 
 
+@by_turn("CPU tests")
 @pytest.mark.parametrize(
     ("crates", "arguments"),
     [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from port_of_candle import PRODUCTS
+from turns import by_turn
 from verify_support import make_tree
 
 from portkit.crosscheck.known import load_table
@@ -43,6 +44,7 @@ def on_the_cpu_device(root: Path) -> tuple[Tree, Chosen]:
     return tree, device
 
 
+@by_turn("convolutions")
 def test_its_tests_pass_by_miopen_and_where_a_call_of_it_fails(
     ported: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from port_of_candle import PRODUCTS, turn
+from port_of_candle import PRODUCTS
+from turns import turn
 from verify_support import make_tree
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from facade_support import cargo, include_folders
-from port_of_candle import turn
+from turns import turn
 
 from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit

@@ -21,6 +21,7 @@ import pytest
 from codebase_support import CANDLE
 from msgspec.structs import replace
 from port_of_candle import PRODUCTS
+from turns import by_turn
 from verify_support import make_tree
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
@@ -36,7 +37,11 @@ from portkit.write.transaction import write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group(PRODUCTS)]
+pytestmark = [
+    pytest.mark.real,
+    by_turn("findings on GPUs"),
+    pytest.mark.xdist_group(PRODUCTS),
+]
 
 SOURCES: Final = Path(__file__).parent / "gpu"
 FILES: Final = ("blocks", "crowd", "findings")

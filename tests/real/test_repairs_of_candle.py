@@ -14,6 +14,7 @@ from cli_support import invoke
 from port_of_candle import PRODUCTS, VERSIONS
 from series_support import author
 from test_upstream import PAGES
+from turns import by_turn
 
 from portkit.repairs.message import message
 from portkit.repairs.repairs import State, repairs
@@ -104,6 +105,7 @@ def test_the_repaired_tree_type_checks_with_cuda(
     assert [line for line in warned if not line.startswith("warning: candle-kernels@")] == []
 
 
+@by_turn("defects upstream")
 @pytest.mark.xdist_group(PRODUCTS)
 @pytest.mark.parametrize("version", EACH)
 def test_what_fails_on_the_cpu_passes_after(mended: Callable[[str], Path], version: str) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from port_of_candle import PRODUCTS, turn
+from port_of_candle import PRODUCTS
+from turns import turn
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 

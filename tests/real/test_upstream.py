@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from port_of_candle import PRODUCTS, VERSIONS
+from turns import by_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +92,7 @@ def test_the_index_lists_every_page() -> None:
 
 
 @pytest.mark.real
+@by_turn("defects upstream")
 @pytest.mark.xdist_group(PRODUCTS)
 @pytest.mark.parametrize(
     "version",

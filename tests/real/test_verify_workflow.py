@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_support import commit, invoke
 from container_support import PYTHON, make_container, make_wheel
-from port_of_candle import turn
+from turns import turn
 from verify_support import script
 from workflow_support import ROOT, Runner, read_workflow, unpack_action
 

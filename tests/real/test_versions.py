@@ -11,7 +11,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from port_of_candle import TYPES, turn
+from port_of_candle import TYPES
+from turns import turn
 
 from portkit.codebases.known import named
 from portkit.profile.proven import load_proven

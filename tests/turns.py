@@ -1,0 +1,49 @@
+"""Whose turn it is: what is too long for every run of CI, one day this and the next day that."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Case = TypeVar("Case")
+
+DAY: Final = "PORTKIT_TEST_DAY"
+"""The variable with the ordinal of the day, which all workers of a run have from its first process."""
+
+ROUND: Final = (
+    ("convolutions", "bare machines"),
+    ("defects upstream", "CPU tests"),
+    ("findings on GPUs",),
+)
+"""Tests of minutes that take turns: what runs each day; five to ten minutes of a worker's."""
+
+
+def turn(cases: Sequence[Case], each_day: int, day: int | None = None) -> list[Case]:
+    """Return the cases whose turn it is; every case has one before any has two.
+
+    Args:
+        cases: all of them; each is a slow test, too.
+        each_day: how many CI takes a day.
+        day: its ordinal; today by default.
+    """
+    if day is None:
+        day = int(os.environ.setdefault(DAY, str(datetime.now(UTC).toordinal())))
+    first = each_day * day
+    return [cases[(first + i) % len(cases)] for i in range(each_day)]
+
+
+def by_turn(name: str) -> pytest.MarkDecorator:
+    """Return the mark of tests that CI runs on the days of their turn; `make test-all` always does.
+
+    Args:
+        name: one of ``ROUND``.
+    """
+    (today,) = turn(ROUND, 1)
+    assert any(name in names for names in ROUND), name
+    return pytest.mark.real if name in today else pytest.mark.slow
