@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Case = TypeVar("Case")
 
 DAY: Final = "PORTKIT_TEST_DAY"
-"""The variable with the ordinal of the day, which all workers of a run have from its first process."""
+"""The variable with the ordinal of the day, which a run's workers have from its first process."""
 
 ROUND: Final = (
     ("convolutions", "bare machines"),
