@@ -101,7 +101,7 @@ def devices(archs: str = "CANDLE_ROCM_ARCHS") -> Iterator[dict[str, str]]:
     for wave, arch in ARCH_OF_WAVE.items():
         yield build_toolkit().environment(arch=arch, base=base) | {
             archs: ",".join(ARCH_OF_WAVE.values()),
-            "CANDLE_ROCM_KERNELS": "",
+            "CANDLE_ROCM_KERNELS": "all",
             "CARGO_PROFILE_DEV_DEBUG": "0",
             "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
             "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],
