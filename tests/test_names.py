@@ -126,6 +126,10 @@ def test_strings(before: str, after: str) -> None:
         ('"// CUDA" + CUDA', '"// ROCm" + ROCM'),
         ("// https://docs.example.org/cuda/CUDA.html and cuda", None),
         ('"http://example.org/cuda" // cuda', None),
+        # The ending of kernels' sources by itself; which file another name means is not known.
+        ("/// Function in the .cu file", "/// Function in the .hip file"),
+        ("// a `.cuh` and (.cu sources)", "// a `.h` and (.hip sources)"),
+        ("// k.cu file, a/.cu files, self.current", None),
         # Part of a path is an identifier, not prose.
         ("/// See [`Device::Cuda`] of CUDA.", "/// See [`Device::Rocm`] of ROCm."),
         ("// Cuda::new and `cudarc::driver`", "// Rocm::new and `hip::driver`"),

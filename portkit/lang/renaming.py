@@ -86,6 +86,8 @@ class NameTable(Value, frozen=True, dict=True):
         prose: whole words of comments and messages; part of a path, a word is an identifier, and so
             it is where its counterpart is several words and stands in no prose.
         pages: web addresses, and the page of the platform that says the same.
+        sources: endings of kernels' sources, such as ``.cu``, which a comment may name by
+            themselves: "the .cu file". The name of a file is nothing that is renamed.
         kept_strings: a pattern; a string literal whose text matches it wholly is a symbol of the
             platform's kernels, not prose, and keeps its name.
         binary: endings of files that are text on one platform and bytes on the other, after
@@ -106,6 +108,7 @@ class NameTable(Value, frozen=True, dict=True):
     binary: tuple[str, ...] = ()
     binary_names: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
     below: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crates: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +134,8 @@ class NameTable(Value, frozen=True, dict=True):
             pieces += (self.feature[0], variable(self.feature[0]))
         every = (*self.words, *self.crates, *self.prose, *self.pages)
         whole = [w for w in every if not any(old in w for old in pieces)]
-        return re.compile("|".join(map(re.escape, (*pieces, *whole))))
+        endings = (rf"{re.escape(ending)}\b" for ending in self.sources)
+        return re.compile("|".join((*map(re.escape, (*pieces, *whole)), *endings)))
 
     @cached_property
     def _identified(self) -> re.Pattern[str]:
@@ -256,9 +260,16 @@ class NameTable(Value, frozen=True, dict=True):
             start = match.end()
         yield text[start:end]
 
+    @cached_property
+    def _source_files(self) -> re.Pattern[str]:
+        """The ending of a kernel's source where a comment names it by itself."""
+        every = "|".join(map(re.escape, self.sources)) or r"\Z(?!\Z)"
+        return re.compile(rf"(?<![^\s`(]) (?:{every}) (?=`|\s+(?:file|source)s?\b)", re.VERBOSE)
+
     def _literal(self, token: str) -> str:
         """Rename a comment, or a literal of whatever kind."""
         if token[0] == "/":
+            token = self._source_files.sub(lambda m: self.sources[m.group()], token)
             return self.text(token)
         return token if token[0] == "'" else self._string(token)
 

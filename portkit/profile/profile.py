@@ -358,6 +358,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         kept_strings=names.kept_strings,
         binary=names.binary,
         binary_names=names.binary_names,
+        sources=names.sources,
         crates={
             each.module: each.copied_module
             for each in (codebase.whole if codebase else ())

@@ -67,6 +67,10 @@ class Names(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             extra_json_schema={"format": "regex"},
         ),
     ] = ""
+    sources: Annotated[
+        dict[str, Text],
+        Meta(description="Endings of kernels' sources, as comments name them by themselves."),
+    ] = {}
     parts: Annotated[
         tuple[tuple[Text, str], ...],
         Meta(description="Pieces of identifiers and what they become, tried in this order."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,6 @@ from portkit.verify.device_choice import ARCH_OF_WAVE, STREAMS_OF_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 def run(
@@ -59,13 +59,18 @@ def fetched(root: Path, name: str, repository: str, revision: str) -> Path:
 
     Args:
         root: a folder that is not there yet.
-        name: the codebase; ``PORTKIT_NAME`` may name a clone to take it from.
+        name: the codebase; ``PORTKIT_NAME`` may name a clone to take it from, or a folder without
+            git that has the commit's files.
         repository: where it is otherwise taken from.
         revision: the commit.
     """
+    source = os.environ.get(f"PORTKIT_{name.upper()}", repository)
+    if Path(source).is_dir() and run(Path(source), "git", "rev-parse", "--git-dir").returncode:
+        shutil.copytree(source, root, symlinks=True)
+        commit(root)
+        return root
     root.mkdir()
     needs(run(root, "git", "init", "--quiet"), name)
-    source = os.environ.get(f"PORTKIT_{name.upper()}", repository)
     needs(run(root, "git", "fetch", "--quiet", "--depth", "1", source, revision), name)
     needs(run(root, "git", "checkout", "--quiet", revision), name)
     shutil.rmtree(root / ".git")
@@ -92,9 +97,11 @@ def devices(archs: str = "CANDLE_ROCM_ARCHS") -> Iterator[dict[str, str]]:
         find_cxx()
     except NoCompilerError as error:
         pytest.skip(str(error))
+    base = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
     for wave, arch in ARCH_OF_WAVE.items():
-        yield build_toolkit().environment(arch=arch) | {
+        yield build_toolkit().environment(arch=arch, base=base) | {
             archs: ",".join(ARCH_OF_WAVE.values()),
+            "CANDLE_ROCM_KERNELS": "all",
             "CARGO_PROFILE_DEV_DEBUG": "0",
             "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
             "PORTKIT_DEVICE_STREAMS": STREAMS_OF_WAVE[wave],

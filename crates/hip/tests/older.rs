@@ -9,8 +9,9 @@ use hiprc::older::driver::{
     LaunchConfig,
 };
 use hiprc::older::hiprand::HipRng;
+use hiprc::older::rocblas::sys::{rocblas_get_stream, rocblas_handle, rocblas_operation};
 use hiprc::older::rocblas::StridedBatchedConfig;
-use hiprc::older::rocblas::{sys::rocblas_operation, Gemm, GemmConfig, RocBlas};
+use hiprc::older::rocblas::{Gemm, GemmConfig, RocBlas};
 use hiprc::older::types::HipTypeName;
 use std::error::Error;
 use std::ffi::c_void;
@@ -187,13 +188,50 @@ fn products_in_each_type() -> Outcome {
         half::f16, half::f16::from_f32;
         half::bf16, half::bf16::from_f32;
     }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn each_stream_and_thread_has_a_handle_of_its_own() -> Outcome {
+    let device = HipDevice::new(0)?;
+    let blas = RocBlas::new(device.clone())?;
+    let first = *blas.handle();
+    assert!(!first.is_null());
+    let of_another = std::thread::scope(|all| all.spawn(|| *blas.handle() as usize).join());
+    assert_ne!(of_another.unwrap(), first as usize);
     let stream = device.fork_default_stream()?;
     // SAFETY: the stream is there until work goes to the device's own again.
     unsafe { blas.set_stream(Some(&stream)) }?;
+    let second = *blas.handle();
+    assert_ne!(second, first);
+    assert_eq!(stream_of(second), stream.hip_stream());
     // SAFETY: as above.
     unsafe { blas.set_stream(None) }?;
-    assert!(!blas.handle().is_null());
+    assert_eq!(*blas.handle(), first);
+    assert_eq!(stream_of(first), device.hip_stream());
+    // That of a stream which is gone is taken for the next one, and that of one which is not is not.
+    drop(stream);
+    let streams = [device.fork_default_stream()?, device.fork_default_stream()?];
+    let mut handles = vec![first];
+    for stream in &streams {
+        // SAFETY: as above.
+        unsafe { blas.set_stream(Some(stream)) }?;
+        assert_eq!(stream_of(*blas.handle()), stream.hip_stream());
+        handles.push(*blas.handle());
+    }
+    assert_eq!(handles[1], second);
+    assert!(![first, second].contains(&handles[2]));
     Ok(())
+}
+
+/// The stream of a handle.
+fn stream_of(handle: rocblas_handle) -> sys::hipStream_t {
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: the handle is alive, and the pointer valid for a write.
+    let status = unsafe { rocblas_get_stream(handle, &mut stream) };
+    assert_eq!(status.result(), Ok(()));
+    stream
 }
 
 #[test]

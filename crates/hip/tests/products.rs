@@ -494,6 +494,27 @@ fn a_handle_that_was_changed_is_rocblass() -> Outcome {
     Ok(context.check_err()?)
 }
 
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_new_stream_waits_for_work_of_the_former() -> Outcome {
+    let _captures = without_captures();
+    let context = HipContext::new(0)?;
+    let (stream, other) = (context.new_stream()?, context.new_stream()?);
+    let mut blas = on(Choice::Rocblas, &stream)?;
+    let case = Case::of([N, N], [6, 5, 4]);
+    let a = stream.clone_htod(&case.values::<f16>(0))?;
+    let b = stream.clone_htod(&case.values::<f16>(1))?;
+    let mut c = stream.clone_htod(&case.before::<f16>())?;
+    case.put(&blas, &a, &b, &mut c)?;
+    let put = stream.record_event(None)?;
+    // SAFETY: streams of one device, and no work on the other.
+    unsafe { blas.set_stream(other.clone()) }?;
+    // Nothing of what is in it has to do with that memory.
+    other.synchronize()?;
+    assert!(put.try_is_complete()?);
+    Ok(context.check_err()?)
+}
+
 /// The same with scalars on the device.
 fn on_the_device(blas: &RocBlas, case: &Case) -> Outcome {
     use hiprc::driver::{DevicePtr, DevicePtrMut};

@@ -1,39 +1,49 @@
 //! Matrix products.
 
 use super::driver::{DevicePtr, DevicePtrMut, HipDevice, HipStream};
+use crate::hipblaslt::Choice;
+use crate::{driver, rocblas};
 use half::{bf16, f16};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::{hipblasComputeType_t, rocblas_datatype, rocblas_gemm_algo};
 
 pub use crate::rocblas::{result, sys, GemmConfig, StridedBatchedConfig};
 use result::RocblasError;
 
-/// A handle of rocBLAS, whose work goes through the device's stream.
+/// Handles of rocBLAS, whose work goes through the device's stream or another.
+///
+/// cuBLAS lets one handle put its work into several streams by turns. A handle of rocBLAS has memory
+/// that its kernels share, which two streams must not use at once (rocBLAS, "Programmer's guide"), and
+/// is not made for two threads at once: each stream has one for each thread, as PyTorch has it.
 #[derive(Debug)]
 pub struct RocBlas {
-    handle: sys::rocblas_handle,
     device: Arc<HipDevice>,
+    streams: Mutex<Streams>,
 }
 
-// SAFETY: a handle can be used from any thread (rocBLAS, "rocblas_handle"); `cudarc`'s is as well.
-unsafe impl Send for RocBlas {}
-// SAFETY: as above.
-unsafe impl Sync for RocBlas {}
+/// The handles of each stream that was used, and which of them is used now.
+#[derive(Debug)]
+struct Streams {
+    all: Vec<rocblas::RocBlas>,
+    now: usize,
+}
 
 impl RocBlas {
     /// Makes a handle.
     pub fn new(device: Arc<HipDevice>) -> Result<Self, RocblasError> {
-        device.bind_to_thread()?;
-        let handle = result::create_handle()?;
-        let blas = Self { handle, device };
-        // SAFETY: the stream is of the same device, and nothing has been given to another.
-        unsafe { blas.set_stream(None) }?;
-        Ok(blas)
+        let all = vec![of_stream(device.default_stream().clone())?];
+        let streams = Mutex::new(Streams { all, now: 0 });
+        Ok(Self { device, streams })
     }
 
-    /// rocBLAS's handle, which must not be destroyed.
+    /// The calling thread's handle of the stream that work is put into. It must not be destroyed.
+    ///
+    /// Null if none can be made, which rocBLAS then says.
     pub fn handle(&self) -> &sys::rocblas_handle {
-        &self.handle
+        let streams = self.lock();
+        let handle: *const sys::rocblas_handle = streams.all[streams.now].handle();
+        // SAFETY: handles are where they are as long as `self`: none of `all` goes before.
+        unsafe { &*handle }
     }
 
     /// Puts work into another stream from now on; by default into the device's.
@@ -43,18 +53,37 @@ impl RocBlas {
     /// The stream has to be of the same device and to be there as long as it is used, and work on
     /// the former one not to concern the same memory.
     pub unsafe fn set_stream(&self, stream: Option<&HipStream>) -> Result<(), RocblasError> {
-        let own = self.device.hip_stream();
-        result::set_stream(self.handle, stream.map_or(own, HipStream::hip_stream))
+        let stream = stream.map_or(self.device.default_stream(), |other| &other.stream);
+        let mut streams = self.lock();
+        let known = streams.all.iter().position(|one| one.stream() == stream);
+        streams.now = match known {
+            Some(known) => known,
+            None => streams.add(stream.clone())?,
+        };
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for RocBlas {
-    fn drop(&mut self) {
-        // There is nobody to tell an error to.
-        let _ = self.device.bind_to_thread();
-        // SAFETY: the handle is alive and not used again.
-        let _ = unsafe { result::destroy_handle(self.handle) };
+impl Streams {
+    /// Gives a stream handles: those of one that nobody else has any more, or new ones.
+    unsafe fn add(&mut self, stream: Arc<driver::HipStream>) -> Result<usize, RocblasError> {
+        let mut all = self.all.iter_mut();
+        if let Some(left) = all.position(|one| Arc::strong_count(one.stream()) == 1) {
+            self.all[left].set_stream(stream)?;
+            return Ok(left);
+        }
+        self.all.push(of_stream(stream)?);
+        Ok(self.all.len() - 1)
     }
+}
+
+/// The handles of a stream: hipBLASLt takes nothing of what is in this shape.
+fn of_stream(stream: Arc<driver::HipStream>) -> Result<rocblas::RocBlas, RocblasError> {
+    rocblas::RocBlas::with_choice(stream, Choice::Rocblas)
 }
 
 /// Matrix products of elements of type `T`.
@@ -100,7 +129,7 @@ macro_rules! products {
                     const TYPE: rocblas_datatype = rocblas_datatype::$datatype;
                     let (alpha, beta) = (<$scalar>::from(cfg.alpha), <$scalar>::from(cfg.beta));
                     result::gemm_ex(
-                        self.handle,
+                        *self.handle(),
                         cfg.transa,
                         cfg.transb,
                         cfg.m,
@@ -137,7 +166,7 @@ macro_rules! products {
                     let one = &cfg.gemm;
                     let (alpha, beta) = (<$scalar>::from(one.alpha), <$scalar>::from(one.beta));
                     result::gemm_strided_batched_ex(
-                        self.handle,
+                        *self.handle(),
                         one.transa,
                         one.transb,
                         one.m,

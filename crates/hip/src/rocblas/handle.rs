@@ -146,13 +146,20 @@ impl RocBlas {
         &self.stream
     }
 
-    /// Puts work into another stream from now on.
+    /// Puts work into another stream from now on, which waits for that of the former one: the memory
+    /// of a handle is for one stream at a time (rocBLAS, "Programmer's guide").
     ///
     /// # Safety
     ///
     /// The stream has to be of the same device, and work on the former one not to concern the same
     /// memory.
     pub unsafe fn set_stream(&mut self, stream: Arc<HipStream>) -> Result<(), RocblasError> {
+        if self.stream.is_of_thread() || stream.is_of_thread() {
+            // Those of other threads cannot be waited for from here.
+            stream.context().synchronize()?;
+        } else if stream != self.stream {
+            stream.join(&self.stream)?;
+        }
         for handle in &self.lock().all {
             result::set_stream(*handle.at, stream.hip_stream())?;
             attach(*handle.at, &stream, self.choice);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// it when it is dropped, or by [`HipDevice::wait_for`].
 #[derive(Debug)]
 pub struct HipStream {
-    pub(super) stream: Arc<driver::HipStream>,
+    pub(in crate::older) stream: Arc<driver::HipStream>,
     device: Arc<HipDevice>,
 }
 
