@@ -102,7 +102,7 @@ def _profile_page(profile: KernelProfile) -> str:
         why = ("defect upstream: " if patch.upstream_bug else "") + patch.reason
         files = ", ".join(f"`{file}`" for file in patch.files)
         beside = f"`{patch.beside}`" if patch.beside else ""
-        lines.append(f"| {patch.code} | {files} | {patch.hits} | {beside} | {why} |")
+        lines.append(f"| {patch.code} | {files} | {patch.expected} | {beside} | {why} |")
     if profile.headers:
         lines += ["", "Headers that the profile adds:", ""]
         lines += [f"- `{target}`: {_about(text)}" for target, text in profile.headers]

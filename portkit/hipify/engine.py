@@ -198,11 +198,11 @@ def _patch(source: KernelSource, profile: KernelProfile) -> Iterator[Finding]:
                 applicability=Applicability.MANUAL,
                 status=Status.NONE,
                 message=f"the patch finds nothing to change, where the profile {profile.name} "
-                f"knows {patch.hits}: compare the source with its pattern ({patch.reason})",
+                f"knows {patch.expected}: compare the source with its pattern ({patch.reason})",
             )
             continue
         yield from found
-        if len(found) != patch.hits:
+        if len(found) not in patch.hits:
             yield Finding(
                 code=patch.code,
                 path=source.path,
@@ -211,7 +211,8 @@ def _patch(source: KernelSource, profile: KernelProfile) -> Iterator[Finding]:
                 symbol=found[0].symbol,
                 applicability=Applicability.REVIEW,
                 status=Status.NONE,
-                message=f"the patch applies {len(found)} times, the profile expects {patch.hits}",
+                message=f"the patch applies {len(found)} times, the profile expects "
+                f"{patch.expected}",
             )
 
 

@@ -35,7 +35,7 @@ class Patch(Value, frozen=True, dict=True):
         match: the pattern.
         replace: the replacement.
         reason: why, one sentence.
-        hits: how often the pattern stands in each matching file.
+        hits: how often the pattern stands in each matching file, in one version or another.
         upstream_bug: whether it mends a defect of the CUDA source, which is then a finding for
             its authors.
         with_comments: whether the comments right before the place go with it.
@@ -50,12 +50,17 @@ class Patch(Value, frozen=True, dict=True):
     match: str
     replace: str
     reason: str
-    hits: int
+    hits: tuple[int, ...]
     upstream_bug: bool = False
     with_comments: bool = False
     beside: str = ""
     page: str = ""
     repair: str = ""
+
+    @property
+    def expected(self) -> str:
+        """The numbers of hits in words."""
+        return " or ".join(map(str, self.hits))
 
     @cached_property
     def pattern(self) -> list[Token]:

@@ -43,7 +43,11 @@ class PatchRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     match: Annotated[_Text, Meta(description="Tokens; $name stands for those up to the next one.")]
     replace: Annotated[str, Meta(description="What is written; $all for the whole place.")]
     hits: Annotated[
-        int, Meta(ge=1, description="How often the tokens stand in each matching file.")
+        int | tuple[int, ...],
+        Meta(
+            description="How often the tokens stand in each matching file; several where versions"
+            " differ."
+        ),
     ]
     reason: _Text
     upstream_bug: Annotated[
@@ -199,7 +203,7 @@ def _patches(row: PatchRow) -> list[Patch]:
                 match=match,
                 replace=replace,
                 reason=reason,
-                hits=row.hits,
+                hits=(row.hits,) if isinstance(row.hits, int) else row.hits,
                 upstream_bug=row.upstream_bug,
                 with_comments=row.with_comments,
                 beside=row.beside,

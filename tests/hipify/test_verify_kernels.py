@@ -235,8 +235,7 @@ USES = {
     "hipx_scan.h": "static_assert(sizeof(&expert_scan) > 0); y[0] = 1;",
     "hipx_strided.h": "auto n = (size_t *)y;"
     " if (!hipx::copy_transposed(u[0], 2, n, n + 2, h, h + 9))"
-    " u[1] = hipx::strided_index(u[2], u[3], n, n + 2) + hipx::is_contiguous(2, n, n + 2)"
-    " + hipx::remainder(u[4], hipx::quotient(8, u[5]));",
+    " u[1] = hipx::strided_index(u[2], u[3], n, n + 2) + hipx::Narrow(n)[u[4]];",
     "hipx_schedule.h": "y[hipx::opaque(threadIdx.x)] = 1; hipx::schedule_barrier();",
     "hipx_wmma.h": "using namespace nvcuda::wmma;"
     " fragment<matrix_a, 16, 16, 16, __half, row_major> fa;"

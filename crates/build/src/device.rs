@@ -39,6 +39,7 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_wmma.h", include_str!("device/hipx_wmma.h")),
     ("hipx_words.h", include_str!("device/hipx_words.h")),
     ("launchers.hip", include_str!("device/launchers.hip")),
+    ("views.hip", include_str!("device/views.hip")),
 ];
 
 /// Writes the headers into a folder of a build, and returns it, for `-I`.

@@ -16,18 +16,16 @@ using Sizes = const __attribute__((address_space(4))) size_t *;
 using Sizes = const size_t *;
 #endif
 
-HIPX_DEVICE unsigned quotient(size_t value, size_t by) { return (unsigned)value / (unsigned)by; }
-HIPX_DEVICE unsigned remainder(size_t value, size_t by) { return (unsigned)value % (unsigned)by; }
-
-HIPX_DEVICE bool is_contiguous(size_t number, const size_t *dims, const size_t *strides) {
-  const auto sizes = (Sizes)dims, steps = (Sizes)strides;
-  size_t step = 1;
-  for (size_t d = number; d-- > 0;) {
-    if (sizes[d] > 1 && steps[d] != step) return false;
-    step *= sizes[d];
+// Sizes that indices are divided by, in 32 bits.
+struct Narrow {
+  const size_t *sizes;
+  __device__ Narrow(const size_t *sizes) : sizes(sizes) {}
+  __device__ operator const size_t *() const { return sizes; }
+  template <typename Index>
+  __device__ unsigned operator[](Index d) const {
+    return (unsigned)((Sizes)sizes)[d];
   }
-  return true;
-}
+};
 
 // Takes a dimension's outer neighbours into it while they lie as one in memory, or are of one element.
 HIPX_DEVICE void merge(Sizes sizes, Sizes steps, size_t &d, unsigned &size, unsigned &step) {
@@ -58,29 +56,14 @@ HIPX_DEVICE unsigned strided_index(
   return index;
 }
 
-// Whether an operation is written as `x`, which leaves each element as it is.
-constexpr HIPX_BOTH bool is_x(const char *operation) {
-  return operation[0] == 'x' && operation[1] == 0;
-}
-
-// The bytes of an element, whatever its type.
-template <size_t BYTES> struct Unit;
-template <> struct Unit<1> { using type = uint8_t; };
-template <> struct Unit<2> { using type = uint16_t; };
-template <> struct Unit<4> { using type = uint32_t; };
-template <> struct Unit<8> { using type = uint64_t; };
-
 // Copies a view into row-major order if its last dimension is far apart in memory and another one is not,
 // as in a transposed matrix: by square tiles in group memory, so that both sides take neighbours together.
 // Says whether it has. For blocks of 1024 threads, all of which have to come.
 template <typename T>
 HIPX_DEVICE bool copy_transposed(
-    size_t count, size_t number, const size_t *dims, const size_t *strides, const T *from, T *to) {
-  using Element = typename Unit<sizeof(T)>::type;
+    size_t count, size_t number, const size_t *dims, const size_t *strides, const T *in, T *out) {
   constexpr unsigned THREADS = 1024, SIDE = sizeof(T) > 4 ? 32 : 64, ROWS = THREADS / SIDE, LEAST = 16;
   const auto sizes = (Sizes)dims, steps = (Sizes)strides;
-  const auto in = reinterpret_cast<const Element *>(from);
-  const auto out = reinterpret_cast<Element *>(to);
   if (blockDim.x != THREADS) return false;
 
   unsigned outer = (unsigned)number, last = 1, last_step = 0;
@@ -94,7 +77,7 @@ HIPX_DEVICE bool copy_transposed(
   while (near < outer && (steps[near] != 1 || sizes[near] < LEAST)) ++near;
   if (near == outer) return false;
 
-  __shared__ Element tile[SIDE][SIDE + 1];
+  __shared__ T tile[SIDE][SIDE + 1];
   const unsigned wide = (unsigned)sizes[near];
   const unsigned across = (wide + SIDE - 1) / SIDE, along = (last + SIDE - 1) / SIDE;
   const unsigned tiles = (unsigned)count / (wide * last) * across * along;
