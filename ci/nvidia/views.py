@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 DTYPES: Final = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 SOURCES: Final = ("affine", "binary", "conv", "reduce", "unary")
+OWN: Final = ("views",)
+"""Kernels of the port's own, which stand before CUDA's of the same name."""
 ROUNDS: Final = 9
 THREADS: Final = 1024
 """Of ``LaunchConfig::for_num_elems``."""
@@ -48,11 +50,13 @@ class Side:
         self._cuda = ctypes.CDLL("libcuda.so.1")
         self._modules = []
         with tempfile.TemporaryDirectory() as scratch:
-            for name in SOURCES:
+            for name in (*(OWN if port else ()), *SOURCES):
                 cubin = Path(scratch) / f"{name}.cubin"
                 options = ("-O3", f"-arch=sm_{capability()}", "-cubin", f"-I{folder}")
                 if port:
-                    compiled(folder / f"{name}.hip", options, cubin)
+                    own = name in OWN
+                    source = ROOT / "crates/build/src/device" if own else folder
+                    compiled(source / f"{name}.hip", options, cubin)
                 else:
                     command = (
                         cuda() / "bin" / "nvcc",
@@ -151,7 +155,7 @@ def copied(name: str, dtype: str, view: Any) -> Work:
         f"ucopy_{dtype}",
         view.clone(),
         0,
-        *elements(view.numel(), 4 if view.numel() >= 1 << 18 else 1),
+        *elements(view.numel(), 1 << min(view.numel() >> 18, 2)),
         given,
     )
 
@@ -166,13 +170,13 @@ def added(name: str, dtype: str, one: Any, other: Any) -> Work:
 def softmaxed(dtype: str, rows: Any) -> Work:
     """Return the softmax of each row."""
     count, columns = rows.shape
-    threads = min(-(-columns // 256) * 32, 1024)
+    warps = min(-(-columns // 256), 32)
     given = (rows, None, ctypes.c_int(columns))
     close = 4 * torch.finfo(rows.dtype).eps
     wanted = torch.softmax(rows.double(), dim=-1).to(rows.dtype)
     name = f"softmax, {count} x {columns}, {dtype}"
     return Work(
-        name, f"softmax_{dtype}", wanted, close, (count, count), ((1, 32), (1, threads)), given
+        name, f"softmax_{dtype}", wanted, close, (count, count), ((1, 32), (32, warps)), given
     )
 
 

@@ -231,7 +231,7 @@ USES = {
     " && std::is_same<std::enable_if_t<true, int>, int>::value && !std::is_integral<float>::value"
     " && sizeof(uintptr_t) == 8); y[0] = INFINITY + NAN + M_2_SQRTPI * M_SQRT1_2; assert(y);",
     "hipx_ggml.h": "static_assert(sizeof(&ggml_amd_cc) > 0); y[0] = GGML_AMD_WAVE;",
-    "hipx_mmvq.h": "y[0] = hipx::mmvq::most_warps(1) * hipx::mmvq::rows(hipx::mmvq::GFX9, 2);",
+    "hipx_mmvq.h": "y[0] = hipx::mmvq::most_warps(1) * hipx::mmvq::warps(0, hipx::mmvq::q4_0, 1);",
     "hipx_scan.h": "static_assert(sizeof(&expert_scan) > 0); y[0] = 1;",
     "hipx_strided.h": "auto n = (size_t *)y;"
     " if (!hipx::copy_transposed(u[0], 2, n, n + 2, h, h + 9))"

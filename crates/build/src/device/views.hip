@@ -14,12 +14,12 @@ constexpr int HELD = 8;  // values of a row that a thread keeps in registers
 __device__ __forceinline__ float exponential(float value) { return expf(value); }
 __device__ __forceinline__ double exponential(double value) { return exp(value); }
 
-// `Wide` is what is added in. Threads are in y.
+// `Wide` is what is added in. Warps are in y.
 template <typename T, typename Wide>
 __device__ __forceinline__ void softmax(const T *x, T *out, int columns) {
   x += static_cast<size_t>(blockIdx.x) * columns;
   out += static_cast<size_t>(blockIdx.x) * columns;
-  const int start = threadIdx.y, step = blockDim.y;
+  const int start = threadIdx.x + blockDim.x * threadIdx.y, step = blockDim.x * blockDim.y;
   const auto greater = [](Wide a, Wide b) { return a > b ? a : b; };
 
   const Wide lowest = -INFINITY;
