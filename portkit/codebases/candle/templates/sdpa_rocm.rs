@@ -67,13 +67,8 @@ impl RocmSdpa {
             [.., 1] => Ok(t.clone()),
             _ => t.contiguous(),
         };
-        let mask = match &self.mask {
-            Some(mask) => Some(
-                mask.to_dtype(q.dtype())?
-                    .broadcast_as((batch, heads, seq, kv_seq))?,
-            ),
-            None => None,
-        };
+        let wide = |mask: &Tensor| mask.to_dtype(q.dtype())?.broadcast_as((batch, heads, seq, kv_seq));
+        let mask = self.mask.as_ref().map(wide).transpose()?;
         rows(q)?.apply_op3_no_bwd(&rows(k)?, &rows(v)?, &Self { mask, ..*self })
     }
 
@@ -135,10 +130,11 @@ impl RocmSdpa {
                 Some((mask.slice(layout.start_offset()..), stride))
             }
         };
+        let [q, k, v] = [q, k, v].map(|part| part.as_rocm_slice::<T>());
         let attention = Attention {
-            q: (q.as_rocm_slice::<T>()?.slice(q_l.start_offset()..), outer(q_l)),
-            k: (k.as_rocm_slice::<T>()?.slice(k_l.start_offset()..), outer(k_l)),
-            v: (v.as_rocm_slice::<T>()?.slice(v_l.start_offset()..), outer(v_l)),
+            q: (q?.slice(q_l.start_offset()..), outer(q_l)),
+            k: (k?.slice(k_l.start_offset()..), outer(k_l)),
+            v: (v?.slice(v_l.start_offset()..), outer(v_l)),
             sizes: Sizes {
                 batches,
                 heads,
