@@ -74,7 +74,7 @@ def _kernel(patch: Patch, path: str, below: str, data: bytes) -> Mended:
         for edit in finding.edits
     )
     text, _ = apply_edits(source.text, edits, path)
-    return Mended(path, text.encode("latin-1"), len(found), fits=len(found) == patch.hits)
+    return Mended(path, text.encode("latin-1"), len(found), fits=len(found) in patch.hits)
 
 
 def _rust(job: Job, patch: Within, source: Source) -> Mended:
