@@ -128,7 +128,7 @@ def test_launch_bounds_are_said_by_the_names_of_kernels() -> None:
         match="__global__ void $name(int n) {",
         replace="__global__ void __launch_bounds__(64)\n    $name(int n) {",
         reason="launched with 64 threads",
-        hits=5,
+        hits=(5,),
     )
     made = shared({"a.cu": KERNELS}, KernelProfile(name="toy", patches=(bounds,)))
     said = [s for s in made.text("hipx_names.h").splitlines() if s.startswith("#pragma hipx")]
@@ -163,7 +163,7 @@ def test_a_pattern_that_takes_in_another_kernel_is_not_said() -> None:
         match="__global__ void $name(int n) {",
         replace="__global__ void __launch_bounds__(64) $name(int n) {",
         reason="launched with 64 threads",
-        hits=2,
+        hits=(2,),
     )
     texts = [f"__global__ void sum_{kind}({n}) {{\n}}\n" for kind, n in KINDS.items()]
     made = shared({"a.cu": "".join(texts)}, KernelProfile(name="toy", patches=(bounds,)))
