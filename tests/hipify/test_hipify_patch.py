@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def profile(match: str, replace: str, hits: int = 1, **more: object) -> KernelProfile:
-    patch = Patch("PH399", ("*.cu",), match, replace, "a reason", hits, **more)  # type: ignore[arg-type]
+def profile(match: str, replace: str, *hits: int, **more: object) -> KernelProfile:
+    said = ("PH399", ("*.cu",), match, replace, "a reason", hits or (1,))
+    patch = Patch(*said, **more)  # type: ignore[arg-type]
     return KernelProfile("test", patches=(patch,))
 
 
@@ -101,6 +102,13 @@ def test_a_file_without_the_name_is_spared() -> None:
 def patched(code: str, known: KernelProfile) -> list[Applicability]:
     found = translate("x.cu", code.encode(), known).findings
     return [finding.applicability for finding in found if finding.code == "PH399"]
+
+
+@pytest.mark.parametrize(("places", "said"), [(1, []), (2, ["1 or 3"]), (3, [])])
+def test_a_patch_may_know_several_numbers_of_places(places: int, said: list[str]) -> None:
+    found = translate("x.cu", b"f(a); " * places, profile("f(a);", "g();", 1, 3)).findings
+    told = [f.message for f in found if f.construct == "number of hits"]
+    assert [message.split("expects ")[1] for message in told] == said
 
 
 def test_a_codebase_without_kernels_of_its_own_has_no_profile(tmp_path: Path) -> None:
