@@ -124,7 +124,7 @@ def test_verify_looks_at_what_the_build_compiles(candle: Path, said: bytes) -> N
     names = hip_sources(crate, cuda)
     assert names == (
         *("attention.hip", "decode.hip", "fill.hip", "launchers.hip"),
-        *("moe/moe_gemm.hip", "sort_all.hip"),
+        *("moe/moe_gemm.hip", "sort_all.hip", "views.hip"),
     )
     with hip_folder(crate, cuda) as folder:
         texts = {

@@ -31,7 +31,7 @@ def test_each_kernel_is_there_or_the_error_says_what_is_not_implemented(
     # All places, and none that the syntax hides; counted with grep in the ported sources.
     assert f"that {56 if version != '0.11.1' else 57} places ask for" in outcome.evidence[0]
     # What no version of candle has kernels for, as on CUDA.
-    assert "unary: not for i16, i32: ucopy" in outcome.evidence
+    assert "views: not for i16, i32: ucopy" in outcome.evidence
 
 
 @pytest.mark.real

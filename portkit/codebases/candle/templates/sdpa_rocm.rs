@@ -67,7 +67,8 @@ impl RocmSdpa {
             [.., 1] => Ok(t.clone()),
             _ => t.contiguous(),
         };
-        let wide = |mask: &Tensor| mask.to_dtype(q.dtype())?.broadcast_as((batch, heads, seq, kv_seq));
+        let (dtype, shape) = (q.dtype(), (batch, heads, seq, kv_seq));
+        let wide = |mask: &Tensor| mask.to_dtype(dtype)?.broadcast_as(shape);
         let mask = self.mask.as_ref().map(wide).transpose()?;
         rows(q)?.apply_op3_no_bwd(&rows(k)?, &rows(v)?, &Self { mask, ..*self })
     }
