@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from turns import turn
+from turns import today
 
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
@@ -81,7 +81,7 @@ def _stamped(word: str) -> object:
 
 def pytest_configure() -> None:
     # A run that is begun before midnight has workers that collect after it.
-    turn((None,), 1)
+    today()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

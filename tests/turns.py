@@ -24,6 +24,11 @@ ROUND: Final = (
 """Tests of minutes that take turns: what runs each day; five to ten minutes of a worker's."""
 
 
+def today() -> int:
+    """Return the ordinal of the day on which the run began, which its workers are told."""
+    return int(os.environ.setdefault(DAY, str(datetime.now(UTC).toordinal())))
+
+
 def turn(cases: Sequence[Case], each_day: int, day: int | None = None) -> list[Case]:
     """Return the cases whose turn it is; every case has one before any has two.
 
@@ -32,9 +37,7 @@ def turn(cases: Sequence[Case], each_day: int, day: int | None = None) -> list[C
         each_day: how many CI takes a day.
         day: its ordinal; today by default.
     """
-    if day is None:
-        day = int(os.environ.setdefault(DAY, str(datetime.now(UTC).toordinal())))
-    first = each_day * day
+    first = each_day * (today() if day is None else day)
     return [cases[(first + i) % len(cases)] for i in range(each_day)]
 
 
@@ -44,6 +47,6 @@ def by_turn(name: str) -> pytest.MarkDecorator:
     Args:
         name: one of ``ROUND``.
     """
-    (today,) = turn(ROUND, 1)
+    (names_of_today,) = turn(ROUND, 1)
     assert any(name in names for names in ROUND), name
-    return pytest.mark.real if name in today else pytest.mark.slow
+    return pytest.mark.real if name in names_of_today else pytest.mark.slow

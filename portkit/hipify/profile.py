@@ -29,6 +29,7 @@ FILE: Final = "kernels.toml"
 _MODULE: Final = re.compile("[a-z][a-z0-9_]*")
 
 _Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
+_Count = Annotated[int, Meta(ge=1)]
 
 
 class PatchRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,7 +44,7 @@ class PatchRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     match: Annotated[_Text, Meta(description="Tokens; $name stands for those up to the next one.")]
     replace: Annotated[str, Meta(description="What is written; $all for the whole place.")]
     hits: Annotated[
-        int | tuple[int, ...],
+        _Count | Annotated[tuple[_Count, ...], Meta(min_length=2)],
         Meta(
             description="How often the tokens stand in each matching file; several where versions"
             " differ."

@@ -125,6 +125,14 @@ def test_a_codebase_without_kernels_of_its_own_has_no_profile(tmp_path: Path) ->
         ("[modules]\na = 'hiprc-build/b.hip'\n", "hiprc-build has no b.hip: name one of its"),
         ("[modules]\n'a/b' = 'kernels/a.hip'\n", "'a/b' is no name of a module"),
         ("[headers", "not valid TOML"),
+        *(
+            (
+                "[[patch]]\ncode = 'PH399'\nfiles = ['a.cu']\nmatch = 'a'\nreplace = 'b'\n"
+                f"reason = 'c'\nhits = {hits}\n",
+                "hits|0 is not a number",
+            )
+            for hits in ("0", "[1]", "[1, 0]")
+        ),
     ],
 )
 def test_a_malformed_profile_is_said(tmp_path: Path, text: str, said: str) -> None:

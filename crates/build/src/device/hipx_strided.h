@@ -64,16 +64,13 @@ HIPX_DEVICE bool copy_transposed(
     size_t count, size_t number, const size_t *dims, const size_t *strides, const T *in, T *out) {
   constexpr unsigned THREADS = 1024, SIDE = sizeof(T) > 4 ? 32 : 64, ROWS = THREADS / SIDE, LEAST = 16;
   const auto sizes = (Sizes)dims, steps = (Sizes)strides;
-  if (blockDim.x != THREADS) return false;
+  if (blockDim.x != THREADS || number < 2) return false;
 
-  unsigned outer = (unsigned)number, last = 1, last_step = 0;
-  while (outer > 0 && (last == 1 || steps[outer - 1] == last * last_step)) {
-    --outer;
-    if (last == 1) last_step = (unsigned)steps[outer];
-    last *= (unsigned)sizes[outer];
-  }
+  size_t outer = number - 1;
+  unsigned last, last_step;
+  merge(sizes, steps, outer, last, last_step);
   if (last < LEAST || last_step < LEAST) return false;
-  unsigned near = 0;
+  size_t near = 0;
   while (near < outer && (steps[near] != 1 || sizes[near] < LEAST)) ++near;
   if (near == outer) return false;
 
@@ -89,7 +86,7 @@ HIPX_DEVICE bool copy_transposed(
     const unsigned row = rest % across * SIDE;
     rest /= across;
     unsigned source = row + column * last_step, target = column, step = last, row_step = 0;
-    for (unsigned d = outer; d-- > 0;) {
+    for (size_t d = outer; d-- > 0;) {
       const unsigned size = (unsigned)sizes[d];
       if (d == near) {
         row_step = step;
