@@ -105,7 +105,7 @@ def mark(job: Job) -> Mark | None:
 
 def additions(job: Job) -> Iterator[Addition]:
     """Yield what the port adds to the tree: crates of its own, kernels, tests and pages."""
-    facade, kernels = job.vendor.facade, job.codebase.kernels
+    facade = job.vendor.facade
     if not facade.source and needed(job.workspace, job.vendor, job.codebase):
         yield Addition(
             facade.name,
@@ -119,11 +119,11 @@ def additions(job: Job) -> Iterator[Addition]:
             f"the generator of HIP sources, in the place of {generator.source}",
             partial(_written, job, "generator", generator.name),
         )
-    if kernels is not None and f"{kernels.source}/Cargo.toml" in job.workspace.sources:
-        crate = _Crate(job, kernels.source, kernels.name, kernels.form == "shared")
-        message = f"the HIP kernels, from {kernels.source}; --kernels lists the places in them"
+    crate = _kernels(job)
+    if crate is not None and f"{crate.source}/Cargo.toml" in job.workspace.sources:
+        message = f"the HIP kernels, from {crate.source}; --kernels lists the places in them"
         made = crate.files, crate.findings, crate.translations
-        yield Addition(kernels.name, message, *made)
+        yield Addition(crate.name, message, *made)
     for whole in job.codebase.whole:
         if not whole.unported:
             yield _counterpart(job, whole)
@@ -271,6 +271,14 @@ class _Crate(Value, frozen=True, dict=True):
         )
 
 
+def _kernels(job: Job) -> _Crate | None:
+    said = job.codebase.kernels
+    if said is None:
+        return None
+    shared = said.form == "shared"
+    return job.once(_Crate, make=lambda: _Crate(job, said.source, said.name, shared))
+
+
 class _Beside(Value, frozen=True, dict=True):
     """HIP sources that lie beside the CUDA sources they are made from."""
 
@@ -302,12 +310,11 @@ class _Beside(Value, frozen=True, dict=True):
         """The prelude's headers that the crate of kernels, or its build, has for these too."""
         from portkit.hipify.prelude import prelude_headers
 
-        kernels = self.job.codebase.kernels
-        if self.site.prelude == "beside" or kernels is None:
+        crate = _kernels(self.job)
+        if self.site.prelude == "beside" or crate is None:
             return frozenset()
         if self.job.codebase.support:
             return prelude_headers().keys()
-        crate = _Crate(self.job, kernels.source, kernels.name, kernels.form == "shared")
         return {path.removeprefix("src/") for path in crate.paths} & prelude_headers().keys()
 
     @cached_property

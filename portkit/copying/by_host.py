@@ -50,6 +50,9 @@ def by_host(site: Site) -> str:
     job = site.job
     if site.scope.container != "trait impl" or site.scope.vendor:
         return ""
+    device = site.name.partition("_")[0]
+    if device not in (job.vendor.source, *job.vendor.peers):
+        return ""
     if job.codebase.plain_at(site.source.path) is None:
         return ""
     host, found = job.codebase.host, computed(job, _beside(site))

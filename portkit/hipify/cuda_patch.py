@@ -7,6 +7,8 @@ their parts, below a head with a line for each of them; `git apply` reads all el
 
 from __future__ import annotations
 
+import contextlib
+from collections import Counter
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import takewhile
@@ -123,10 +125,15 @@ def _without_end(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
     """Yield where lines stand together among others."""
-    for first in range(len(lines) - len(wanted) + 1):
-        start = lines[first : first + min(len(wanted), 1)]
-        if start == wanted[:1] and lines[first : first + len(wanted)] == wanted:
-            yield first
+    if not wanted:
+        yield from range(len(lines) + 1)
+        return
+    at = -1
+    with contextlib.suppress(ValueError):  # of a list in which there is no further one
+        while True:
+            at = lines.index(wanted[0], at + 1)
+            if lines[at : at + len(wanted)] == wanted:
+                yield at
 
 
 def _lines(text: str) -> list[str]:
@@ -145,13 +152,43 @@ class _File(Value, frozen=True, dict=True):
     @cached_property
     def edits(self) -> tuple[tuple[int, int, int, int], ...]:
         """The lines from and to which it differs, before and after."""
-        codes = SequenceMatcher(None, self.before, self.after, autojunk=False).get_opcodes()
-        return tuple((i, j, k, n) for tag, i, j, k, n in codes if tag != "equal")
+        return tuple(_edits(self.before, self.after))
 
     @property
     def edited(self) -> tuple[object, ...]:
         """What is taken away and put in its place, wherever that is."""
         return tuple((self.before[i:j], self.after[k:n]) for i, j, k, n in self.edits)
+
+
+def _edits(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the lines from and to which texts differ, before and after.
+
+    Between lines that stand once in each text, in the same order, it is difflib that compares: its
+    time grows with the square of what it is given.
+    """
+    first = second = 0
+    for i, k in [*_anchors(before, after), (len(before), len(after))]:
+        high, end = i, k
+        while high > first and end > second and before[high - 1] == after[end - 1]:
+            high, end = high - 1, end - 1
+        if high > first or end > second:
+            matcher = SequenceMatcher(None, before[first:high], after[second:end], autojunk=False)
+            for tag, *(a, b, c, d) in matcher.get_opcodes():
+                if tag != "equal":
+                    yield first + a, first + b, second + c, second + d
+        first, second = i, k
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield places before and after of lines that stand once in each, as they follow in both."""
+    counts = Counter(before), Counter(after)
+    there = {line: k for k, line in enumerate(after) if counts[1][line] == 1}
+    last = -1
+    for i, line in enumerate(before):
+        k = there.get(line, -1)
+        if k > last and counts[0][line] == 1:
+            yield i, k
+            last = k
 
 
 def _told(files: Sequence[_File]) -> str:
@@ -227,14 +264,15 @@ def _context(places: Sequence[tuple[tuple[str, ...], int, int]]) -> tuple[int, i
     lines, low, high = places[0]
     most_above = min(_same(lines, low, each, i, -1) for each, i, _ in places)
     most_below = min(_same(lines, high, each, j, 1) for each, _, j in places)
+    one = min(1, most_above)
     others = [
         (_same(each, i, each, first, -1), _same(each, j, each, first + j - i, 1))
         for each, i, j in places
-        for first in _places(each, each[i:j])
-        if first != i
+        for at in _places(each, each[i - one : j])
+        if (first := at + one) != i
     ]
     found = []
-    for above in range(min(1, most_above), most_above + 1):
+    for above in range(one, most_above + 1):
         told = [alike_below + 1 for alike_above, alike_below in others if alike_above >= above]
         below = max([min(1, most_below), *told])
         if below <= most_below:

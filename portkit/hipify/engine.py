@@ -42,12 +42,16 @@ class Translation(Value, frozen=True):
         target: the HIP source, relative likewise.
         content: its bytes.
         findings: what the patches and rules say, in order of place.
+        patched: the CUDA source with the profile's patches, which the rules have seen.
+        names: how often each identifier stands in that.
     """
 
     path: str
     target: str
     content: bytes
     findings: tuple[Finding, ...]
+    patched: bytes
+    names: Mapping[str, int]
 
 
 def translate(
@@ -70,14 +74,23 @@ def translate(
     Raises:
         KernelPatchError: two rules edit the same bytes.
     """
-    original = KernelSource(path, content.decode("latin-1"))
+    text = content.decode("latin-1")
+    original = KernelSource(path, text, profile.undefined, own, profile.defined)
     patches = list(_patch(original, profile))
-    patched, back = apply_edits(original.text, _edits(patches), path)
-    found = _find(path, patched, profile, own)
+    patched, back = apply_edits(text, _edits(patches), path)
+    source = original if patched == text else replace(original, text=patched)
+    found = _find(source)
     text, _ = apply_edits(patched, _edits(found), path)
     findings = [*patches, *(_moved(finding, back) for finding in found)]
     findings.sort(key=lambda finding: (finding.span, finding.code))
-    return Translation(path, hip_path(path), text.encode("latin-1"), tuple(findings))
+    return Translation(
+        path,
+        hip_path(path),
+        text.encode("latin-1"),
+        tuple(findings),
+        patched.encode("latin-1"),
+        {name: len(places) for name, places in source.names.items()},
+    )
 
 
 def patch_source(path: str, content: bytes, profile: KernelProfile) -> bytes:
@@ -88,7 +101,8 @@ def patch_source(path: str, content: bytes, profile: KernelProfile) -> bytes:
 
 def apply_rules(path: str, text: str, profile: KernelProfile = NO_PROFILE) -> str:
     """Apply the rules, and no patches, to a text; the arguments are those of ``translate``."""
-    return apply_edits(text, _edits(_find(path, text, profile)), path)[0]
+    source = KernelSource(path, text, profile.undefined, frozenset(), profile.defined)
+    return apply_edits(text, _edits(_find(source)), path)[0]
 
 
 def own_names(files: Mapping[str, bytes]) -> frozenset[str]:
@@ -107,10 +121,7 @@ def own_names(files: Mapping[str, bytes]) -> frozenset[str]:
     )
 
 
-def _find(
-    path: str, text: str, profile: KernelProfile, own: frozenset[str] = frozenset()
-) -> list[Finding]:
-    source = KernelSource(path, text, profile.undefined, own, profile.defined)
+def _find(source: KernelSource) -> list[Finding]:
     if hip_shim.is_shim(source):
         return list(hip_shim.find(source))
     found = _outermost([finding for rule in RULES for finding in rule.find(source)])

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from functools import cached_property
+from typing import Final
 
 from portkit.lang.cxx import OPENING, Token, cxx_tokens, partner
 from portkit.lang.value import Value
+
+_COMMENTS: Final = ("comment", "unterminated")
 
 
 class KernelSource(Value, frozen=True, dict=True):
@@ -32,55 +36,48 @@ class KernelSource(Value, frozen=True, dict=True):
     defined: frozenset[str] = frozenset()
 
     @cached_property
-    def _scan(self) -> tuple[list[Token], list[tuple[int, int]], int | None]:
-        code: list[Token] = []
-        comments: list[tuple[int, int]] = []
-        for token in cxx_tokens(self.text):
-            if token.kind == "comment":
-                comments.append((token.start, token.end))
-            elif token.kind == "unterminated":
-                return code, comments, token.start
-            else:
-                code.append(token)
-        return code, comments, None
+    def _everything(self) -> list[Token]:
+        return cxx_tokens(self.text)
 
     @property
     def to_root(self) -> str:
         """The way from the file's folder to the root, such as ``../``; empty in the root."""
         return "../" * self.path.count("/")
 
-    @property
+    @cached_property
     def tokens(self) -> list[Token]:
         """All tokens outside comments, in order."""
-        return self._scan[0]
+        return [token for token in self._everything if token[0] not in _COMMENTS]
 
-    @property
+    @cached_property
     def comments(self) -> list[tuple[int, int]]:
         """The spans of the comments, in order."""
-        return self._scan[1]
+        return [(token.start, token.end) for token in self._everything if token[0] == "comment"]
 
     @property
     def unterminated(self) -> int | None:
         """Where a block comment starts that never ends; nothing after it is read."""
-        return self._scan[2]
+        last = self._everything[-1] if self._everything else None
+        return last.start if last is not None and last.kind == "unterminated" else None
 
     @cached_property
-    def _texts(self) -> list[str]:
-        return [token.text for token in self.tokens]
+    def texts(self) -> list[str]:
+        """The text of each token."""
+        return [text for _, text, _, _ in self.tokens]
 
     @cached_property
     def names(self) -> dict[str, list[int]]:
         """Each identifier and the indices of its tokens."""
-        index: dict[str, list[int]] = {}
-        for position, token in enumerate(self.tokens):
-            if token.kind == "name":
-                index.setdefault(token.text, []).append(position)
-        return index
+        index: defaultdict[str, list[int]] = defaultdict(list)
+        for position, (kind, text, _, _) in enumerate(self.tokens):
+            if kind == "name":
+                index[text].append(position)
+        return dict(index)
 
     @cached_property
     def includes(self) -> list[int]:
         """The indices of the tokens that include a file."""
-        return [i for i, token in enumerate(self.tokens) if token.kind == "include"]
+        return [i for i, (kind, _, _, _) in enumerate(self.tokens) if kind == "include"]
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -96,7 +93,7 @@ class KernelSource(Value, frozen=True, dict=True):
 
     def closing(self, index: int) -> int | None:
         """Return the index of the bracket that closes the one at ``index``, None without one."""
-        return partner(self._texts, index)
+        return partner(self.texts, index)
 
     def arguments(self, index: int) -> list[range] | None:
         """Return the token ranges of a call's arguments; ``index`` is its opening bracket.
@@ -110,7 +107,7 @@ class KernelSource(Value, frozen=True, dict=True):
         arguments = []
         first = position = index + 1
         while position <= close:
-            text = self._texts[position]
+            text = self.texts[position]
             if text in OPENING:
                 position = self.closing(position) or close
             elif text == "," or position == close:

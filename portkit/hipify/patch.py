@@ -23,8 +23,6 @@ from portkit.tree.finding import Applicability, Edit, Finding, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from portkit.lang.cxx import Token
-
 
 class Patch(Value, frozen=True, dict=True):
     """One change to a codebase's sources.
@@ -63,9 +61,9 @@ class Patch(Value, frozen=True, dict=True):
         return " or ".join(map(str, self.hits))
 
     @cached_property
-    def pattern(self) -> list[Token]:
-        """The tokens of the pattern."""
-        return KernelSource("", self.match).tokens
+    def pattern(self) -> KernelSource:
+        """The pattern, as a source of its own."""
+        return KernelSource("", self.match)
 
     def concerns(self, path: str) -> bool:
         """Whether the patch is meant for the file."""
@@ -81,9 +79,7 @@ class Patch(Value, frozen=True, dict=True):
 
     def find(self, source: KernelSource) -> Iterator[Finding]:
         """Return a finding for each place that matches."""
-        texts = [token.text for token in source.tokens]
-        wanted = [token.text for token in self.pattern]
-        for match in matches(wanted, texts, self._beginnings(source)):
+        for match in matches(self.pattern.texts, source.texts, self._beginnings(source)):
             position, end = match.first, match.end
             captured = {name: _text(source, *ends) for name, ends in match.captured.items()}
             start = source.tokens[position].start
@@ -106,10 +102,10 @@ class Patch(Value, frozen=True, dict=True):
 
     def _beginnings(self, source: KernelSource) -> Iterable[int]:
         """Return the indices of the tokens that the pattern's first token equals."""
-        first = self.pattern[0]
+        first = self.pattern.tokens[0]
         if first.kind == "name":
             return source.names.get(first.text, ())
-        return (i for i, token in enumerate(source.tokens) if token.text == first.text)
+        return (i for i, text in enumerate(source.texts) if text == first.text)
 
 
 def _edits(text: str, span: Span, new: str) -> Iterator[Edit]:
@@ -119,8 +115,9 @@ def _edits(text: str, span: Span, new: str) -> Iterator[Edit]:
     changed can be read from a diff.
     """
     old = text[span.start : span.end]
-    before, after = KernelSource("", old).tokens, KernelSource("", new).tokens
-    same = SequenceMatcher(None, [t.text for t in before], [t.text for t in after], autojunk=False)
+    one, other = KernelSource("", old), KernelSource("", new)
+    before, after = one.tokens, other.tokens
+    same = SequenceMatcher(None, one.texts, other.texts, autojunk=False)
     for tag, low, high, first, last in same.get_opcodes():
         if tag == "equal":
             continue

@@ -18,9 +18,8 @@ from msgspec import field
 
 from portkit.hipify import api_table, bounds
 from portkit.hipify.cuda_patch import diff
-from portkit.hipify.engine import apply_edits, own_names, patch_source, translate
+from portkit.hipify.engine import apply_edits, own_names, translate
 from portkit.hipify.errors import KernelInputError
-from portkit.hipify.kernel_source import KernelSource
 from portkit.hipify.paths import PATCH, is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE
@@ -182,10 +181,10 @@ class Shared(Value, frozen=True, dict=True):
                 ):
                     found[finding.symbol] = finding.edits[0].text
                     used[finding.symbol] = used.get(finding.symbol, 0) + 1
-        for names in self._names_in.values():
-            for name, places in names.items():
+        for each in self._translations.values():
+            for name, count in each.names.items():
                 if name in used:
-                    used[name] -= len(places)
+                    used[name] -= count
         return {name: found[name] for name in sorted(found) if used[name] == 0}
 
     @cached_property
@@ -214,7 +213,7 @@ class Shared(Value, frozen=True, dict=True):
         return {path: self._with_edits(path) for path in self.targets}
 
     def _with_edits(self, path: str) -> str:
-        text = self._patched[path]
+        text = self._translations[path].patched.decode("latin-1")
         edits = [
             edit
             for finding in self._translations[path].findings
@@ -236,19 +235,6 @@ class Shared(Value, frozen=True, dict=True):
     @cached_property
     def _translations(self) -> Mapping[str, Translation]:
         return {path: self.translation(path) for path in self.targets}
-
-    @cached_property
-    def _patched(self) -> Mapping[str, str]:
-        """Each source with the profile's patches, which the rules have seen, as Latin-1."""
-        return {
-            path: patch_source(path, self.sources[path], self.profile).decode("latin-1")
-            for path in self.targets
-        }
-
-    @cached_property
-    def _names_in(self) -> Mapping[str, Mapping[str, list[int]]]:
-        """Where names stand in each of those."""
-        return {path: KernelSource(path, text).names for path, text in self._patched.items()}
 
     @cached_property
     def _own(self) -> frozenset[str]:

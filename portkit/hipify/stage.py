@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.hipify.engine import Translation, own_names, translate
+from portkit.hipify.engine import own_names, translate
 from portkit.hipify.engines import Engine, find_engine, translate_with
 from portkit.hipify.errors import KernelInputError, KernelOutputError
 from portkit.hipify.paths import is_cuda
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from portkit.hipify.engine import Translation
     from portkit.tree.finding import Finding
     from portkit.tree.keep_comments import Kept
 
@@ -208,7 +209,7 @@ def _translate(
     translation = translate(path, content, profile, own)
     if is_cuda(path) or _has_cuda(translation):
         return translation
-    return Translation(path, path, content, ())
+    return replace(translation, target=path, content=content, findings=())
 
 
 def _has_cuda(translation: Translation) -> bool:

@@ -96,6 +96,8 @@ def scan(
     language("lib.rs")
     language("Cargo.toml")
     _finder(job)
+    if kernels:
+        _translations(job)
     return together(
         lambda team: _scanned(team, job, asked),
         sum(source.size for source in workspace.sources.values()),

@@ -328,7 +328,9 @@ class Job(Value, frozen=True, dict=True):
     def stands(self, path: str) -> bool:
         """Whether a file stands in the tree, also one that is not looked at."""
         site = self.workspace.root / path
-        return path in self.workspace.sources or (site.is_file() and not site.is_symlink())
+        return path in self.workspace.sources or self.once(
+            "stands", path, make=lambda: site.is_file() and not site.is_symlink()
+        )
 
     def names_source(self, text: str) -> bool:
         """Whether text names the source vendor's platform."""

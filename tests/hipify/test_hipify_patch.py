@@ -144,6 +144,6 @@ def test_a_malformed_profile_is_said(tmp_path: Path, text: str, said: str) -> No
 def test_every_patch_of_candle_gives_a_reason_and_matches_something() -> None:
     for patch in load_profile(CANDLE, "candle").patches:
         assert patch.reason
-        assert patch.pattern
+        assert patch.pattern.tokens
         assert patch.hits
         assert min(patch.hits) > 0

@@ -42,10 +42,8 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such assignment."""
     if not _TYPES & source.names.keys():
         return
-    for index, token in enumerate(source.tokens):
-        if token.text != "=" or not (
-            source.is_token(index + 1, "{") and source.is_token(index + 2, "}")
-        ):
+    for index, text in enumerate(source.texts):
+        if text != "=" or not (source.is_token(index + 1, "{") and source.is_token(index + 2, "}")):
             continue
         name = _assigned(source, index)
         kind = _type_of(source, name) if name is not None else ""

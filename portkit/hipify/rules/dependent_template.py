@@ -32,11 +32,12 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such call."""
     if "template" not in source.names:
         return
-    for name, uses in source.names.items():
-        calls = [index for index in uses if _is_call(source, index)]
-        if not calls or not _is_template(source, name):
-            continue
-        for index in calls:
+    found = [at - 1 for at, text in enumerate(source.texts) if text == "<"]
+    calls = [index for index in found if _is_call(source, index)]
+    names = {source.texts[index] for index in calls}
+    templates = {name for name in names if _is_template(source, name)}
+    for index in calls:
+        if (name := source.texts[index]) in templates:
             start = source.tokens[index].start
             yield rewritten(
                 source,
@@ -50,11 +51,11 @@ def find(source: KernelSource) -> Iterator[Finding]:
 
 
 def _is_call(source: KernelSource, index: int) -> bool:
-    """Whether a member with arguments of a template is called at an index."""
-    before = source.tokens[index - 1].text if index > 1 else ""
+    """Whether a member is called at an index, before an angle bracket that opens."""
+    before = source.texts[index - 1] if index > 1 else ""
     if before == "::" and not source.is_token(index - 2, ">"):
         return False
-    if before not in ("::", ".", "->") or not source.is_token(index + 1, "<"):
+    if before not in ("::", ".", "->") or source.tokens[index].kind != "name":
         return False
     end = _after_angles(source, index + 1)
     return end is not None and source.is_token(end, "(")
