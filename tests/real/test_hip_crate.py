@@ -68,7 +68,7 @@ TESTS = {
     "constants": 1,
     "convolutions": 5,
     "crowd": 1,
-    "device": 13,
+    "device": 14,
     "dialect": 4,
     "failures": 1,
     "made": 1,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.xdist_group(PRODUCTS)]
 
 PROGRAMS = Path(__file__).parent / "programs"
-OWN = {"decode": 4, "experts": 1, "flash_attention": 3, "views": 3}
+OWN = {"decode": 4, "experts": 1, "flash_attention": 3, "graph": 1, "views": 3}
 """How many tests each program has."""
 CRATES = ("candle-flash-attn", "candle-flash-attn-v3")
 UPSTREAM = {"0.11.1": 6 + 14, "0.9.2": 3 + 11}

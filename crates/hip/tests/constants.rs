@@ -49,11 +49,20 @@ fn one_test_of_all() -> Outcome {
     assert_ne!(there.device_ptr(), first.device_ptr());
     assert!(context.per_thread_stream().constant(&[1usize])?.is_none());
 
-    // A graph would have to keep what it reads.
+    // A graph keeps what it reads. Nothing is uploaded for it, nor for a stream that joins it.
+    let mut target = stream.alloc_zeros::<usize>(3)?;
     stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
-    assert!(stream.constant(&[1usize, 2, 3])?.is_none());
+    assert!(Arc::ptr_eq(&first, &asked(&[1, 2, 3])?));
+    assert!(stream.constant(&[4usize])?.is_none());
+    own.join(&stream)?;
+    assert!(own.constant(&[1usize, 2, 3])?.is_none());
+    stream.join(&own)?;
+    // SAFETY: the memory holds as many values, and is not freed by the slice.
+    let source = unsafe { stream.upgrade_device_ptr::<usize>(first.device_ptr(), 3) };
+    stream.memcpy_dtod(&source, &mut target)?;
+    source.leak();
     let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
-    stream.end_capture(flags)?;
+    let graph = stream.end_capture(flags)?.ok_or("no graph")?;
 
     // With many they are given up, but for those in use.
     let in_use = context.memory_stats().in_use;
@@ -66,6 +75,13 @@ fn one_test_of_all() -> Outcome {
     assert!(context.memory_stats().in_use < in_use + 1030 * 512);
     assert_eq!(read(&stream, &first, 3)?, [1, 2, 3]);
     assert!(!Arc::ptr_eq(&first, &asked(&[1, 2, 3])?));
+    drop(first);
+    let others: Vec<_> = (0..100)
+        .map(|_| stream.clone_htod(&[7usize; 3]))
+        .collect::<Result<_, _>>()?;
+    graph.launch()?;
+    assert_eq!(stream.clone_dtoh(&target)?, [1, 2, 3]);
+    drop((graph, others, target));
 
     // They go with their stream.
     drop(there);

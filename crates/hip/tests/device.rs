@@ -323,6 +323,33 @@ fn a_captured_graph_repeats_its_work() -> Outcome {
 
 #[test]
 #[ignore = "needs a HIP device"]
+fn a_graph_copies_from_the_host_what_was_there_when_it_was_captured() -> Outcome {
+    let (context, stream) = device()?;
+    let mut there = stream.alloc_zeros::<u16>(3)?;
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal)?;
+    let mut values = vec![1u16, 2, 3];
+    stream.memcpy_htod(&values, &mut there)?;
+    values.fill(9);
+    drop(values);
+    // Memory that is not page-locked cannot wait for the launch.
+    let refused = HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported);
+    assert_eq!(stream.clone_dtoh(&there).unwrap_err(), refused);
+    assert_eq!(
+        stream.memcpy_dtoh(&there, &mut [0; 3]).unwrap_err(),
+        refused
+    );
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    let graph = stream.end_capture(flags)?.unwrap();
+    for _ in 0..2 {
+        stream.memset_zeros(&mut there)?;
+        graph.launch()?;
+        assert_eq!(stream.clone_dtoh(&there)?, [1, 2, 3]);
+    }
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
 fn pinned_memory_is_copied_both_ways() -> Outcome {
     let (context, stream) = device()?;
     // SAFETY: the memory is written in the next line.

@@ -9,9 +9,14 @@ use super::allocator::{Address, Pool, SHARED};
 use super::gpu::{lock, Gpu, Moment, StreamKey};
 use super::uses::Uses;
 use super::HipError;
+use std::any::Any;
 use std::collections::HashMap;
+use std::mem::{size_of, size_of_val};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+
+/// What a graph reads, and so has to have as long as it may be launched.
+pub(super) type Read = Arc<dyn Any + Send + Sync>;
 
 #[derive(Debug, Default)]
 pub(super) struct Captures {
@@ -29,6 +34,7 @@ struct Capture {
     /// By address: memory that is used, and the streams whose uses no other has waited for.
     uses: HashMap<usize, (Uses, Vec<StreamKey>)>,
     held: Vec<(Address, Uses)>,
+    read: Vec<Read>,
     /// Those of graphs that were dropped meanwhile.
     pools: Vec<Pool>,
 }
@@ -50,6 +56,8 @@ pub(super) struct Captured {
     pub(super) uses: Vec<Uses>,
     /// Memory that was given up while it was captured.
     pub(super) held: Vec<(Address, Uses)>,
+    /// What it reads besides.
+    pub(super) read: Vec<Read>,
 }
 
 impl Captures {
@@ -79,6 +87,7 @@ impl Captures {
             members: vec![Member { stream, before }],
             uses: HashMap::new(),
             held: Vec::new(),
+            read: Vec::new(),
             pools: Vec::new(),
         });
         self.count.store(underway.len(), Ordering::SeqCst);
@@ -109,6 +118,7 @@ impl Captures {
             pools: capture.pools,
             uses: capture.uses.into_values().map(|(uses, _)| uses).collect(),
             held: capture.held,
+            read: capture.read,
         })
     }
 
@@ -163,6 +173,37 @@ impl Captures {
         .unwrap_or(false)
     }
 
+    /// Copies values of the host that a captured stream is to copy; `None` for another stream. The
+    /// graph does so with each launch, when they may be gone.
+    pub(super) fn copied<T>(&self, stream: StreamKey, values: &[T]) -> Option<*const T> {
+        self.of(stream, |capture| {
+            let len = size_of_val(values);
+            let mut copy = vec![0u128; len.div_ceil(size_of::<u128>())];
+            // SAFETY: there is room for the bytes.
+            unsafe {
+                copy.as_mut_ptr()
+                    .cast::<u8>()
+                    .copy_from(values.as_ptr().cast(), len)
+            };
+            let at = copy.as_ptr().cast();
+            capture.read.push(Arc::new(copy));
+            at
+        })
+    }
+
+    /// Keeps what the capture that began on a stream reads until the graph is gone; false where
+    /// none did.
+    pub(super) fn reads(&self, stream: StreamKey, read: Read) -> bool {
+        self.of(stream, |capture| {
+            let began = capture.members[0].stream == stream;
+            if began {
+                capture.read.push(read);
+            }
+            began
+        })
+        .unwrap_or(false)
+    }
+
     /// Keeps the memory of a graph of a stream that is captured, and so cannot be waited for, until
     /// the new graph is gone; gives it back for another stream.
     pub(super) fn adopt(&self, stream: StreamKey, captured: Captured) -> Option<Captured> {
@@ -171,6 +212,7 @@ impl Captures {
             if let Some(captured) = captured.take() {
                 capture.pools.extend(captured.pools);
                 capture.held.extend(captured.held);
+                capture.read.extend(captured.read);
             }
         });
         captured

@@ -36,20 +36,26 @@ impl<T> Drop for HipConstant<T> {
 
 impl HipStream {
     /// Values for work of this stream alone, which reads them: what it was asked for lately is not
-    /// uploaded again. `None` while the stream is captured, since a graph has to keep what it reads,
-    /// and for the stream of a thread; and for no values.
+    /// uploaded again. `None` for the stream of a thread, for no values, and while the stream is
+    /// captured for those that it was not asked for before.
     pub fn constant<T: DeviceRepr + Clone + Eq + Hash + Send + Sync + 'static>(
         self: &Arc<Self>,
         values: &[T],
     ) -> Result<Option<Arc<HipConstant<T>>>, HipError> {
-        if self.is_of_thread() || self.is_captured() || values.is_empty() {
+        if self.is_of_thread() || values.is_empty() {
             return Ok(None);
         }
         let constants = self
             .kept(|| Ok::<_, Infallible>(Constants(Mutex::new(HashMap::new()))))
             .unwrap_or_else(|never| match never {});
         let mut constants = lock(&constants.0);
-        if let Some(constant) = constants.get(values) {
+        let known = constants.get(values);
+        if self.is_captured() {
+            let captures = &self.gpu().captures;
+            let kept = known.filter(|&known| captures.reads(self.key(), known.clone()));
+            return Ok(kept.cloned());
+        }
+        if let Some(constant) = known {
             return Ok(Some(constant.clone()));
         }
         let constant = Arc::new(HipConstant {

@@ -81,7 +81,8 @@ impl HipStream {
         if let Err(error) = unsafe { result::stream::synchronize(self.hip_stream()) } {
             context.record_err::<()>(Err(error));
             if let Err(error) = gpu.wait() {
-                // What may still be written is nobody else's.
+                // What may still be read or written is nobody else's.
+                std::mem::forget(captured.read);
                 return context.record_err::<()>(Err(error));
             }
         }
@@ -92,6 +93,7 @@ impl HipStream {
             // SAFETY: the memory was given up, and what used it is done.
             context.record_err(unsafe { gpu.memory.free(gpu, *address, self.key()) });
         }
+        drop(captured.read);
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     ValidAsZeroBits,
 };
 use std::mem::size_of;
+use std::slice;
 use std::sync::Arc;
 
 impl HipStream {
@@ -80,7 +81,8 @@ impl HipStream {
         self.clone_htod(src)
     }
 
-    /// Copies values of the host.
+    /// Copies values of the host. A graph copies them as they were when it was captured, but for
+    /// page-locked memory, which it reads when it is launched.
     ///
     /// # Panics
     ///
@@ -97,11 +99,18 @@ impl HipStream {
         src_guard.begun()?;
         let (dst, mut dst_guard) = dst.device_ptr_mut(self);
         dst_guard.begun()?;
+        let copied = match src_guard.is_nothing() {
+            true => self.gpu().captures.copied(self.key(), src),
+            false => None,
+        };
+        // SAFETY: the copy has as many values, and is there as long as the capture is, or its graph.
+        let src = copied.map_or(src, |at| unsafe { slice::from_raw_parts(at, src.len()) });
         // SAFETY: memory and stream are alive.
         unsafe { result::memcpy_htod_async(dst, src, self.hip_stream()) }
     }
 
-    /// Copies values to a new vector on the host.
+    /// Copies values to a new vector on the host; an error while the stream is captured, when there
+    /// are none yet.
     pub fn clone_dtoh<T: DeviceRepr, Src: DevicePtr<T>>(
         self: &Arc<Self>,
         src: &Src,
@@ -109,6 +118,7 @@ impl HipStream {
         let len = src.len();
         let mut dst = Vec::with_capacity(len);
         self.context().bind_to_thread()?;
+        self.is_to_be_read()?;
         let (src, mut guard) = src.device_ptr(self);
         guard.begun()?;
         let room = &mut dst.spare_capacity_mut()[..len];
@@ -131,7 +141,8 @@ impl HipStream {
         self.clone_dtoh(src)
     }
 
-    /// Copies values to the host.
+    /// Copies values to the host; while the stream is captured to page-locked memory alone, else it
+    /// is an error.
     ///
     /// # Panics
     ///
@@ -149,9 +160,21 @@ impl HipStream {
         // SAFETY: the guard outlives the copy.
         let (dst, mut dst_guard) = unsafe { dst.stream_synced_mut_slice(self) };
         dst_guard.begun()?;
+        if dst_guard.is_nothing() {
+            self.is_to_be_read()?;
+        }
         // SAFETY: memory and stream are alive.
         unsafe { result::memcpy_dtoh_async(&mut dst[..len], src, self.hip_stream()) }?;
         self.context().check_err()
+    }
+
+    /// An error while the stream is captured: a graph would write to the host when that reads
+    /// elsewhere.
+    fn is_to_be_read(&self) -> Result<(), HipError> {
+        match self.is_captured() {
+            true => Err(HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported)),
+            false => Ok(()),
+        }
     }
 
     /// Copies values within a device, or from another.

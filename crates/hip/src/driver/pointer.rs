@@ -142,6 +142,11 @@ impl<'a> SyncOnDrop<'a> {
         Self::of(Then::UsedHost(uses, stream), uses.begin(stream))
     }
 
+    /// Whether there is nothing to do, as for memory of the host that is not page-locked.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(self.then, Then::Nothing)
+    }
+
     /// Gives the error of a stream that does not wait, before work is put in that relies on it.
     pub(crate) fn begun(&mut self) -> Result<(), HipError> {
         self.unordered.take().map_or(Ok(()), Err)
