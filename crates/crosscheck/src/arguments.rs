@@ -1,10 +1,11 @@
 //! The command line.
 
 const USAGE: &str = "\
-crosscheck [--device rocm|cuda|cpu] [--seed N] [--cases N] [--only TEXT] [--part K/N]
+crosscheck [--device rocm|graph|cuda|cpu] [--seed N] [--cases N] [--only TEXT] [--part K/N]
            [--case NAME] [--list]
 
-  --device  the backend that is compared; rocm by default
+  --device  the backend that is compared; rocm by default. With graph each case is captured on
+            ROCm, and launched
   --seed    of everything that is random; 1 by default
   --cases   how many of each operation and type; 24 by default
   --only    operations and types whose name has this text, such as `matmul` or `cast/f32 u8`

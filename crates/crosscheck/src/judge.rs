@@ -10,7 +10,7 @@ use crate::element::Element;
 
 /// What a backend made of a case.
 pub enum Outcome {
-    Values(Vec<(Element, Vec<usize>, Vec<f64>)>),
+    Values(Vec<Values>),
     /// An error, which is an answer.
     Refused(String),
     Panicked(String),
@@ -27,14 +27,18 @@ pub struct Difference {
     pub ulps: f64,
 }
 
-pub fn run(case: &Case, device: &Device) -> Outcome {
+/// Takes a case on a backend; where it is to be a graph, that is captured and launched.
+pub fn run(case: &Case, device: &Device, as_graph: bool) -> Outcome {
+    let inputs = || -> Result<Vec<Tensor>> {
+        let inputs = case.inputs.iter();
+        inputs.map(|input| input.tensor(device)).collect()
+    };
     let once = || -> Result<Vec<_>> {
-        let inputs: Vec<Tensor> = case
-            .inputs
-            .iter()
-            .map(|input| input.tensor(device))
-            .collect::<Result<_>>()?;
-        (case.run)(&inputs)?.iter().map(read).collect()
+        if as_graph {
+            (case.run)(&inputs()?)?; // loads what kernels there are
+            return launched(case, &inputs()?, device);
+        }
+        (case.run)(&inputs()?)?.iter().map(read).collect()
     };
     match catch_unwind(AssertUnwindSafe(once)) {
         Ok(Ok(values)) => Outcome::Values(values),
@@ -47,8 +51,36 @@ pub fn run(case: &Case, device: &Device) -> Outcome {
     }
 }
 
+type Values = (Element, Vec<usize>, Vec<f64>);
+
+#[cfg(feature = "rocm")]
+fn launched(case: &Case, inputs: &[Tensor], device: &Device) -> Result<Vec<Values>> {
+    use candle::rocm_backend::candle_hip::driver::sys;
+    use candle::Error;
+
+    let (mode, flags) = (
+        sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal,
+        sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch,
+    );
+    let stream = device.as_rocm_device()?.rocm_stream();
+    stream.begin_capture(mode).map_err(Error::wrap)?;
+    let outputs = (case.run)(inputs);
+    let graph = stream.end_capture(flags);
+    let outputs = outputs?;
+    let graph = graph.map_err(Error::wrap)?;
+    if let Some(graph) = &graph {
+        graph.launch().map_err(Error::wrap)?;
+    }
+    outputs.iter().map(read).collect()
+}
+
+#[cfg(not(feature = "rocm"))]
+fn launched(_: &Case, _: &[Tensor], _: &Device) -> Result<Vec<Values>> {
+    candle::bail!("graphs are ROCm's")
+}
+
 /// The values of a tensor.
-pub fn read(tensor: &Tensor) -> Result<(Element, Vec<usize>, Vec<f64>)> {
+pub fn read(tensor: &Tensor) -> Result<Values> {
     let Some(element) = Element::of(tensor.dtype()) else {
         candle::bail!("unexpected dtype {:?}", tensor.dtype())
     };

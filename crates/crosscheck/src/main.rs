@@ -55,13 +55,17 @@ fn work() -> Result<(), String> {
         return supervise(&arguments, &operations);
     }
     let device = match arguments.device.as_str() {
-        "rocm" => Device::new_rocm(0),
+        "rocm" | "graph" => Device::new_rocm(0),
         "cuda" => Device::new_cuda(0),
         "cpu" => Ok(Device::Cpu),
-        other => return Err(format!("--device {other}: rocm, cuda or cpu")),
+        other => return Err(format!("--device {other}: rocm, graph, cuda or cpu")),
     }
     .map_err(|error| format!("no device: {error}"))?;
-    let mut backends = Backends { device, cpu: true };
+    let mut backends = Backends {
+        device,
+        as_graph: arguments.device == "graph",
+        cpu: true,
+    };
     // Panics are results here, and are told as such.
     std::panic::set_hook(Box::new(|_| {}));
     if let Some(wanted) = wanted {
@@ -126,8 +130,8 @@ fn one(operations: &[Operation], wanted: &str, backends: &Backends) -> Result<()
         "arguments": case.arguments,
         "inputs": inputs,
         "expected": expected,
-        "device": shown(run(&case, &backends.device)),
-        "cpu": shown(run(&case, &Device::Cpu)),
+        "device": shown(run(&case, &backends.device, backends.as_graph)),
+        "cpu": shown(run(&case, &Device::Cpu, false)),
         "differs": Verdict::of(&case, wanted, backends).json(),
     }));
     Ok(())

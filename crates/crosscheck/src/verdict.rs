@@ -22,6 +22,8 @@ const TRIES: usize = 12;
 /// Who is asked.
 pub struct Backends {
     pub device: Device,
+    /// Whether each case is captured there, and launched as a graph.
+    pub as_graph: bool,
     /// Whether the CPU backend is asked as well.
     pub cpu: bool,
 }
@@ -84,13 +86,14 @@ pub struct Verdict {
 impl Verdict {
     /// Takes a case on both backends, and says before each which one and which case it is.
     pub fn of(case: &Case, text: &str, backends: &Backends) -> Self {
-        let verdict = |who: &str, device: &Device| {
+        let verdict = |who: &str, device: &Device, as_graph: bool| {
             println!("{MARK}{who} {text}");
-            judge(&case.expected, &run(case, device))
+            judge(&case.expected, &run(case, device, as_graph))
         };
+        let of_cpu = || verdict("cpu", &Device::Cpu, false);
         Self {
-            device: verdict("device", &backends.device),
-            cpu: backends.cpu.then(|| verdict("cpu", &Device::Cpu)).flatten(),
+            device: verdict("device", &backends.device, backends.as_graph),
+            cpu: backends.cpu.then(of_cpu).flatten(),
         }
     }
 
