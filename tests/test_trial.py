@@ -88,7 +88,7 @@ def test_a_stage_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) ->
 NESTED = """
 import os, signal, sys
 from pathlib import Path
-from portkit.verify.process import interruptible, run
+from portkit.tree.process import interruptible, run
 if sys.argv[1] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 body = "echo $$ >pid; (trap '' TERM; sleep 300)"
@@ -203,7 +203,7 @@ from portkit.trial.conduct import conduct
 from portkit.trial.document import document
 from portkit.trial.page import page, write_whole
 from portkit.trial.stages import Stage, Wanted
-from portkit.verify.process import interruptible
+from portkit.tree.process import interruptible
 
 folder, report = Path(sys.argv[1]), Path(sys.argv[2])
 wanted = Wanted(folder)

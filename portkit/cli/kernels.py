@@ -103,7 +103,7 @@ def hipify(
     from portkit.hipify.engines import Engine
     from portkit.hipify.stage import hipify as translate
     from portkit.report.hipified import hipified, hipify_json
-    from portkit.verify.process import interruptible
+    from portkit.tree.process import interruptible
 
     with interruptible():
         done = translate(

@@ -121,12 +121,12 @@ def _tried(wanted: Wanted, report: Path) -> int:
     """Take the stages, and write the report after each."""
     from datetime import UTC, datetime
 
+    from portkit.tree.process import interruptible
     from portkit.trial.conduct import conduct
     from portkit.trial.document import document, programs
     from portkit.trial.page import page, write_whole
     from portkit.trial.private import Scrub
     from portkit.trial.stages import stages
-    from portkit.verify.process import interruptible
 
     start, day, built_with = time.monotonic(), datetime.now(UTC).date().isoformat(), programs()
     scrub = Scrub.here({wanted.folder: "WORK"})

@@ -80,13 +80,13 @@ def translate(
     patched, back = apply_edits(text, _edits(patches), path)
     source = original if patched == text else replace(original, text=patched)
     found = _find(source)
-    text, _ = apply_edits(patched, _edits(found), path)
+    written, _ = apply_edits(patched, _edits(found), path)
     findings = [*patches, *(_moved(finding, back) for finding in found)]
     findings.sort(key=lambda finding: (finding.span, finding.code))
     return Translation(
         path,
         hip_path(path),
-        text.encode("latin-1"),
+        written.encode("latin-1"),
         tuple(findings),
         patched.encode("latin-1"),
         {name: len(places) for name, places in source.names.items()},

@@ -42,10 +42,10 @@ def crosscheck(
 
     from portkit.crosscheck.known import load_table
     from portkit.proof.report import page
+    from portkit.tree.process import interruptible
     from portkit.verify.crosscheck import compare, outcome
     from portkit.verify.device_choice import cpu_device
     from portkit.verify.ladder import Verdict
-    from portkit.verify.process import interruptible
 
     tree = _tree(root, wave, checked=check_memory)
     table = load_table(_directory(tree))

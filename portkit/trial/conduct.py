@@ -10,13 +10,13 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import PortkitError
-from portkit.verify.process import run
+from portkit.tree.process import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from portkit.tree.process import Finished
     from portkit.trial.stages import Stage, Wanted
-    from portkit.verify.process import Finished
 
 Entry = dict[str, Any]
 """What is told of a stage: an entry of the document of ``portkit verify``, and ``limit``."""

@@ -10,8 +10,8 @@ from portkit.errors import PortkitError, VerificationError
 from portkit.lang.shell import argument
 from portkit.scan.session import check_portable, scan_tree
 from portkit.tree.finding import Status
+from portkit.tree.process import interruptible
 from portkit.verify.ladder import INTERRUPTED, Outcome, Result, Summary, Verdict, climb, part_of
-from portkit.verify.process import interruptible
 from portkit.verify.steps import STEPS
 from portkit.verify.tree import Tree
 

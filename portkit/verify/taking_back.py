@@ -20,9 +20,9 @@ from portkit.rules import feature
 from portkit.scan.exceptions import left_alone
 from portkit.scan.partial import Place, place, with_errors, without_variant
 from portkit.tree.finding import Status
+from portkit.tree.process import interruptible
 from portkit.verify.authors import aligned, expected
 from portkit.verify.check import check, complaints
-from portkit.verify.process import interruptible
 from portkit.verify.scratch import Scratch
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import VerificationError
-from portkit.verify import process
+from portkit.tree import process
 from portkit.verify.authors import attributed
 from portkit.verify.check import cargo_errors, complaints
 from portkit.verify.content import digest

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from portkit.cache import cache_folder, path_key
 from portkit.copying.additions import mark
 from portkit.errors import VerificationError
+from portkit.tree import process
 from portkit.tree.tools import find_program
-from portkit.verify import baseline, process
+from portkit.verify import baseline
 from portkit.verify.beside import Beside
 from portkit.verify.content import LOCK
 from portkit.verify.diagnostics import readable
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from portkit.scan.scan import Scan
+    from portkit.tree.process import Finished
     from portkit.verify.options import Options
-    from portkit.verify.process import Finished
     from portkit.verify.sandbox import Sandbox
     from portkit.verify.settings import Settings
 

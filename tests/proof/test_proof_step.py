@@ -13,13 +13,13 @@ from portkit.crosscheck.comparison import Comparison, Difference, Part
 from portkit.crosscheck.known import Known, Table, Unlaunched, judged
 from portkit.proof.report import page
 from portkit.scan.session import scan_tree
+from portkit.tree.process import Finished
 from portkit.verify import crosscheck
 from portkit.verify.crosscheck import Compared, outcome, take
 from portkit.verify.device_choice import Chosen, Run
 from portkit.verify.device_report import Seen
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options
-from portkit.verify.process import Finished
 from portkit.verify.tree import Tree
 
 if TYPE_CHECKING:

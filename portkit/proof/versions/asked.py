@@ -17,8 +17,8 @@ from portkit.profile.profile import load_codebase
 from portkit.scan.parity import unpaired
 from portkit.scan.plan import plan
 from portkit.scan.session import check_portable, scan_tree
+from portkit.tree import process
 from portkit.tree.workspace import load
-from portkit.verify import process
 from portkit.verify.check import cargo_errors
 from portkit.verify.diagnostics import from_cargo
 from portkit.write.transaction import write
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.verify.process import Finished
+    from portkit.tree.process import Finished
 
 GATINGS: Final = ("dummy", "cfg")
 

@@ -21,8 +21,8 @@ from verify_support import (
 )
 
 from portkit.errors import ToolError
-from portkit.verify import process as process_module
-from portkit.verify.process import Finished, run
+from portkit.tree import process as process_module
+from portkit.tree.process import Finished, run
 
 
 def sh(folder: Path, body: str, **options: float | int | None) -> Finished:
@@ -112,7 +112,7 @@ def test_memory_is_limited(tmp_path: Path) -> None:
 def test_an_interruption_ends_every_process(
     tmp_path: Path, stubborn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portkit.verify.process._GRACE", 0.2)
+    monkeypatch.setattr("portkit.tree.process._GRACE", 0.2)
     trap = "trap '' TERM;" if stubborn else ""
     body = f"{trap} sh -c '{trap} sleep 60 & echo $!; wait' & echo $!; echo ready; wait"
     processes: list[Process] = []
