@@ -29,7 +29,7 @@ FORMS = ("json", "markdown", "plan", "html")
 COUNTS = {
     "0.9.2": {"manual": 0, "review": 33, "mechanical": 350, "ported": 0, "kept": 617},
     "0.10.2": {"manual": 0, "review": 32, "mechanical": 350, "ported": 0, "kept": 635},
-    "0.11.1": {"manual": 0, "review": 39, "mechanical": 367, "ported": 0, "kept": 714},
+    "0.11.1": {"manual": 0, "review": 39, "mechanical": 367, "ported": 0, "kept": 713},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 

@@ -42,12 +42,6 @@ impl GfxArch {
         self.stepping
     }
 
-    /// Whether it has the matrix cores of CDNA: `gfx908`, `gfx90a`, `gfx94x` and `gfx950`.
-    pub fn has_mfma(&self) -> bool {
-        let numbers = (self.major, self.minor, self.stepping);
-        matches!(numbers, (9, Some(0), Some(8 | 10)) | (9, Some(4 | 5), _))
-    }
-
     /// The lanes of a wavefront in a kernel that is compiled without further options: 64 up to
     /// gfx9 (GCN and CDNA), 32 from gfx10 on (RDNA).
     pub fn wavefront_size(&self) -> u32 {
@@ -187,26 +181,6 @@ mod tests {
                 "{name}"
             );
             assert_eq!(arch.wavefront_size(), lanes, "{name}");
-        }
-    }
-
-    /// As the processors that have `mai-insts` among their features in LLVM's table.
-    #[test]
-    fn matrix_cores_of_cdna() {
-        let has = |name: &str| name.parse::<GfxArch>().unwrap().has_mfma();
-        for name in ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx9-4-generic"] {
-            assert!(has(name), "{name}");
-        }
-        for name in [
-            "gfx803",
-            "gfx906",
-            "gfx90c",
-            "gfx9-generic",
-            "gfx1030",
-            "gfx1100",
-            "gfx1201",
-        ] {
-            assert!(!has(name), "{name}");
         }
     }
 

@@ -144,11 +144,6 @@ impl HipContext {
             .map_err(|_| HipError(sys::hipError_t::hipErrorNotSupported))
     }
 
-    /// Whether the device has the matrix cores of CDNA; false as well where it cannot be asked.
-    pub fn has_mfma(&self) -> bool {
-        self.arch().is_ok_and(|arch| arch.has_mfma())
-    }
-
     /// Major and minor version of the device's architecture: (9, 0) for gfx90a, (11, 0) for
     /// gfx1100. They cannot be compared with NVIDIA's compute capabilities.
     pub fn compute_capability(&self) -> Result<(i32, i32), HipError> {
