@@ -19,7 +19,8 @@ DAY: Final = "PORTKIT_TEST_DAY"
 ROUND: Final = (
     ("convolutions", "bare machines"),
     ("defects upstream", "CPU tests"),
-    ("findings on GPUs", "graphs"),
+    ("findings on GPUs",),
+    ("graphs",),
 )
 """Tests of minutes that take turns: what runs each day; five to ten minutes of a worker's."""
 
