@@ -42,7 +42,7 @@ _ARCH: Final = "gfx1100"
 _FAILURES: Final = "failures"
 """The file of tests that goes on where a call fails."""
 
-_OF_THE_ALLOCATOR: Final = (_FAILURES, "constants", "made", "memory")
+OF_THE_ALLOCATOR: Final = (_FAILURES, "constants", "made", "memory")
 """Those that ask what the allocator has done, which the pool leaves without work."""
 
 _SECONDS: Final = 300.0
@@ -108,7 +108,7 @@ def _failure(crate: Path, run: str, environment: Mapping[str, str]) -> tuple[str
     if "PORTKIT_DEVICE_FAIL" in RUNS[run]:
         command += ["--test", _FAILURES]
     else:
-        left_out = _OF_THE_ALLOCATOR if RUNS[run] else ()
+        left_out = OF_THE_ALLOCATOR if RUNS[run] else ()
         command += ["--lib", *(w for f in files if f not in left_out for w in ("--test", f))]
     begun = time.monotonic()
     try:

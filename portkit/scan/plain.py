@@ -143,4 +143,6 @@ def _body(data: bytes, start: int) -> bytes:
         at = brace.end()
         if not depth:
             break
+    else:
+        out.append(data[at:] if depth == 1 else b"")
     return b" ".join(out)

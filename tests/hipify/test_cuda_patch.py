@@ -54,6 +54,14 @@ def test_where_a_file_repeats_itself_it_is_that_text_or_refused(
     assert applied(before, patch) == after
 
 
+@settings(deadline=None)
+@given(order=st.permutations(range(8)))
+def test_lines_that_have_moved_are_found_where_they_are_now(order: list[int]) -> None:
+    before = "".join(f"line {number}\n" for number in range(8))
+    after = "".join(f"line {number}\n" for number in order)
+    assert applied(before, diff({PATH: (before, after)})) == after
+
+
 def test_git_reads_it_too(tmp_path: Path) -> None:
     for old, new in ((OLD, NEW), (NEW, OLD), (OLD.rstrip("\n"), NEW.rstrip("\n"))):
         (tmp_path / "src/moe").mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from turns import turn
 
 from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
+from portkit.proof.bindings import OF_THE_ALLOCATOR
 from portkit.proof.ranks import parse
 from portkit.shipped import shipped
 
@@ -82,9 +83,6 @@ TESTS = {
     "streams": 12,
 }
 
-OF_THE_ALLOCATOR = {"constants", "failures", "made", "memory"}
-"""Those that count what it does, which is nothing where the pool has the memory."""
-
 # As late as HIP allows, work shows what does not wait; with the pool, and where no device reaches
 # another, memory takes other ways.
 DEVICES: dict[str, dict[str, str]] = {
@@ -101,7 +99,7 @@ DEVICES: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("device", DEVICES)
 def test_its_tests_pass_on_the_cpu_device(crate: Path, target: Path, device: str) -> None:
     # What asks no device is asked once.
-    names = sorted(TESTS.keys() - (OF_THE_ALLOCATOR if device == "pool" else set()))
+    names = sorted(TESTS.keys() - set(OF_THE_ALLOCATOR if device == "pool" else ()))
     chosen = [] if device == "at once" else [w for name in names for w in ("--test", name)]
     command = ["cargo", "test", "--all-features", "--target-dir", str(target), *chosen]
     portkit = Path(sys.executable).with_name("portkit")

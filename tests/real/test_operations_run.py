@@ -28,6 +28,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 OWN = {"decode": 4, "experts": 1, "flash_attention": 3, "graph": 1, "views": 3}
 """How many tests each program has."""
 CRATES = ("candle-flash-attn", "candle-flash-attn-v3")
+BEFORE_0_11 = {"PRODUCTS_OF_F32_ALONE": "1"}
+"""What says that products take f32 alone (`decode.rs`)."""
 UPSTREAM = {"0.11.1": 6 + 14, "0.9.2": 3 + 11}
 """How many tests these crates have, but for one."""
 HOPPERS = "flash_attn_acausal_gqa"
@@ -56,7 +58,9 @@ def test_what_they_compute(
     done = subprocess.run(
         [*device, "--wave", str(wave), "--", *cargo],
         cwd=tmp_path,
-        env=environment() | {"CARGO_TARGET_DIR": str(cache_folder() / "target" / "operations")},
+        env=environment()
+        | {"CARGO_TARGET_DIR": str(cache_folder() / "target" / "operations")}
+        | (BEFORE_0_11 if version == "0.9.2" else {}),
         capture_output=True,
         text=True,
         check=False,

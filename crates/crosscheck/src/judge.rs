@@ -8,6 +8,9 @@ use crate::array::unflatten;
 use crate::case::{Case, Expected};
 use crate::element::Element;
 
+/// A tensor's type, shape and values.
+type Values = (Element, Vec<usize>, Vec<f64>);
+
 /// What a backend made of a case.
 pub enum Outcome {
     Values(Vec<Values>),
@@ -50,8 +53,6 @@ pub fn run(case: &Case, device: &Device, as_graph: bool) -> Outcome {
         }
     }
 }
-
-type Values = (Element, Vec<usize>, Vec<f64>);
 
 #[cfg(feature = "rocm")]
 fn launched(case: &Case, inputs: &[Tensor], device: &Device) -> Result<Vec<Values>> {
