@@ -1,4 +1,4 @@
-"""Time kernels of views and rows on an NVIDIA GPU: CUDA's own, and the port's in their place.
+"""Time kernels of views, rows and few columns on an NVIDIA GPU: CUDA's own, and the port's.
 
 Usage: ``ci/nvidia/views.py CUDA PORT [--json FILE]``, where there are the GPU, nvcc and PyTorch.
 CUDA is the folder ``candle-kernels/src`` of a pristine tree, PORT what
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 DTYPES: Final = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-SOURCES: Final = ("affine", "binary", "conv", "reduce", "unary")
+SOURCES: Final = ("affine", "binary", "conv", "mmvq_gguf", "reduce", "ternary", "unary")
 OWN: Final = ("views",)
 """Kernels of the port's own, which stand before CUDA's of the same name."""
 ROUNDS: Final = 9
@@ -86,8 +86,11 @@ class Side:
 
     def launch(
         self, function: ctypes.c_void_p, grid: int, block: tuple[int, int], *given: Any
-    ) -> None:
-        """Launch a kernel with tensors and numbers, each of 64 bits where it says nothing else."""
+    ) -> Callable[[], None]:
+        """Return what launches a kernel with tensors and numbers, of 64 bits unless said otherwise.
+
+        Arguments are made ready once: it takes longer than a small kernel.
+        """
         made = [
             each
             if isinstance(each, ctypes._SimpleCData)
@@ -99,7 +102,21 @@ class Side:
         pointers = [ctypes.cast(ctypes.pointer(each), ctypes.c_void_p) for each in made]
         listed = (ctypes.c_void_p * len(pointers))(*pointers)
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        self._call("cuLaunchKernel", function, grid, 1, 1, *block, 1, 0, stream, listed, None)
+        call, shape = self._cuda.cuLaunchKernel, (grid, 1, 1, *block, 1, 0)
+
+        def launched(_given: Any = (given, made)) -> None:
+            if status := call(function, *shape, stream, listed, None):
+                raise RuntimeError(f"cuLaunchKernel gives {status}")
+
+        return launched
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A number that the two sides are given, each its own."""
+
+    cuda: int
+    port: int
 
 
 @dataclass(frozen=True)
@@ -128,9 +145,13 @@ class Work:
         """Return where the result is written, and what launches the kernel."""
         out = torch.zeros_like(self.wanted, memory_format=torch.contiguous_format)
         given = [out if each is None else each for each in self.given]
+        given = [
+            (each.port if side.port else each.cuda) if isinstance(each, Sides) else each
+            for each in given
+        ]
         function = side.kernel(self.kernel)
         grid, block = self.grid[side.port], self.block[side.port]
-        return out, lambda: side.launch(function, grid, block, *given)
+        return out, side.launch(function, grid, block, *given)
 
 
 def info(*views: Any) -> Any:
@@ -200,6 +221,50 @@ def unfolded(dtype: str, image: Any) -> Work:
     return Work(name, f"im2col_{dtype}", wanted, 0, *elements(wanted.numel()), given)
 
 
+def chosen(name: str, dtype: str, condition: Any, one: Any, other: Any) -> Work:
+    """Return where_cond, which tells the port's kernel no dimensions of what is contiguous."""
+    views = (condition, one, other)
+    told = Sides(one.dim(), 0 if all(view.is_contiguous() for view in views) else one.dim())
+    given = (one.numel(), told, info(*views), *views, None)
+    wanted = torch.where(condition.bool(), one, other)
+    name = f"where_cond, {name}, {dtype}"
+    return Work(name, f"where_u8_{dtype}", wanted, 0, *elements(one.numel()), given)
+
+
+def multiplied(bits: int, columns: int, rows: int = 4096, width: int = 4096) -> Work:
+    """Return the product of a matrix in blocks of 32 numbers of so many bits with a few columns.
+
+    The blocks are ggml's q4_0 and q8_0: a scale in f16 and 32 numbers, of 4 bits from -8 on, two in
+    a byte of which the lower is one of the first 16. A column has blocks of q8_1: a scale and the
+    sum of what the block stands for, in f16, and 32 bytes.
+    """
+
+    def packed(*parts: Any) -> Any:
+        return torch.cat([part.contiguous().view(torch.uint8) for part in parts], dim=-1)
+
+    def integers(count: int, bits: int) -> Any:
+        most = 1 << (bits - 1)
+        return torch.randint(-most, most, (count, width // 32, 32), device="cuda").to(torch.int8)
+
+    def scales(count: int) -> Any:
+        return torch.rand(count, width // 32, 1, device="cuda", dtype=torch.float16) / 64
+
+    numbers, scale = integers(rows, bits), scales(rows)
+    halves = (numbers + 8).view(torch.uint8)
+    stored = numbers if bits == 8 else halves[..., :16] | halves[..., 16:] << 4
+    column, of = integers(columns, 8), scales(columns)
+    values = column * of.double()
+    wanted = torch.einsum("cbk,rbk->cr", values, numbers * scale.double()).float()
+    sums = values.sum(dim=-1, keepdim=True).half()
+    sizes = (ctypes.c_int(each) for each in (width, rows, width // 32, rows))
+    given = (packed(scale, stored), packed(of, sums, column), None, *sizes)
+    threads = (32, 4 if columns <= 4 else 2)
+    blocks = rows if columns == 1 else rows // 2
+    kernel = f"mmvq_gguf_q{bits}_0_f32_plain_cuda{columns}"
+    name = f"product, q{bits}_0, {rows} x {width} with {columns}"
+    return Work(name, kernel, wanted, 1e-3, (blocks, blocks), (threads, threads), given)
+
+
 def works() -> Iterator[Work]:
     """Yield what is timed."""
     for dtype, kind in DTYPES.items():
@@ -226,6 +291,13 @@ def works() -> Iterator[Work]:
         yield reduced(dtype, matrix)
         yield reduced(dtype, matrix.t())
         yield unfolded(dtype, numbers(8, 64, 56, 56))
+        condition = (matrix > 0).to(torch.uint8)
+        yield chosen("in order", dtype, condition, matrix, numbers(4096, 4096))
+        row = condition[:1].expand(4096, 4096)
+        yield chosen("a row for all", dtype, row, matrix, numbers(4096, 4096))
+    for bits in (4, 8):
+        for columns in (1, 2, 4, 8):
+            yield multiplied(bits, columns)
 
 
 def milliseconds(work: Callable[[], None]) -> float:
