@@ -20,7 +20,7 @@ ROUND: Final = (
     ("convolutions", "bare machines"),
     ("defects upstream", "CPU tests"),
     ("findings on GPUs",),
-    ("graphs",),
+    ("graphs", "the workspace without rocm"),
 )
 """Tests of minutes that take turns: what runs each day; five to ten minutes of a worker's."""
 

@@ -73,7 +73,10 @@ def warnings(output: str) -> Counter[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--workspace",), ("--workspace", "--features", "rocm")],
+    [
+        pytest.param(("--workspace",), marks=by_turn("the workspace without rocm")),
+        ("--workspace", "--features", "rocm"),
+    ],
     ids=["no feature", "rocm"],
 )
 def test_the_whole_workspace_type_checks(
