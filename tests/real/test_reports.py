@@ -27,9 +27,9 @@ REPORTS = Path(__file__).parents[2] / "reports"
 FORMS = ("json", "markdown", "plan", "html")
 """The forms that `make reports` writes."""
 COUNTS = {
-    "0.9.2": {"manual": 0, "review": 33, "mechanical": 350, "ported": 0, "kept": 617},
-    "0.10.2": {"manual": 0, "review": 32, "mechanical": 350, "ported": 0, "kept": 635},
-    "0.11.1": {"manual": 0, "review": 39, "mechanical": 367, "ported": 0, "kept": 713},
+    "0.9.2": {"manual": 0, "review": 33, "mechanical": 350, "ported": 0, "kept": 618},
+    "0.10.2": {"manual": 0, "review": 32, "mechanical": 350, "ported": 0, "kept": 636},
+    "0.11.1": {"manual": 0, "review": 39, "mechanical": 367, "ported": 0, "kept": 714},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 
