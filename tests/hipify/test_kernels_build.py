@@ -29,7 +29,7 @@ pytestmark = [
 
 STAND_INS = Path(__file__).parent.parent / "fixtures" / "facade" / "libraries"
 
-USE = """use candle_hip::driver::HipContext;
+USE = """use candle_hip::driver::{result, sys, HipContext};
 use candle_rocm_kernels::{
     ffi, launchers_are_for_others, launchers_run_on, ALL_IDS, FILL, SORT_ALL,
 };
@@ -61,6 +61,20 @@ fn main() {
             println!("{} {}", gemm(), gemm());
             let told = context.synchronize().map_err(|error| error.0 .0);
             println!("{told:?} {:?}", context.synchronize().is_ok());
+        }
+        Some("memory") => {
+            let context = HipContext::new(0).unwrap();
+            let stream = context.new_stream().unwrap();
+            let launch = |stream: sys::hipStream_t| {
+                unsafe { ffi::launch_Norm(std::ptr::null_mut(), stream as i64) };
+                let met = context.check_err().map_err(|error| error.0 .0);
+                let stats = context.memory_stats();
+                println!("{met:?} {} {}", stats.allocations, stats.in_use);
+            };
+            launch(stream.hip_stream());
+            launch(stream.hip_stream());
+            let other = result::stream::create(result::stream::StreamKind::NonBlocking);
+            launch(other.unwrap());
         }
         Some("others") => {
             let context = HipContext::new(0).unwrap();
@@ -505,6 +519,28 @@ def test_launchers_of_the_cuda_sources_run_and_an_edit_of_those_is_compiled(
     assert shared.run("met", **device).splitlines()[1] in ("1 1", "9 9")
 
 
+def test_what_launchers_allocate_is_the_bindings_memory(shared: Crate, tmp_path: Path) -> None:
+    """On a stream that the bindings know; HIP's pool has the others."""
+    device = cpu_device()
+    source = tmp_path / "candle-kernels/src/moe/moe_gemm.cu"
+    launch = "gemm<<<1, 32, 0, (cudaStream_t)stream>>>(1);"
+    assert launch in source.read_text()
+    # In HIP's names: those of CUDA's that the sources had when they were ported are known alone.
+    scratch = f"""void *scratch = nullptr;
+  hipMallocAsync(&scratch, 1000, (cudaStream_t)stream);
+  {launch}
+  hipFreeAsync(scratch, (cudaStream_t)stream);"""
+    source.write_text(source.read_text().replace(launch, scratch))
+    shared.build(HIPCC=device["HIPCC"], CANDLE_ROCM_ARCHS="gfx1100")
+    kept = ["Ok(()) 1 0", "Ok(()) 2 0"]
+    assert shared.run("memory", **device).splitlines() == [*kept, "Ok(()) 2 0"]
+    # 2 is hipErrorOutOfMemory.
+    asked = {"PORTKIT_DEVICE_FAIL": "hipMallocAsync:1:2"}
+    assert shared.run("memory", **device, **asked).splitlines() == [*kept, "Err(2) 2 0"]
+    pool = {"HIPRC_ALLOCATOR": "pool"}
+    assert shared.run("memory", **device, **asked, **pool).splitlines()[0] == "Err(2) 0 0"
+
+
 def texts(folder: Path) -> dict[str, str]:
     """The files below a folder, by their path there."""
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -669,6 +705,7 @@ def test_the_library_has_the_functions_that_are_declared(crate: Crate) -> None:
         "launch_gemm",
         "launch_Norm",
         "launchers_failure",
+        "launchers_memory",
         "launchers_present",
     }
 

@@ -102,7 +102,11 @@ def test_the_linker_knows_no_launcher_of_the_port_by_a_name_of_cudas(
     linked = {prefix + name for name in declared} | own
     assert put == prefix
     assert declared <= nvcc
-    assert {name.removeprefix(prefix) for name in own} == {"launchers_failure", "launchers_present"}
+    assert {name.removeprefix(prefix) for name in own} == {
+        "launchers_failure",
+        "launchers_memory",
+        "launchers_present",
+    }
     assert len(linked) == COUNTS[version][1] + 2
     assert linked.isdisjoint(cuda)
     assert not {name for name in cuda if name.startswith(prefix)}

@@ -2,8 +2,17 @@
 //!
 //! [`launchers!`](crate::launchers!) declares those of a library that `hiprc-build` has made.
 
-use crate::driver::{record_launch, sys::hipError_t, HipContext};
+use crate::driver::sys::{hipError_t, hipStream_t};
+use crate::driver::{allocate, free, record_launch, HipContext};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+/// What a library asks for memory in the order of a stream.
+pub type Allocate = unsafe extern "C" fn(*mut *mut c_void, usize, hipStream_t) -> hipError_t;
+
+/// What it gives that memory back by, and whether the device is waited for.
+pub type Free = unsafe extern "C" fn(*mut c_void, hipStream_t, bool) -> hipError_t;
 
 /// What a static library of launchers has besides them.
 #[derive(Clone, Copy)]
@@ -12,6 +21,9 @@ pub struct Library {
     pub present: unsafe extern "C" fn() -> bool,
     /// The first failure that launchers met in the calling thread since this was asked last.
     pub failure: unsafe extern "C" fn() -> u32,
+    /// Takes what launchers have memory by from now on. Where that gives `hipErrorNotSupported`
+    /// they ask HIP.
+    pub memory: unsafe extern "C" fn(Allocate, Free),
 }
 
 /// The launchers of one static library.
@@ -21,6 +33,7 @@ pub struct Launchers {
     library: Option<Library>,
     /// Whether they run, by the ordinal of the device.
     known: Mutex<Vec<(usize, bool)>>,
+    supplied: AtomicBool,
 }
 
 impl Launchers {
@@ -39,6 +52,7 @@ impl Launchers {
             advice,
             library,
             known: Mutex::new(Vec::new()),
+            supplied: AtomicBool::new(false),
         }
     }
 
@@ -79,6 +93,18 @@ impl Launchers {
         format!("this program has launchers for {archs}, {device}: {advice}")
     }
 
+    /// Lets launchers have the memory of this crate where they ask HIP's pool for some.
+    pub fn supply(&self) {
+        if self.supplied.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(library) = self.library {
+            // SAFETY: the functions are what the library asks for.
+            unsafe { (library.memory)(allocate, free) };
+        }
+        self.supplied.store(true, Ordering::Relaxed);
+    }
+
     /// Lets [`HipContext::check_err`] and the next call that the thread makes tell what a launcher
     /// met, once it has returned: most launchers return nothing.
     pub fn look(&self) {
@@ -111,10 +137,15 @@ macro_rules! launchers {
                     fn present() -> bool;
                     #[link_name = concat!($prefix, "launchers_failure")]
                     fn failure() -> u32;
+                    #[link_name = concat!($prefix, "launchers_memory")]
+                    fn memory(
+                        allocate: $crate::launchers::Allocate,
+                        free: $crate::launchers::Free,
+                    );
                 }
-                Some($crate::launchers::Library { present, failure })
+                Some($crate::launchers::Library { present, failure, memory })
             };
-            // SAFETY: those two are in the library for this.
+            // SAFETY: those three are in the library for this.
             unsafe { $crate::launchers::Launchers::new($archs, $advice, LIBRARY) }
         };
         $(
@@ -137,6 +168,7 @@ macro_rules! launchers {
                         #[link_name = concat!($prefix, stringify!($name))]
                         fn $name($($arg: $ty),*) $(-> $ret)?;
                     }
+                    LAUNCHERS.supply();
                     let given = $name($($arg),*);
                     LAUNCHERS.look();
                     given
@@ -154,6 +186,7 @@ mod tests {
     fn without_a_library_there_is_nothing_to_look_at() {
         // SAFETY: there is no library.
         let none = unsafe { super::Launchers::new(&[], "build it", None) };
+        none.supply();
         none.look();
         if let Ok(context) = HipContext::new(0) {
             assert!(!none.run_on(&context));

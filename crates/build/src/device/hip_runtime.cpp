@@ -5,6 +5,9 @@
 // library's own. The code objects, which the compiler registers before main, are registered with
 // the library once it is there.
 //
+// Memory in the order of a stream comes from the program, which has a pool of its own; what that does
+// not know is HIP's.
+//
 // Launchers return nothing, or what their author thought of: so the first failure of a thread is
 // kept here, for whoever called the launcher.
 
@@ -102,15 +105,37 @@ hipError_t noted(hipError_t status) {
 // Of what only asks: a launcher may ask for what is not there.
 hipError_t as_it_is(hipError_t status) { return status; }
 
+using Allocate = hipError_t (*)(void **, size_t, hipStream_t);
+using Free = hipError_t (*)(void *, hipStream_t, bool);
+
+// What the program gives memory by, once it has said so.
+Allocate allocate = nullptr;
+Free release = nullptr;
+
+hipError_t allocated(void **pointer, size_t bytes, hipStream_t stream) {
+  const Allocate by = __atomic_load_n(&allocate, __ATOMIC_ACQUIRE);
+  return by == nullptr ? hipErrorNotSupported : by(pointer, bytes, stream);
+}
+
+hipError_t freed(void *pointer, hipStream_t stream, bool waits) {
+  const Free by = __atomic_load_n(&release, __ATOMIC_ACQUIRE);
+  return by == nullptr ? hipErrorNotSupported : by(pointer, stream, waits);
+}
+
 }  // namespace
 
 // The header declares the functions visible to everyone: ours have other names in C++, and only the
 // linker knows them by the library's.
 #define HIDDEN extern "C" __attribute__((visibility("hidden")))
 
-#define FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS)                                      \
+#define FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS) \
+  FORWARD_UNLESS(hipErrorNotSupported, STATUS, NAME, PARAMETERS, ARGUMENTS)
+// What the program does is not asked of the library.
+#define FORWARD_UNLESS(DONE, STATUS, NAME, PARAMETERS, ARGUMENTS)                         \
   HIDDEN hipError_t forward_##NAME PARAMETERS __asm__(#NAME);                             \
   hipError_t forward_##NAME PARAMETERS {                                                  \
+    const hipError_t done = DONE;                                                         \
+    if (done != hipErrorNotSupported) return STATUS(done);                                \
     static void *found = nullptr;                                                         \
     void *function = __atomic_load_n(&found, __ATOMIC_RELAXED);                           \
     if (function == nullptr) {                                                            \
@@ -124,8 +149,8 @@ hipError_t as_it_is(hipError_t status) { return status; }
 #define FORWARD_AS_DEFINED(STATUS, NAME, PARAMETERS, ARGUMENTS) \
   FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS)
 
-FORWARD(noted, hipFree, (void *p), (p))
-FORWARD(noted, hipFreeAsync, (void *p, hipStream_t s), (p, s))
+FORWARD_UNLESS(freed(p, nullptr, true), noted, hipFree, (void *p), (p))
+FORWARD_UNLESS(freed(p, s, false), noted, hipFreeAsync, (void *p, hipStream_t s), (p, s))
 FORWARD(as_it_is, hipFuncGetAttributes, (hipFuncAttributes * a, const void *f), (a, f))
 FORWARD(noted, hipFuncSetAttribute, (const void *f, hipFuncAttribute a, int v), (f, a, v))
 FORWARD(as_it_is, hipGetDevice, (int *device), (device))
@@ -135,7 +160,7 @@ FORWARD(noted, hipLaunchKernel,
         (const void *f, dim3 grid, dim3 block, void **arguments, size_t shared, hipStream_t s),
         (f, grid, block, arguments, shared, s))
 FORWARD(noted, hipMalloc, (void **p, size_t n), (p, n))
-FORWARD(noted, hipMallocAsync, (void **p, size_t n, hipStream_t s), (p, n, s))
+FORWARD_UNLESS(allocated(p, n, s), noted, hipMallocAsync, (void **p, size_t n, hipStream_t s), (p, n, s))
 FORWARD(noted, hipMemcpyAsync,
         (void *to, const void *from, size_t n, hipMemcpyKind kind, hipStream_t s),
         (to, from, n, kind, s))
@@ -149,6 +174,12 @@ HIDDEN hipError_t hip_runtime_failure() {
   failure = hipSuccess;
   if (status != hipSuccess) (void)forward_hipGetLastError();
   return status;
+}
+
+// What memory in the order of a stream is had by from now on.
+HIDDEN void hip_runtime_memory(Allocate by, Free back) {
+  __atomic_store_n(&release, back, __ATOMIC_RELEASE);
+  __atomic_store_n(&allocate, by, __ATOMIC_RELEASE);
 }
 
 // The compiler's own calls: registration at program start, and the two halves of <<<>>>.

@@ -16,3 +16,13 @@ extern "C" hipError_t hip_runtime_failure();
 extern "C" unsigned launchers_failure() {
   return static_cast<unsigned>(hip_runtime_failure());
 }
+
+// What hip_runtime.cpp takes.
+extern "C" void hip_runtime_memory(hipError_t (*)(void **, size_t, hipStream_t),
+                                   hipError_t (*)(void *, hipStream_t, bool));
+
+// Lets launchers have memory by these functions in place of HIP's pool.
+extern "C" void launchers_memory(hipError_t (*allocate)(void **, size_t, hipStream_t),
+                                 hipError_t (*free)(void *, hipStream_t, bool)) {
+  hip_runtime_memory(allocate, free);
+}

@@ -3,6 +3,7 @@
 use super::capture::Captures;
 use super::device_memory::Memory;
 use super::{result, sys, HipError};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +16,8 @@ pub(super) struct Gpu {
     streams: Mutex<Streams>,
     /// Whether there is more than one of them.
     many: AtomicBool,
+    /// Those that are alive.
+    alive: Mutex<BTreeSet<StreamKey>>,
     tracking: AtomicBool,
     /// The handle of the stream that is shared, once it was asked for.
     own: Mutex<Option<usize>>,
@@ -92,6 +95,7 @@ impl Gpu {
             device,
             streams: Mutex::new(Streams::None),
             many: AtomicBool::new(false),
+            alive: Mutex::new(BTreeSet::new()),
             tracking: AtomicBool::new(true),
             own: Mutex::new(None),
             uses: AtomicU64::new(0),
@@ -160,6 +164,7 @@ impl Gpu {
     /// waited for here; whoever puts work in meanwhile looks again whether to record it
     /// afterwards.
     pub(super) fn hand_out(&self, stream: StreamKey) -> Result<(), HipError> {
+        lock(&self.alive).insert(stream);
         let mut streams = lock(&self.streams);
         match *streams {
             // Threads have streams of their own from the first call on.
@@ -176,6 +181,16 @@ impl Gpu {
         self.wait()?;
         *streams = Streams::Many { settled: true };
         Ok(())
+    }
+
+    /// Whether a stream was handed out and is alive.
+    pub(super) fn knows(&self, stream: StreamKey) -> bool {
+        lock(&self.alive).contains(&stream)
+    }
+
+    /// Has to be told of each stream that ends.
+    pub(super) fn forget(&self, stream: StreamKey) {
+        lock(&self.alive).remove(&stream);
     }
 
     /// The stream that all who ask for it share.

@@ -8,6 +8,7 @@
 //! Memory is taken from HIP in segments and used again; see [`HipContext::memory_stats`].
 
 mod allocator;
+mod asked;
 mod capture;
 mod constant;
 mod context;
@@ -34,6 +35,7 @@ mod uses;
 mod view;
 
 pub use allocator::MemoryStats;
+pub(crate) use asked::{allocate, free};
 pub use constant::HipConstant;
 pub use context::HipContext;
 pub use device::{HipDevice, LaunchArg, LaunchAsync};

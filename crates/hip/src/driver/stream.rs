@@ -54,6 +54,7 @@ impl Drop for Queue {
         let done = unsafe { result::stream::synchronize(self.stream) };
         // What is kept frees its memory for this stream.
         self.kept.clear();
+        self.gpu().forget(self.key());
         if done.is_ok() {
             self.gpu().memory.retire(self.key());
         }
