@@ -73,6 +73,20 @@ fn one_test_of_all() -> Outcome {
         free(third, stream.hip_stream(), false),
         hipError_t::hipSuccess
     );
+    // What was made a moment ago may lie where the launcher writes, and it is no new segment.
+    let of = stream.clone_htod(&[1u8])?;
+    let from = of.device_ptr(&stream).0 as *const _;
+    assert!(stream.is_to_make(stream.uses(), from, from, &[]));
+    assert!(!stream.is_to_make(stream.uses(), from, from, &[]));
+    let scratch = allocate(1000, stream.hip_stream()).unwrap();
+    assert!(stream.is_to_make(stream.uses(), from, from, &[]));
+    assert_eq!(
+        free(scratch, stream.hip_stream(), false),
+        hipError_t::hipSuccess
+    );
+    assert_eq!(context.memory_stats().segments_taken, 1);
+    drop(of);
+
     // The other stream has its own.
     let theirs = allocate(1000, other.hip_stream()).unwrap();
     assert_ne!(theirs, first);
@@ -86,21 +100,13 @@ fn one_test_of_all() -> Outcome {
     let nothing = free(null_mut(), stream.hip_stream(), false);
     assert_eq!(nothing, hipError_t::hipErrorNotSupported);
 
-    // What was made a moment ago may lie where the launcher writes.
-    let of = stream.clone_htod(&[1u8])?;
-    let from = of.device_ptr(&stream).0 as *const _;
-    assert!(stream.is_to_make(stream.uses(), from, from, &[]));
-    assert!(!stream.is_to_make(stream.uses(), from, from, &[]));
-    let scratch = allocate(1000, stream.hip_stream()).unwrap();
-    assert!(stream.is_to_make(stream.uses(), from, from, &[]));
-    assert_eq!(
-        free(scratch, stream.hip_stream(), false),
-        hipError_t::hipSuccess
-    );
-
     // A stream that others have made, or that is no more, is HIP's business.
     let foreign = result::stream::create(result::stream::StreamKind::NonBlocking)?;
     assert_eq!(allocate(8, foreign), Err(hipError_t::hipErrorNotSupported));
+    // What is from here is waited for then.
+    let ours = allocate(1000, stream.hip_stream()).unwrap();
+    assert_eq!(free(ours, foreign, false), hipError_t::hipSuccess);
+    assert_eq!(context.memory_stats().in_use, 0);
     // SAFETY: nobody uses it.
     unsafe { result::stream::destroy(foreign) }?;
     let gone = other.hip_stream();

@@ -54,10 +54,15 @@ pub(crate) unsafe extern "C" fn free(
         if gpu.memory.pool(address).is_none() {
             return Err(HipError(hipError_t::hipErrorNotSupported));
         }
-        if waits {
+        let mut stream = StreamKey::new(gpu.device, stream);
+        let known = gpu.knows(stream);
+        if waits || !known {
             gpu.wait()?;
         }
-        let stream = StreamKey::new(gpu.device, stream);
+        if !known {
+            // It may be destroyed; the default stream never is.
+            stream = StreamKey::new(gpu.device, result::stream::null());
+        }
         gpu.memory.free(gpu, address, stream)
     });
     freed.map_or_else(|HipError(status)| status, |()| hipError_t::hipSuccess)
