@@ -5,8 +5,8 @@
 // library's own. The code objects, which the compiler registers before main, are registered with
 // the library once it is there.
 //
-// Memory in the order of a stream comes from the program, which has a pool of its own; what that does
-// not know is HIP's.
+// Memory in the order of a stream comes from the program, which has a pool of its own; of a stream
+// that it does not know it is HIP's.
 //
 // Launchers return nothing, or what their author thought of: so the first failure of a thread is
 // kept here, for whoever called the launcher.
@@ -128,8 +128,6 @@ hipError_t freed(void *pointer, hipStream_t stream, bool waits) {
 // linker knows them by the library's.
 #define HIDDEN extern "C" __attribute__((visibility("hidden")))
 
-#define FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS) \
-  FORWARD_UNLESS(hipErrorNotSupported, STATUS, NAME, PARAMETERS, ARGUMENTS)
 // What the program does is not asked of the library.
 #define FORWARD_UNLESS(DONE, STATUS, NAME, PARAMETERS, ARGUMENTS)                         \
   HIDDEN hipError_t forward_##NAME PARAMETERS __asm__(#NAME);                             \
@@ -146,21 +144,22 @@ hipError_t freed(void *pointer, hipStream_t stream, bool waits) {
     return STATUS(reinterpret_cast<hipError_t(*) PARAMETERS>(function) ARGUMENTS);        \
   }
 // Through a second macro, so that names which the header redefines are looked up by the new one.
-#define FORWARD_AS_DEFINED(STATUS, NAME, PARAMETERS, ARGUMENTS) \
-  FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS)
+#define FORWARD(STATUS, NAME, PARAMETERS, ARGUMENTS) \
+  FORWARD_UNLESS(hipErrorNotSupported, STATUS, NAME, PARAMETERS, ARGUMENTS)
 
 FORWARD_UNLESS(freed(p, nullptr, true), noted, hipFree, (void *p), (p))
 FORWARD_UNLESS(freed(p, s, false), noted, hipFreeAsync, (void *p, hipStream_t s), (p, s))
 FORWARD(as_it_is, hipFuncGetAttributes, (hipFuncAttributes * a, const void *f), (a, f))
 FORWARD(noted, hipFuncSetAttribute, (const void *f, hipFuncAttribute a, int v), (f, a, v))
 FORWARD(as_it_is, hipGetDevice, (int *device), (device))
-FORWARD_AS_DEFINED(as_it_is, hipGetDeviceProperties, (hipDeviceProp_t * p, int device), (p, device))
+FORWARD(as_it_is, hipGetDeviceProperties, (hipDeviceProp_t * p, int device), (p, device))
 FORWARD(as_it_is, hipGetLastError, (), ())
 FORWARD(noted, hipLaunchKernel,
         (const void *f, dim3 grid, dim3 block, void **arguments, size_t shared, hipStream_t s),
         (f, grid, block, arguments, shared, s))
 FORWARD(noted, hipMalloc, (void **p, size_t n), (p, n))
-FORWARD_UNLESS(allocated(p, n, s), noted, hipMallocAsync, (void **p, size_t n, hipStream_t s), (p, n, s))
+FORWARD_UNLESS(allocated(p, n, s), noted, hipMallocAsync, (void **p, size_t n, hipStream_t s),
+               (p, n, s))
 FORWARD(noted, hipMemcpyAsync,
         (void *to, const void *from, size_t n, hipMemcpyKind kind, hipStream_t s),
         (to, from, n, kind, s))
