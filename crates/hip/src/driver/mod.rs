@@ -8,7 +8,6 @@
 //! Memory is taken from HIP in segments and used again; see [`HipContext::memory_stats`].
 
 mod allocator;
-mod asked;
 mod capture;
 mod constant;
 mod context;
@@ -20,6 +19,7 @@ mod graph;
 mod kept;
 mod launch;
 mod launched;
+mod launcher_memory;
 mod made;
 mod memory;
 mod module;
@@ -35,7 +35,6 @@ mod uses;
 mod view;
 
 pub use allocator::MemoryStats;
-pub(crate) use asked::{allocate, free};
 pub use constant::HipConstant;
 pub use context::HipContext;
 pub use device::{HipDevice, LaunchArg, LaunchAsync};
@@ -44,6 +43,7 @@ pub use graph::HipGraph;
 pub(crate) use kept::this_thread;
 pub use launch::{LaunchArgs, LaunchConfig, PushKernelArg};
 pub use launched::record_launch;
+pub(crate) use launcher_memory::{allocate, free};
 pub(crate) use module::is_code_object;
 pub use module::{HipFunction, HipModule};
 pub use pinned::PinnedHostSlice;
