@@ -104,6 +104,7 @@ class Side:
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         call, shape = self._cuda.cuLaunchKernel, (grid, 1, 1, *block, 1, 0)
 
+        # The default keeps the memory as long as it may be launched.
         def launched(_given: Any = (given, made)) -> None:
             if status := call(function, *shape, stream, listed, None):
                 raise RuntimeError(f"cuLaunchKernel gives {status}")

@@ -18,11 +18,11 @@ extern "C" unsigned launchers_failure() {
 }
 
 // What hip_runtime.cpp takes.
-extern "C" void hip_runtime_memory(hipError_t (*)(void **, size_t, hipStream_t),
-                                   hipError_t (*)(void *, hipStream_t, bool));
+using Allocate = hipError_t (*)(void **, size_t, hipStream_t);
+using Free = hipError_t (*)(void *, hipStream_t, bool);
+extern "C" void hip_runtime_memory(Allocate, Free);
 
 // Lets launchers have memory by these functions in place of HIP's pool.
-extern "C" void launchers_memory(hipError_t (*allocate)(void **, size_t, hipStream_t),
-                                 hipError_t (*free)(void *, hipStream_t, bool)) {
+extern "C" void launchers_memory(Allocate allocate, Free free) {
   hip_runtime_memory(allocate, free);
 }
