@@ -52,7 +52,7 @@ def insertion(site: Site, text: str) -> Edit:
             return Edit(end, end, f",\n{site.indent}{text}")
         end = site.source.line_tail(end)
         return Edit(end, end, f"\n{site.indent}{text}")
-    if site.kind == "macro_invocation" or _is_async(site):
+    if site.kind == "macro_invocation" or _is_like_block(site):
         semicolon = re.compile(rb"\s*;").match(site.source.data, end)
         end = semicolon.end() if semicolon else end
         text += ";" if semicolon else ""
@@ -63,10 +63,13 @@ def insertion(site: Site, text: str) -> Edit:
     return Edit(end, end, f"{gap}{site.indent}{text}")
 
 
-def _is_async(site: Site) -> bool:
-    """Whether a place is an async block, whose semicolon the parser takes for a statement."""
-    inner = site.node.named_children
-    return site.kind == "expression_statement" and bool(inner) and inner[0].type == "async_block"
+def _is_like_block(site: Site) -> bool:
+    """Whether a place is a statement whose semicolon the parser takes for one of its own.
+
+    For rustc it belongs to the block, the value of which is thrown away by it (the Rust reference,
+    chapter "Statements", section "Expression statements").
+    """
+    return site.kind == "expression_statement" and not site.code.endswith(";")
 
 
 def _after_python(site: Site, text: str) -> Edit:

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.copying.launchers import Launchers, launchers
+from portkit.copying.requirement import requirement
 from portkit.copying.whole_crates import copy_of, entries, source_features
 from portkit.hipify.paths import BUILD
 from portkit.lang.toml import written
@@ -124,7 +125,9 @@ def _dependencies(job: Job, whole: WholeCrate, table: object) -> Iterator[tuple[
             continue
         crate = job.written_crate(package)
         if crate:
-            yield crate, _Raw(_taken(job, whole, crate, optional=bool(entry.get("optional"))))
+            taken = requirement(job, crate, whole.place, entry)
+            optional = ", optional = true" if entry.get("optional") else ""
+            yield crate, _Raw(f"{{ {taken}{optional} }}")
             continue
         own = source_features(workspace, job.vendor, job.codebase, package)
         asked = entry.get("features", [])
@@ -137,16 +140,6 @@ def _dependencies(job: Job, whole: WholeCrate, table: object) -> Iterator[tuple[
         if inherited and isinstance(entry.get("path"), str):
             entry["path"] = posixpath.normpath(posixpath.join(up, entry["path"]))
         yield name, entry
-
-
-def _taken(job: Job, whole: WholeCrate, crate: str, *, optional: bool) -> str:
-    """Return what the manifest says of a crate that the port writes, or takes from elsewhere."""
-    up, version, facade = _up(whole), job.workspace.version, job.vendor.facade
-    place = next((each.place for each in job.codebase.whole if each.copy == crate), crate)
-    said = f'path = "{up}{place}", version = "{version}"'
-    if crate == facade.name:
-        said = facade.dependency(up, version)
-    return f"{{ {said}{', optional = true' if optional else ''} }}"
 
 
 def _up(whole: WholeCrate) -> str:

@@ -18,11 +18,14 @@ listed as unaccounted.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from portkit.copying import standing
 from portkit.copying.bindings import takes
+from portkit.copying.requirement import requirement
+from portkit.copying.whole_crates import entries
 from portkit.hipify.paths import BUILD
 from portkit.lang.source import node_text
 from portkit.lang.toml import (
@@ -35,7 +38,6 @@ from portkit.lang.toml import (
     table_of,
     value_of,
 )
-from portkit.profile.profile import dependency
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Ask, Intent, Keep
 
@@ -79,7 +81,7 @@ def check(site: Site) -> Iterator[Intent]:
         return
     value = _as_it_stands(site)
     if table == "workspace.dependencies" or "workspace" not in value:
-        value = f" = {{ {_asked(site, crate)}"
+        value = f" = {{ {_asked(site, crate, table, name)}"
         value += ", optional = true }" if "optional" in site.code else " }"
     yield Add(
         construct,
@@ -135,7 +137,7 @@ def _own_table(site: Site) -> Iterator[Intent]:
     if entry(site.node, "workspace") is not None:
         lines.append("workspace = true")
     else:
-        lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate))
+        lines += re.split(r", (?=[\w-]+ = )", _asked(site, crate, table, name))
     optional = entry(site.node, "optional")
     if optional is not None and node_text(optional) == "true":
         lines.append("optional = true")
@@ -167,15 +169,13 @@ def _asked_for(site: Site, name: str) -> bool:
     return any(m.removeprefix("dep:").split("/")[0] == name for m in members)
 
 
-def _asked(site: Site, crate: str) -> str:
-    """Return what a manifest says of a crate that the port writes, or takes from elsewhere."""
-    job = site.job
-    up, version = "../" * site.source.path.count("/") or "./", job.workspace.version
-    if crate == job.vendor.facade.name:
-        return job.vendor.facade.dependency(up, version)
-    if crate == BUILD:
-        return dependency(job.codebase.support, up)
-    return f'path = "{up}{crate}", version = "{version}"'
+def _asked(site: Site, crate: str, table: str, name: str) -> str:
+    """Return what a manifest says of a crate that takes the place of another."""
+    inside: Any = site.crate.manifest if site.crate is not None else site.job.workspace.manifest
+    for key in table.split("."):
+        inside = inside.get(key, {})
+    said = dict(entries(site.job.workspace, inside)).get(name, {})
+    return requirement(site.job, crate, posixpath.dirname(site.source.path), said)
 
 
 def _why_kept(site: Site, name: str) -> str:
