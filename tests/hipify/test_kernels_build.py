@@ -331,8 +331,15 @@ fn asked() {
 HIPCC_OF_RELEASE = """#!/bin/sh
 case "$*" in {unknown}) exit 1;; esac
 """
-GENERIC = {"gfx90a", "gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic"}
-EXACT = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"}
+GENERIC = {
+    "gfx90a",
+    "gfx950",
+    "gfx9-4-generic",
+    "gfx10-3-generic",
+    "gfx11-generic",
+    "gfx12-generic",
+}
+EXACT = {"gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"}
 
 
 def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: Path) -> None:

@@ -328,6 +328,7 @@ def test_the_prelude_compiles_for_every_architecture(tmp_path: Path, arch: str) 
 MATRIX_CORES = {
     "gfx90a": "v_mfma_",
     "gfx942": "v_mfma_",
+    "gfx950": "v_mfma_",
     "gfx9-4-generic": "v_mfma_",
     "gfx1030": None,
     "gfx10-3-generic": None,

@@ -368,7 +368,9 @@ def test_a_call_that_fails_is_told_and_the_next_works(
 
 
 @pytest.mark.parametrize("call", [1, 2])
-@pytest.mark.parametrize("function", ["rocblas_create_handle", "rocblas_set_stream"])
+@pytest.mark.parametrize(
+    "function", ["rocblas_create_handle", "rocblas_set_stream", "rocblas_set_atomics_mode"]
+)
 def test_a_handle_of_rocblas_that_fails_once_is_none_of_another_stream(
     crate: Path, target: Path, function: str, call: int
 ) -> None:

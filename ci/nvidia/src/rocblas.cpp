@@ -79,6 +79,11 @@ API rocblas_get_pointer_mode(cublasHandle_t handle, int *mode) {
   return status(cublasGetPointerMode(handle, reinterpret_cast<cublasPointerMode_t *>(mode)));
 }
 
+// So have the modes of atomic operations.
+API rocblas_set_atomics_mode(cublasHandle_t handle, unsigned mode) {
+  return status(cublasSetAtomicsMode(handle, static_cast<cublasAtomicsMode_t>(mode)));
+}
+
 // cuBLAS computes in place: what is added has to lie where the result goes.
 API rocblas_gemm_strided_batched_ex(cublasHandle_t handle, int trans_a, int trans_b, int m, int n,
                                     int k, const void *alpha, const void *a, int a_type, int lda,

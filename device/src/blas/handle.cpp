@@ -3,10 +3,16 @@
 
 using namespace hipcpu::blas;
 
+// Less than rocBLAS takes, 32 MiB or more, which a host has no use for.
+static constexpr size_t MEMORY = 256;
+
 API rocblas_create_handle(rocblas_handle *handle) {
   return answer(__func__, [&] {
     require(handle != nullptr, rocblas_status_invalid_handle);
-    *handle = new _rocblas_handle;
+    // It has memory, which is asked for as any other is (rocBLAS, library/src/handle.cpp).
+    void *memory = nullptr;
+    require(hipMalloc(&memory, MEMORY) == hipSuccess, rocblas_status_memory_error);
+    *handle = new _rocblas_handle{memory};
   });
 }
 
@@ -14,6 +20,7 @@ API rocblas_destroy_handle(rocblas_handle handle) {
   return answer(__func__, [&] {
     require(handle != nullptr, rocblas_status_invalid_handle);
     (void)hipStreamSynchronize(handle->stream);
+    (void)hipFree(handle->memory);
     delete handle;
   });
 }

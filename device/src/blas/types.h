@@ -39,6 +39,7 @@ using rocblas_int = int32_t;
 using rocblas_stride = int64_t;
 
 struct _rocblas_handle {
+  void *memory;
   hipStream_t stream = nullptr;
   rocblas_pointer_mode pointer_mode = rocblas_pointer_mode_host;
 };

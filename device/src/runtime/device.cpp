@@ -219,7 +219,9 @@ HIP_EXPORT hipError_t hipSetDeviceFlags(unsigned flags) {
 
 HIP_EXPORT hipError_t hipDeviceSynchronize() {
   return answer(__func__, [&] {
-    require_no_capture();
+    // In whatever mode: the device has the captured stream too (CUDA C++ Programming Guide, "Prohibited
+    // and Unhandled Operations").
+    require(!is_any_captured(), hipErrorStreamCaptureUnsupported);
     wait_for_device(current());
   });
 }

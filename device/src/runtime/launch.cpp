@@ -95,6 +95,7 @@ void require_limits(dim3 grid, dim3 block, size_t shared, hipError_t otherwise) 
     return d.x > 0 && d.y > 0 && d.z > 0 && d.x <= x && d.y <= y && d.z <= z;
   };
   require(within(grid, 0x7fffffff, 65536, 65536), otherwise);
+  require(uint64_t{grid.x} * block.x <= 0xffffffff, hipErrorInvalidConfiguration);
   require(within(block, block_limit, block_limit, block_limit) &&
               uint64_t{block.x} * block.y * block.z <= block_limit,
           otherwise);

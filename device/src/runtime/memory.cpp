@@ -90,6 +90,7 @@ HIP_EXPORT hipError_t hipHostMalloc(void **pointer, size_t bytes, unsigned) {
     require(pointer != nullptr, hipErrorInvalidValue);
     *pointer = nullptr;
     if (bytes == 0) return;
+    require_no_capture();
     require(posix_memalign(pointer, 4096, bytes) == 0, hipErrorOutOfMemory);
     std::lock_guard<std::mutex> lock(host_ranges().mutex);
     host_ranges().by_address[static_cast<const char *>(*pointer)] = {bytes, true};
@@ -99,6 +100,7 @@ HIP_EXPORT hipError_t hipHostMalloc(void **pointer, size_t bytes, unsigned) {
 HIP_EXPORT hipError_t hipHostFree(void *pointer) {
   return answer(__func__, [&] {
     if (pointer == nullptr) return;
+    require_no_capture();
     wait_for_device(current_device());
     HostRanges &ranges = host_ranges();
     std::lock_guard<std::mutex> lock(ranges.mutex);

@@ -50,6 +50,11 @@ struct Launch {
 
 namespace {
 
+// A pointer into global memory, as all are that a kernel is given. Of one that is chosen, null or not,
+// or that a loop moves, the compiler would not find that out, and wait for group memory with each load.
+template <typename T>
+using Global = const __attribute__((address_space(1))) T *;
+
 // What a launch may have besides; null for what it has not.
 struct Besides {
   const float *slopes;     // of ALiBi, for each head
@@ -60,7 +65,7 @@ struct Besides {
 
   // What all lanes have alike, in a vector register: there are too few scalar ones for all of it.
   static __device__ __forceinline__ int held(int value) { return hipx::opaque(value); }
-  static __device__ __forceinline__ const int32_t *held(const int32_t *pointer) {
+  static __device__ __forceinline__ Global<int32_t> held(Global<int32_t> pointer) {
     int words[2];
     __builtin_memcpy(words, &pointer, sizeof(pointer));
     words[0] = hipx::opaque(words[0]), words[1] = hipx::opaque(words[1]);
@@ -145,8 +150,8 @@ struct Sequence {
   int before;  // how many keys before its own a query sees
   int behind;
   int page;  // keys of a page
-  const int32_t *pages;
-  const int32_t *ranges;
+  Global<int32_t> pages;
+  Global<int32_t> ranges;
 };
 
 // Where one ends is held within what there is, so that nothing else is read, whatever it says.
@@ -162,14 +167,14 @@ __device__ __forceinline__ Sequence sequence(const Launch &a, const Also &also, 
     s.queries = max(0, end_of(also.q_ends, batch + 1, a.queries) - static_cast<int>(s.first_query));
   }
   if (also.pages != nullptr) {
-    s.pages = also.pages + batch * a.pages;
+    s.pages = (Global<int32_t>)also.pages + batch * a.pages;
     s.keys = static_cast<int>(
         min(also.k_ends[batch + 1] - also.k_ends[batch], static_cast<uint32_t>(a.keys)));
   } else if (also.k_ends != nullptr) {
     s.first_key = end_of(also.k_ends, batch, a.keys);
     s.keys = max(0, end_of(also.k_ends, batch + 1, a.keys) - static_cast<int>(s.first_key));
   }
-  if (also.ranges != nullptr) s.ranges = also.ranges + batch * a.ranges * 2;
+  if (also.ranges != nullptr) s.ranges = (Global<int32_t>)also.ranges + batch * a.ranges * 2;
   s.offset = also.held(s.keys - s.queries);
   s.before = also.held(a.before);
   s.behind = also.held(a.behind);
@@ -208,7 +213,7 @@ __device__ __forceinline__ int2 seen_by(const Launch &a, const Sequence &s, int 
 // What a product of a query and a key becomes before the softmax.
 template <typename Type>
 __device__ __forceinline__ float score(const Launch &a, const Sequence &s,
-                                       const typename Type::Stored *mask, float slope, int query,
+                                       Global<typename Type::Stored> mask, float slope, int query,
                                        int key, float product) {
   float x = product * a.scale;
   if (a.cap != 0.0f) x = tanhf(x / a.cap) * a.cap;
@@ -251,7 +256,7 @@ __device__ __forceinline__ float *state_of(const Launch &a, float *parts, int64_
 // keys of each batch; y: groups of rows. Eight rows are no wider than 256, fewer than 512.
 template <typename Type, int ROWS, typename Also>
 __device__ void decode(const typename Type::Stored *q, const typename Type::Stored *k,
-                       const typename Type::Stored *v, const typename Type::Stored *mask,
+                       const typename Type::Stored *v, Global<typename Type::Stored> mask,
                        typename Type::Stored *out, float *parts, const Also &also,
                        const Launch &a) {
   constexpr int KEYS = 64;
@@ -300,7 +305,7 @@ __device__ void decode(const typename Type::Stored *q, const typename Type::Stor
 
   const int own_row = min(row0 + own, last_row), own_query = own_row / a.shared_by;
   const int own_head = kv_head * a.shared_by + own_row % a.shared_by;
-  const auto *own_mask =
+  const auto own_mask =
       mask == nullptr ? mask : mask + batch * a.mask_stride[0] + own_head * a.mask_stride[1];
   const float slope = also.slopes == nullptr ? 0.0f : also.slopes[own_head];
   float most = -INFINITY, total = 0.0f;
@@ -492,7 +497,7 @@ __device__ __forceinline__ bool found(const Launch &a, const Also &also, Rows &o
 // From the first head and row of a block's sequence on.
 template <typename T>
 __device__ __forceinline__ void move_to(const Launch &a, const Rows &own, const T *&q, const T *&k,
-                                        const T *&v, const T *&mask) {
+                                        const T *&v, Global<T> &mask) {
   const Sequence &s = own.s;
   q += own.batch * a.q_stride[0] + s.first_query * a.q_stride[2] +
        static_cast<int64_t>(own.kv_head) * a.shared_by * a.q_stride[1];
@@ -509,7 +514,7 @@ __device__ __forceinline__ void move_to(const Launch &a, const Rows &own, const 
 // and four keys, or four of 64 columns, at a time.
 template <typename Type, int WIDTH, typename Also>
 __device__ void prefill(const typename Type::Stored *q, const typename Type::Stored *k,
-                        const typename Type::Stored *v, const typename Type::Stored *mask,
+                        const typename Type::Stored *v, Global<typename Type::Stored> mask,
                         typename Type::Stored *out, const Also &also, const Launch &a) {
   constexpr int DEPTH = 32;          // of the products' tiles
   constexpr int PITCH = SIDE / 4 + 1;  // in fours of floats: rows of a tile begin in other banks
@@ -574,7 +579,7 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const auto *of_head = mask == nullptr ? mask : mask + head[i] * a.mask_stride[1];
+      const auto of_head = mask == nullptr ? mask : mask + head[i] * a.mask_stride[1];
       const float slope =
           also.slopes == nullptr ? 0.0f : also.slopes[kv_head * a.shared_by + head[i]];
       float next = most[i];
@@ -655,11 +660,12 @@ __device__ void prefill(const typename Type::Stored *q, const typename Type::Sto
 template <typename Type, int WIDTH, typename Also>
 __device__ void prefill_in_matrices(const typename Type::Stored *q, const typename Type::Stored *k,
                                     const typename Type::Stored *v,
-                                    const typename Type::Stored *mask, typename Type::Stored *out,
+                                    Global<typename Type::Stored> mask, typename Type::Stored *out,
                                     const Also &also, const Launch &a) {
   namespace wmma = nvcuda::wmma;
   typedef typename Type::Stored T;
   typedef typename Type::Element Element;
+  typedef wmma::fragment<wmma::matrix_a, 16, 16, 16, Element, wmma::row_major> Left;
   typedef wmma::fragment<wmma::accumulator, 16, 16, 16, float> Sums;
   constexpr int SPAN = 128;  // of a row of keys, or of columns, that is in LDS at a time
   constexpr int CHUNKS = WIDTH / SPAN;
@@ -667,14 +673,19 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
   // Rows begin in other banks, and at multiples of 16 bytes.
   constexpr int QUERY = WIDTH + 8, KEY = SPAN + 8, COLUMN = SIDE + 8, SCORES = SIDE + 4;
   constexpr int LANES = THREADS / SIDE, EACH = SIDE / LANES;  // of a row
-  __shared__ uint4 queries_of_block[SIDE * QUERY / 8];
+  // A warp keeps its rows of the queries in registers where they have room: a compute unit has LDS for
+  // two blocks then, and not for one.
+  constexpr bool HELD = CHUNKS == 1;
+  __shared__ uint4 queries_of_block[HELD ? 1 : SIDE * QUERY / 8];
   __shared__ uint4 weights_of_block[SIDE * COLUMN / 8];
   // Keys, then their scores, then values by column.
   __shared__ uint4 tile[SPAN * COLUMN / 8];
   static_assert(sizeof(tile) >= SIDE * KEY * sizeof(T), "the keys have room");
   static_assert(sizeof(tile) >= SIDE * SCORES * sizeof(float), "the scores have room");
+  static_assert(!HELD || sizeof(tile) >= SIDE * QUERY * sizeof(T), "the queries have room");
   __shared__ float of_rows[SIDE];  // by what a row's sums shrink, at last its divisor
-  T *const queries = reinterpret_cast<T *>(queries_of_block);
+  uint4 *const loaded = HELD ? tile : queries_of_block;
+  T *const queries = reinterpret_cast<T *>(loaded);
   T *const weights = reinterpret_cast<T *>(weights_of_block);
   T *const keys = reinterpret_cast<T *>(tile), *const values = keys;
   float *const scores = reinterpret_cast<float *>(tile);
@@ -697,7 +708,15 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
       __builtin_memcpy(&x, q + row % a.shared_by * a.q_stride[1] + row / a.shared_by * a.q_stride[2] + d,
                        sizeof(x));
     }
-    queries_of_block[(r * QUERY + d) / 8] = x;
+    loaded[(r * QUERY + d) / 8] = x;
+  }
+  Left held[HELD ? WIDTH / 16 : 1];
+  if constexpr (HELD) {
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < WIDTH / 16; ++i) {
+      wmma::load_matrix_sync(held[i], matrix(queries + top * QUERY + 16 * i), QUERY);
+    }
   }
 
   const int own_row = min(row0 + t / LANES, rows - 1), own_query = own_row / a.shared_by;
@@ -730,14 +749,25 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
         tile[(key * KEY + d) / 8] = x;
       }
       __syncthreads();
-      for (int d = 0; d < depth; d += 16) {
-        wmma::fragment<wmma::matrix_a, 16, 16, 16, Element, wmma::row_major> left;
-        wmma::load_matrix_sync(left, matrix(queries + top * QUERY + first + d), QUERY);
+      const auto multiply = [&](const Left &left, int d) {
 #pragma unroll
         for (int n = 0; n < 2; ++n) {
           wmma::fragment<wmma::matrix_b, 16, 16, 16, Element, wmma::col_major> right;
           wmma::load_matrix_sync(right, matrix(keys + (2 * half + n) * 16 * KEY + d), KEY);
           wmma::mma_sync(products[n], left, right, products[n]);
+        }
+      };
+      if constexpr (HELD) {
+#pragma unroll
+        for (int i = 0; i < SPAN / 16; ++i) {
+          if (16 * i >= depth) break;
+          multiply(held[i], 16 * i);
+        }
+      } else {
+        for (int d = 0; d < depth; d += 16) {
+          Left left;
+          wmma::load_matrix_sync(left, matrix(queries + top * QUERY + first + d), QUERY);
+          multiply(left, d);
         }
       }
     }
@@ -791,7 +821,7 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
       }
 #pragma unroll 1
       for (int key = 0; key < SIDE; key += 16) {
-        wmma::fragment<wmma::matrix_a, 16, 16, 16, Element, wmma::row_major> left;
+        Left left;
         wmma::load_matrix_sync(left, matrix(weights + top * COLUMN + key), COLUMN);
 #pragma unroll
         for (int n = 0; n < OF_WARP; ++n) {
@@ -831,7 +861,7 @@ __device__ void prefill_in_matrices(const typename Type::Stored *q, const typena
 template <typename Type, int WIDTH, typename Also>
 __device__ __forceinline__ void prefill_as_it_can(
     const typename Type::Stored *q, const typename Type::Stored *k, const typename Type::Stored *v,
-    const typename Type::Stored *mask, typename Type::Stored *out, const Also &also,
+    Global<typename Type::Stored> mask, typename Type::Stored *out, const Also &also,
     const Launch &a) {
   if constexpr (Type::MATRICES) {
     prefill_in_matrices<Type, WIDTH>(q, k, v, mask, out, also, a);
@@ -846,7 +876,7 @@ __device__ __forceinline__ void prefill_as_it_can(
   extern "C" __global__ void __launch_bounds__(THREADS) sdpa_decode##ROWS##_##NAME(             \
       const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v,                      \
       const TYPE::Stored *mask, TYPE::Stored *out, float *parts, const Launch launch) {         \
-    decode<TYPE, ROWS>(q, k, v, mask, out, parts, Nothing(), launch);                           \
+    decode<TYPE, ROWS>(q, k, v, (Global<TYPE::Stored>)mask, out, parts, Nothing(), launch);     \
   }                                                                                             \
   extern "C" __global__ void __launch_bounds__(THREADS) flash_decode##ROWS##_##NAME(            \
       const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v, TYPE::Stored *out,   \
@@ -858,7 +888,8 @@ __device__ __forceinline__ void prefill_as_it_can(
   extern "C" __global__ void __launch_bounds__(THREADS) sdpa_prefill##WIDTH##_##NAME(           \
       const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v,                      \
       const TYPE::Stored *mask, TYPE::Stored *out, const Launch launch) {                       \
-    prefill_as_it_can<TYPE, WIDTH>(q, k, v, mask, out, Nothing(), launch);                      \
+    const Global<TYPE::Stored> added = (Global<TYPE::Stored>)mask;                              \
+    prefill_as_it_can<TYPE, WIDTH>(q, k, v, added, out, Nothing(), launch);                     \
   }                                                                                             \
   extern "C" __global__ void __launch_bounds__(THREADS) flash_prefill##WIDTH##_##NAME(          \
       const TYPE::Stored *q, const TYPE::Stored *k, const TYPE::Stored *v, TYPE::Stored *out,   \

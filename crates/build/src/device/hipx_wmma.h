@@ -83,24 +83,30 @@ struct fragment<accumulator, M, N, K, T, void> {
 
 HIPX_DEVICE unsigned lane() { return __lane_id() & 31u; }
 
+// A matrix instruction of a whole wavefront reads lanes that left the kernel or were never there.
+// Where a sum begins and where it ends it is looked at: a look between two instructions keeps the
+// compiler from moving what loads their operands.
+HIPX_DEVICE void require_whole_wave() {
+  if (__builtin_amdgcn_read_exec() != ~0ull) __builtin_trap();
+}
+
 template <int M, int N, int K, typename T>
 HIPX_DEVICE void fill_fragment(fragment<accumulator, M, N, K, T> &f, T value) {
+  if constexpr (engine_for<M, N, K>() == engine::mfma) require_whole_wave();
 #pragma unroll
   for (int i = 0; i < f.num_elements; ++i) f.x[i] = value;
 }
 
-// The pointer that the lanes of logical warp `half` of this wavefront hold.
+// The pointer that the lanes of logical warp `half` of this wavefront hold. It is said as a distance
+// from the own one, so that the compiler still knows what memory that points into: an instruction
+// that could go to either kind of memory waits for both.
 template <typename P>
 HIPX_DEVICE P *pointer_of(P *pointer, int half) {
-  const unsigned long long bits = (unsigned long long)pointer;
-  const unsigned low = __builtin_amdgcn_readlane((int)bits, 32 * half);
-  const unsigned high = __builtin_amdgcn_readlane((int)(bits >> 32), 32 * half);
-  return (P *)(((unsigned long long)high << 32) | low);
-}
-
-// A matrix instruction of a whole wavefront reads lanes that left the kernel or were never there.
-HIPX_DEVICE void require_whole_wave() {
-  if (__builtin_amdgcn_read_exec() != ~0ull) __builtin_trap();
+  const unsigned long long own = (unsigned long long)pointer;
+  const unsigned low = __builtin_amdgcn_readlane((int)own, 32 * half);
+  const unsigned high = __builtin_amdgcn_readlane((int)(own >> 32), 32 * half);
+  const unsigned long long other = ((unsigned long long)high << 32) | low;
+  return (P *)((const char *)pointer + (long long)(other - own));
 }
 
 // Loads `Lines` lines (rows of A, columns of B) of K elements, `stride` apart.
@@ -112,7 +118,6 @@ HIPX_DEVICE void load_lines(T *x, const T *p, unsigned stride) {
   } else if constexpr (E == engine::gfx12) {
     __builtin_memcpy(x, p + (l & 15u) * stride + (l >> 4) * 8, 8 * sizeof(T));
   } else if constexpr (E == engine::mfma) {
-    require_whole_wave();
     const unsigned w = __lane_id();
 #pragma unroll
     for (int tile = 0; tile < 2; ++tile) {
@@ -179,7 +184,6 @@ HIPX_DEVICE void multiply_16x16x16(float *d, const T *a, const T *b, const float
   }
   __builtin_memcpy(d, &v, sizeof v);
 #elif defined(HIPX_WMMA_MFMA)
-  require_whole_wave();
 #pragma unroll
   for (int tile = 0; tile < 2; ++tile) {
     float_vector<4> v = as_vector<float_vector<4>>(c + 4 * tile);

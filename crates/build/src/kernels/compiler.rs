@@ -23,8 +23,15 @@ const DEFAULT_EXACT_ARCHS: [&str; 7] = [
     "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201",
 ];
 
+/// CDNA4, where hipcc knows it. The generic target of its family has too few wait states after a
+/// matrix instruction for it (LLVM 20, pull requests 126132, 126727 and 126732).
+const CDNA4: &str = "gfx950";
+
 pub(super) const FLAGS: [&str; 4] = ["-O3", "-std=c++17", "-Wno-unused-value", "-Wno-deprecated"];
 const HOST_FLAGS: [&str; 3] = ["-fPIC", "-fno-exceptions", "-fno-rtti"];
+
+/// The first HIP whose `__hip_bfloat16` is made of a float and becomes one (`amd_hip_bf16.h` of clr).
+const OLDEST: (u32, u32) = (6, 2);
 
 /// hipcc, and how the variables begin that the build reads.
 pub(super) struct Compiler<'a> {
@@ -48,13 +55,20 @@ impl<'a> Compiler<'a> {
             .output()
             .map_err(|e| {
                 format!(
-                    "cannot run {}: {e}. The ROCm kernels need hipcc 6.0 or later: install it \
+                    "cannot run {}: {e}. The ROCm kernels need hipcc 6.2 or later: install it \
                      (package `hipcc` or AMD's `rocm-hip-sdk`) and put it on PATH or set HIPCC or \
                      ROCM_PATH; to build without kernels, set {variables}_KERNELS=none",
                     program.display()
                 )
             })?;
         let version = String::from_utf8_lossy(&output.stdout).into_owned();
+        if let Some((major, minor)) = hip_of(&version).filter(|release| *release < OLDEST) {
+            return Err(format!(
+                "{} is of HIP {major}.{minor}, whose __hip_bfloat16 has no conversions: the kernels \
+                 need ROCm 6.2 or later; to build without kernels, set {variables}_KERNELS=none",
+                program.display()
+            ));
+        }
         Ok(Self {
             program,
             version,
@@ -91,7 +105,8 @@ impl<'a> Compiler<'a> {
                 &DEFAULT_EXACT_ARCHS
             };
             archs = list.iter().map(|arch| arch.to_string()).collect();
-            archs.extend(of_gpus.into_iter().filter(|arch| self.knows(arch)));
+            let more = of_gpus.into_iter().chain([CDNA4.to_string()]);
+            archs.extend(more.filter(|arch| self.knows(arch)));
         } else if archs.iter().any(|arch| arch == NATIVE) {
             if of_gpus.is_empty() {
                 return Err(format!(
@@ -148,6 +163,15 @@ impl<'a> Compiler<'a> {
             source: path.to_string_lossy().into_owned(),
         })
     }
+}
+
+/// The release of HIP that hipcc says it is of, in the line `HIP version: 6.4.43484-0`.
+fn hip_of(version: &str) -> Option<(u32, u32)> {
+    let said = version
+        .lines()
+        .find_map(|line| line.strip_prefix("HIP version: "))?;
+    let mut numbers = said.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
 }
 
 /// The architectures of the GPUs that the kernel's driver knows, from the nodes of its KFD

@@ -8,7 +8,7 @@
 use super::allocator::{Address, Pool, SHARED};
 use super::gpu::{lock, Gpu, Moment, StreamKey};
 use super::uses::Uses;
-use super::HipError;
+use super::{result, sys, HipError};
 use std::any::Any;
 use std::collections::HashMap;
 use std::mem::{size_of, size_of_val};
@@ -47,6 +47,16 @@ struct Member {
     before: Option<Moment>,
 }
 
+/// Lets the calling thread do what captures forbid, until it is dropped.
+pub(crate) struct Relaxed(sys::hipStreamCaptureMode);
+
+impl Drop for Relaxed {
+    fn drop(&mut self) {
+        // The mode was the thread's before. There is nobody to tell an error to.
+        let _ = result::stream::exchange_capture_mode(self.0);
+    }
+}
+
 /// What a graph works on.
 #[derive(Debug)]
 pub(super) struct Captured {
@@ -64,6 +74,19 @@ impl Captures {
     /// Whether there is any.
     pub(super) fn are_underway(&self) -> bool {
         self.count.load(Ordering::SeqCst) > 0
+    }
+
+    /// Lets the calling thread allocate and free memory that is none of a capture's business, where
+    /// one is underway.
+    ///
+    /// Else HIP refuses that in each thread, and newer ones end the capture as well
+    /// (`CHECK_STREAM_CAPTURE_SUPPORTED` in `hipamd/src/hip_internal.hpp`).
+    pub(super) fn relaxed(&self) -> Result<Option<Relaxed>, HipError> {
+        if !self.are_underway() {
+            return Ok(None);
+        }
+        let relaxed = sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
+        result::stream::exchange_capture_mode(relaxed).map(|before| Some(Relaxed(before)))
     }
 
     /// The pool of the capture that a stream is in, else the one of all other work.

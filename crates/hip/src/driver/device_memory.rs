@@ -178,8 +178,7 @@ impl Backend for Device {
     fn allocate(&self, bytes: usize) -> Result<Option<Address>, HipError> {
         let gpu = self.gpu()?;
         let _bound = gpu.bound()?;
-        // A capture may forbid what it does not see; a segment is none of its business.
-        let _relaxed = gpu.captures.are_underway().then(Relaxed::new).transpose()?;
+        let _relaxed = gpu.captures.relaxed()?;
         // The address may be that of a segment that was given back, with what was made there.
         gpu.count_use();
         // SAFETY: nobody reads a segment; whoever has a block of it says that it is not set.
@@ -220,23 +219,6 @@ impl Backend for Device {
 
     fn out_of_memory(&self) -> HipError {
         HipError(sys::hipError_t::hipErrorOutOfMemory)
-    }
-}
-
-/// Lets the calling thread do what captures forbid, until it is dropped.
-struct Relaxed(sys::hipStreamCaptureMode);
-
-impl Relaxed {
-    fn new() -> Result<Self, HipError> {
-        let relaxed = sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
-        result::stream::exchange_capture_mode(relaxed).map(Self)
-    }
-}
-
-impl Drop for Relaxed {
-    fn drop(&mut self) {
-        // The mode was the thread's before. There is nobody to tell an error to.
-        let _ = result::stream::exchange_capture_mode(self.0);
     }
 }
 

@@ -176,6 +176,10 @@ impl Gpu {
             Streams::Many { settled: true } => return Ok(()),
             _ => {}
         }
+        // To wait would end the capture.
+        if self.captures.are_underway() {
+            return Err(HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported));
+        }
         *streams = Streams::Many { settled: false };
         self.many.store(true, Ordering::SeqCst);
         self.wait()?;

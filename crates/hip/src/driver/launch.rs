@@ -22,6 +22,7 @@ impl LaunchConfig {
     /// least one, since HIP refuses to launch none.
     ///
     /// A kernel that is launched so has to look whether there is an element for a thread in any case.
+    /// For the last 1023 numbers there would be more threads than a launch may have.
     pub fn for_num_elems(n: u32) -> Self {
         const NUM_THREADS: u32 = 1024;
         Self {
@@ -30,7 +31,17 @@ impl LaunchConfig {
             shared_mem_bytes: 0,
         }
     }
+
+    /// Whether HIP launches as many threads in x: fewer than 2^32 (`hipModuleLaunchKernel` in clr's
+    /// `hip_module.cpp`). CUDA counts blocks alone, of which it takes fewer than 2^31.
+    fn has_few_threads(&self) -> bool {
+        self.grid_dim.0.checked_mul(self.block_dim.0).is_some()
+    }
 }
+
+const TOO_MANY_THREADS: &str =
+    "a launch on HIP has fewer than 2^32 threads in x: launch it in parts, \
+                                or let each thread do more";
 
 /// A launch of a kernel on a stream, to which arguments are added.
 #[derive(Debug)]
@@ -138,6 +149,9 @@ impl<'a> LaunchArgs<'a> {
         cfg: LaunchConfig,
         launch: Launch,
     ) -> Result<Option<(HipEvent, HipEvent)>, HipError> {
+        if !cfg.has_few_threads() {
+            return Err(HipError::own(TOO_MANY_THREADS.to_string()));
+        }
         let stream = self.stream;
         stream.context().bind_to_thread()?;
         uses::begin(&self.uses, stream)?;
@@ -188,11 +202,14 @@ mod tests {
 
     #[test]
     fn a_thread_for_each_element() {
-        for (elements, blocks) in [(0, 1), (1, 1), (1024, 1), (1025, 2), (u32::MAX, 1 << 22)] {
+        let most = u32::MAX - 1023;
+        for (elements, blocks) in [(0, 1), (1, 1), (1024, 1), (1025, 2), (most, (1 << 22) - 1)] {
             let config = LaunchConfig::for_num_elems(elements);
+            assert!(config.has_few_threads());
             assert_eq!(config.grid_dim, (blocks, 1, 1));
             assert_eq!(config.block_dim, (1024, 1, 1));
             assert_eq!(config.shared_mem_bytes, 0);
         }
+        assert!(!LaunchConfig::for_num_elems(most + 1).has_few_threads());
     }
 }

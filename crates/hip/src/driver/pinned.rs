@@ -65,9 +65,11 @@ impl<T> Drop for PinnedHostSlice<T> {
     fn drop(&mut self) {
         let _bound = self.context.bound();
         self.context.record_err(self.uses.wait());
+        let relaxed = self.context.gpu().captures.relaxed();
         // SAFETY: the memory comes from `malloc_host` and is not used again.
-        self.context
-            .record_err(unsafe { result::free_host(self.pointer.cast()) });
+        self.context.record_err(
+            relaxed.and_then(|_relaxed| unsafe { result::free_host(self.pointer.cast()) }),
+        );
     }
 }
 
@@ -103,6 +105,7 @@ impl HipContext {
         let bytes = std::alloc::Layout::array::<T>(len)
             .expect("too many values")
             .size();
+        let _relaxed = self.gpu().captures.relaxed()?;
         // HIP gives a null pointer for no bytes, and a slice needs one that is not.
         let pointer = result::malloc_host(bytes.max(1), flags)?.cast();
         Ok(PinnedHostSlice {

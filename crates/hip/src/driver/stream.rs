@@ -1,4 +1,5 @@
 use super::allocator::SHARED;
+use super::capture::Relaxed;
 use super::gpu::{Gpu, StreamKey};
 use super::kept::{this_thread, Kept};
 use super::result::stream::StreamKind;
@@ -213,6 +214,11 @@ impl HipStream {
     /// Whether any stream of the device is captured.
     pub(crate) fn captures_are_underway(&self) -> bool {
         self.gpu().captures.are_underway()
+    }
+
+    /// Lets the calling thread allocate beside the captures of the device, if there are any.
+    pub(crate) fn relaxed(&self) -> Result<Option<Relaxed>, HipError> {
+        self.gpu().captures.relaxed()
     }
 
     /// The stream that this is in the calling thread.

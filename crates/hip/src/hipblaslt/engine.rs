@@ -1,6 +1,7 @@
 //! What hipBLASLt needs beside each handle of rocBLAS: a handle of its own, and plans.
 
 use super::choice::{Choice, CHOICE};
+use super::kernels;
 use super::plan::Plan;
 use super::result::{create_handle, destroy_handle, HipblasltError};
 use super::shape::Shape;
@@ -230,7 +231,7 @@ impl Drop for Engine {
 impl State {
     /// The architecture of the device; none where HIP does not say it.
     fn arch(&mut self, engine: &Engine) -> Option<&str> {
-        if self.arch.is_none() && engine.choice == Choice::Auto {
+        if self.arch.is_none() {
             let name = get_arch_name(engine.stream.context().hip_device()).ok()?;
             self.arch = Some(name.split(':').next().unwrap_or_default().to_string());
         }
@@ -244,6 +245,16 @@ impl State {
             Handle::Missing => return None,
             Handle::Untried if engine.stream.captures_are_underway() => return None,
             Handle::Untried => {}
+        }
+        let arch = self.arch.as_deref().unwrap_or_default();
+        if !HIPBLASLT.is_absent() && !kernels::are_there_for(arch) {
+            if engine.choice == Choice::Hipblaslt {
+                say(format!(
+                    "hipBLASLt has no kernels for {arch}; rocBLAS does all products"
+                ));
+            }
+            self.handle = Handle::Missing;
+            return None;
         }
         let made = create_handle().or_else(|error| match error {
             // It allocates by itself, and this crate's allocator may hold what there is.

@@ -10,7 +10,7 @@
 //! | the types | what is not f16 or bf16 throughout, added in single precision |
 //! | the architecture and the layout, unless the choice is `hipblaslt` | where rocBLAS is the better choice: [`Choice::Auto`] |
 //! | the handle | scalars on the device; another stream than that of the [`RocBlas`](crate::rocblas::RocBlas) |
-//! | the library | there is none; while a stream is captured, where it was not used before |
+//! | the library | there is none, or it has no kernels for the architecture; while a stream is captured, where it was not used before |
 //! | its heuristic | no solution for the shape, which is said once |
 //! | the workspace | there is no memory for it |
 //!
@@ -18,6 +18,7 @@
 
 mod choice;
 mod engine;
+mod kernels;
 mod plan;
 pub mod result;
 mod shape;

@@ -26,6 +26,8 @@ impl HipRng {
     pub fn new(seed: u64, stream: Arc<HipStream>) -> Result<Self, HiprandError> {
         let context = stream.context();
         let _bound = context.bound();
+        // It allocates memory by itself.
+        let _relaxed = stream.relaxed();
         let mut rng = Self {
             generator: result::create_generator()?,
             stream,

@@ -58,11 +58,13 @@ impl Kernels {
         if self.compiled.is_empty() {
             return Err(HipError::own(self.absent()));
         }
-        match context.load_image(Cow::Borrowed(self.compiled)) {
-            Err(HipError(status)) if is_for_others(status) => {}
-            outcome => return outcome,
-        }
         let arch = context.arch()?;
+        if !arch.needs_its_own() || self.archs.contains(&arch.name()) {
+            match context.load_image(Cow::Borrowed(self.compiled)) {
+                Err(HipError(status)) if is_for_others(status) => result::forget_last_error(),
+                outcome => return outcome,
+            }
+        }
         let cache = Cache::of_user();
         let name = self.file_name(arch.name(), result::runtime_version()?);
         let image = COMPILING.get(&name, || {

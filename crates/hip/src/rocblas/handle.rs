@@ -107,8 +107,7 @@ impl RocBlas {
                 return Ok(left.at);
             }
         }
-        let _bound = self.stream.context().bound();
-        let handle = result::create_handle()?;
+        let handle = self.create()?;
         if let Err(error) = self.prepare(handle, handles.mode) {
             // Of no stream it would put work into the null stream.
             // SAFETY: the handle is alive and not used again. There is an error to tell already.
@@ -121,7 +120,28 @@ impl RocBlas {
         Ok(at)
     }
 
-    /// Has a new handle put its work into the stream, and find scalars where those of the others are.
+    /// Creates a handle, which allocates memory by itself: up to 128 MiB (`handle.hpp` of rocBLAS,
+    /// `DEFAULT_DEVICE_MEMORY_SIZE`), which this crate's allocator may hold.
+    fn create(&self) -> Result<sys::rocblas_handle, RocblasError> {
+        let context = self.stream.context();
+        let _bound = context.bound();
+        let _relaxed = self.stream.relaxed();
+        result::create_handle().or_else(|error| match error {
+            RocblasError(sys::rocblas_status::rocblas_status_memory_error) => {
+                let emptied = context.empty_cache();
+                context.record_err(emptied);
+                result::create_handle()
+            }
+            _ => Err(error),
+        })
+    }
+
+    /// Has a new handle put its work into the stream, find scalars where those of the others are, and
+    /// give the same result for the same product.
+    ///
+    /// cuBLAS promises that for products in one stream (its manual, "Results reproducibility"). Up to
+    /// rocBLAS 4, of ROCm 6, a product may add up its parts by atomic operations unless it is told not
+    /// to; from 5 on it may not (rocBLAS's changelog, 5.0.0).
     fn prepare(
         &self,
         handle: sys::rocblas_handle,
@@ -130,6 +150,8 @@ impl RocBlas {
         // SAFETY: handle and stream are alive and of one device.
         unsafe {
             result::set_stream(handle, self.stream.hip_stream())?;
+            let atomics = sys::rocblas_atomics_mode::rocblas_atomics_not_allowed;
+            sys::rocblas_set_atomics_mode(handle, atomics).result()?;
             if mode != sys::rocblas_pointer_mode::rocblas_pointer_mode_host {
                 sys::rocblas_set_pointer_mode(handle, mode).result()?;
             }

@@ -143,6 +143,14 @@ c_enum! {
     }
 }
 
+c_enum! {
+    /// Whether products may add to a result by atomic operations, in the order in which they come.
+    rocblas_atomics_mode(c_uint) {
+        rocblas_atomics_not_allowed = 0,
+        rocblas_atomics_allowed = 1,
+    }
+}
+
 c_functions! {
     library ROCBLAS;
     otherwise rocblas_status::NOT_LOADED;
@@ -162,6 +170,10 @@ c_functions! {
     /// Where scalars are.
     fn rocblas_get_pointer_mode(
         handle: rocblas_handle, mode: *mut rocblas_pointer_mode,
+    ) -> rocblas_status;
+    /// Sets whether products may use atomic operations.
+    fn rocblas_set_atomics_mode(
+        handle: rocblas_handle, mode: rocblas_atomics_mode,
     ) -> rocblas_status;
 
     /// Sum of absolute values in single precision.
