@@ -254,6 +254,37 @@ def test_who_takes_it_by_a_feature_takes_the_counterpart(ported: Path) -> None:
     assert "    glow_rocm::glow(n)\n" in (ported / "oven/src/lib.rs").read_text()
 
 
+def test_a_counterpart_is_asked_for_where_it_lies(tmp_path: Path) -> None:
+    package = '[package]\nname = "{}"\nversion = "{}"\nedition = "2021"\n\n'
+    files = {
+        "Cargo.toml": '[workspace]\nmembers = ["apps/oven", "lib/deep/glow"]\nresolver = "2"\n',
+        "lib/deep/glow/Cargo.toml": package.format("glow", "0.1.5")
+        + '[features]\nhot = []\n\n[dependencies]\ncudarc = { version = "0.19" }\n',
+        "lib/deep/glow/src/lib.rs": "pub use cudarc::driver::CudaContext;\n",
+        "apps/oven/Cargo.toml": package.format("oven", "0.2.0")
+        + '[features]\ncuda = ["dep:glow"]\n\n[dependencies]\nglow = { path = "../../lib/deep/glow",'
+        ' version = "0.1", default-features = false, features = ["hot"], optional = true }\n',
+        "apps/oven/src/lib.rs": FILES["oven/src/lib.rs"].replace("glow::glow(n)", "glow::glow(n);"),
+        "port/codebase.toml": PROFILE,
+        "portkit.toml": 'profile = "port"\n',
+    }
+    for path, text in files.items():
+        add_file(tmp_path, path, text.encode())
+    commit(tmp_path)
+    done = invoke("apply", tmp_path, "--no-format")
+    assert done.code == 0, done.err
+    dependencies = manifest(tmp_path, "apps/oven")["dependencies"]
+    assert isinstance(dependencies, dict)
+    asked = {k: v for k, v in dependencies["glow"].items() if k != "path"}
+    place = "../../lib/deep/glow-rocm"
+    assert dependencies["glow-rocm"] == {"path": place, **asked}
+    assert manifest(tmp_path / "apps/oven" / place, ".")["package"] == {
+        "name": "glow-rocm",
+        "version": "0.1.5",
+        "edition": "2021",
+    }
+
+
 def test_what_has_no_counterpart_is_left_alone_for_a_reason(tmp_path: Path) -> None:
     done = invoke("scan", kiln(tmp_path / "kiln"), "--format", "json", "--all")
     sites = [s for s in json.loads(done.out)["sites"] if s["path"].startswith("slag/")]
