@@ -262,8 +262,9 @@ def test_a_counterpart_is_asked_for_where_it_lies(tmp_path: Path) -> None:
         + '[features]\nhot = []\n\n[dependencies]\ncudarc = { version = "0.19" }\n',
         "lib/deep/glow/src/lib.rs": "pub use cudarc::driver::CudaContext;\n",
         "apps/oven/Cargo.toml": package.format("oven", "0.2.0")
-        + '[features]\ncuda = ["dep:glow"]\n\n[dependencies]\nglow = { path = "../../lib/deep/glow",'
-        ' version = "0.1", default-features = false, features = ["hot"], optional = true }\n',
+        + '[features]\ncuda = ["dep:glow"]\n\n[dependencies]\n'
+        'glow = { path = "../../lib/deep/glow", version = "0.1", default-features = false,'
+        ' features = ["hot"], optional = true }\n',
         "apps/oven/src/lib.rs": FILES["oven/src/lib.rs"].replace("glow::glow(n)", "glow::glow(n);"),
         "port/codebase.toml": PROFILE,
         "portkit.toml": 'profile = "port"\n',
