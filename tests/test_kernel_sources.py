@@ -158,7 +158,7 @@ HEADERS = {
     "compat.h": "#include <cuda_fp16.h>\n#define SHFL(v) __shfl_xor_sync(0xffffffff, v, 1)\n",
     "deep/types.h": '#include "plain.h"\n#include "../two.cuh"\n',
     "deep/plain.h": "// as CUDA has it\n#include <stdint.h>\n",
-    "two.cuh": "__device__ float two(float v) { return __shfl_sync(~0u, v, 0); }\n",
+    "two.cuh": '__device__ void two(float &v) { asm("add.f32 %0, %1, %1;" : "=f"(v) : "f"(v)); }',
     "two.h": "#define TWO 2\n",
     "host.h": "#include <cuda_runtime.h>\n",
 }
