@@ -151,6 +151,77 @@ def test_a_pattern_names_sources_in_many_folders(candle: Path) -> None:
     assert "Nothing to write" in again.out, again.err
 
 
+HEADERS = {
+    "add.cu": "".join(
+        f'#include "{name}"\n' for name in ("compat.h", "deep/types.h", "two.cuh", "two.h")
+    ),
+    "compat.h": "#include <cuda_fp16.h>\n#define SHFL(v) __shfl_xor_sync(0xffffffff, v, 1)\n",
+    "deep/types.h": '#include "plain.h"\n#include "../two.cuh"\n',
+    "deep/plain.h": "// as CUDA has it\n#include <stdint.h>\n",
+    "two.cuh": '__device__ void two(float &v) { asm("add.f32 %0, %1, %1;" : "=f"(v) : "f"(v)); }',
+    "two.h": "#define TWO 2\n",
+    "host.h": "#include <cuda_runtime.h>\n",
+}
+"""Of ``two.h`` the translation of ``two.cuh`` would have the name, and no CUDA source asks for the
+last one."""
+
+
+@pytest.fixture
+def with_headers(candle: Path) -> Path:
+    add_file(
+        candle,
+        "port/codebase.toml",
+        b'name = "toy"\ncrate = "candle-core"\nfirst_version = "0.9.0"\n'
+        b'[[hip_sources]]\nsource = "candle-core/cu/*.cu"\nreason = "beside the code"\n',
+    )
+    for path, text in HEADERS.items():
+        add_file(candle, f"candle-core/cu/{path}", text.encode())
+    add_file(candle, "portkit.toml", b'profile = "port"\n')
+    commit(candle)
+    return candle
+
+
+def test_plain_headers_of_cuda_s_are_translated_under_names_of_their_own(
+    with_headers: Path,
+) -> None:
+    before = picture(with_headers)
+    assert invoke("apply", with_headers).code == 0
+    after = picture(with_headers)
+    start = "candle-core/cu/"
+    made = {path.removeprefix(start) for path in after if path.startswith(start)}
+    made -= {*HEADERS, "deep", *(path for path in made if path.startswith("hipx"))}
+    assert made == {"add.hip", "hip_compat.h", "deep/hip_types.h", "hip_two.h"}
+    assert all(after[f"{start}{path}"] == before[f"{start}{path}"] for path in HEADERS)
+    texts = {path: (with_headers / start / path).read_text() for path in made}
+    assert texts["add.hip"] == (
+        '#include "hipx.h"\n#include "hip_compat.h"\n#include "deep/hip_types.h"\n'
+        '#include "hip_two.h"\n#include "two.h"\n'
+    )
+    assert "hipx::shfl_xor(v, 1)" in texts["hip_compat.h"]
+    assert texts["deep/hip_types.h"] == (
+        '#include "../hipx.h"\n#include "plain.h"\n#include "../hip_two.h"\n'
+    )
+    commit(with_headers)
+    again = invoke("apply", with_headers)
+    assert "Nothing to write" in again.out, again.err
+
+
+def test_what_is_said_of_a_header_holds(with_headers: Path) -> None:
+    assert invoke("apply", with_headers).code == 0
+    start = "candle-core/cu/"
+    said = {
+        site["path"].removeprefix(start): site["message"].partition(" (")[0]
+        for site in sites(with_headers)
+        if site["code"] == "PK102" and site["path"].startswith(start)
+    }
+    assert said == {
+        "compat.h": "CUDA code, whose translation lies beside it",
+        "deep/plain.h": "a header that the HIP sources include as it is",
+        "hip_two.h": "a HIP source that is made from CUDA's beside it",
+        "host.h": "CUDA code",
+    }
+
+
 def test_what_stands_is_ported_and_stays(candle: Path) -> None:
     todo = kernels(candle)
     apply(candle)

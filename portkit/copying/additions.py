@@ -129,7 +129,7 @@ def additions(job: Job) -> Iterator[Addition]:
             yield _counterpart(job, whole)
     for site in job.codebase.hip_sources:
         if source := site.found(job.workspace.sources):
-            beside = _Beside(job, site)
+            beside = _beside(job, site)
             made = beside.files, beside.findings, beside.translations
             headers = f"{site.folder}/hipx*.h"
             yield Addition(hip_path(source), site.reason, *made, beside=headers)
@@ -279,6 +279,30 @@ def _kernels(job: Job) -> _Crate | None:
     return job.once(_Crate, make=lambda: _Crate(job, said.source, said.name, shared))
 
 
+def beside(job: Job, path: str) -> str:
+    """Return why a file is left alone in a folder of CUDA sources, or an empty string.
+
+    Args:
+        job: the job.
+        path: the file, of CUDA C++ or a header.
+    """
+    for site in job.codebase.hip_sources:
+        if not (site.holds(path) and site.found(job.workspace.sources)):
+            continue
+        made, name = _beside(job, site).translated, path.removeprefix(f"{site.folder}/")
+        if name in made.targets:
+            return "CUDA code, whose translation lies beside it"
+        if name in made.shared:
+            return "a header that the HIP sources include as it is"
+        if name in made.targets.values():
+            return "a HIP source that is made from CUDA's beside it"
+    return ""
+
+
+def _beside(job: Job, site: HipSources) -> _Beside:
+    return job.once(_Beside, site.source, make=lambda: _Beside(job, site))
+
+
 class _Beside(Value, frozen=True, dict=True):
     """HIP sources that lie beside the CUDA sources they are made from."""
 
@@ -286,7 +310,7 @@ class _Beside(Value, frozen=True, dict=True):
     site: HipSources
 
     def files(self) -> Mapping[str, Callable[[], str]]:
-        folder, made = self.site.folder, self._translated
+        folder, made = self.site.folder, self.translated
         elsewhere = self._elsewhere
         return {
             f"{folder}/{path}": partial(made.text, path)
@@ -295,14 +319,14 @@ class _Beside(Value, frozen=True, dict=True):
         }
 
     def findings(self) -> tuple[Finding, ...]:
-        folder, made = self.site.folder, self._translated
+        folder, made = self.site.folder, self.translated
         return tuple(
             _placed(self.job, finding, folder, f"{folder}/{made.targets[finding.path]}")
             for finding in made.findings
         )
 
     def translations(self) -> Mapping[str, Callable[[], Translation]]:
-        folder, made = self.site.folder, self._translated
+        folder, made = self.site.folder, self.translated
         return {f"{folder}/{path}": partial(made.translation, path) for path in made.targets}
 
     @property
@@ -318,7 +342,8 @@ class _Beside(Value, frozen=True, dict=True):
         return {path.removeprefix("src/") for path in crate.paths} & prelude_headers().keys()
 
     @cached_property
-    def _translated(self) -> Translated:
+    def translated(self) -> Translated:
+        """The translation of the folder."""
         from portkit.hipify.translated import Translated
 
         folder = self.site.folder

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying import bound, driver_api, left_out, programs, shared_arm, uncopied
+from portkit.copying import bound, driver_api, left_out, offered, programs, shared_arm, uncopied
 from portkit.hipify.api_table import find
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
@@ -50,6 +50,8 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
         hips = f", which is HIP's {known.hip}," if known is not None and known.hip else ""
         said = f"it asks CUDA's driver for {name}{hips} and the bindings have nothing of the kind"
         alone = bound.Bound(said, settled=False)
+    if alone is None and not widens and (lacking := offered.missing(site, finding)):
+        alone = bound.Bound(lacking, settled=False)
     if alone is not None:
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE

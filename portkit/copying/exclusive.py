@@ -2,28 +2,52 @@
 
 What the profile calls exclusive gives way to its copy. What is one of a pair, under the source's
 feature and where that is off, says that one answer is wanted: there the copy gives way, and a
-person looks at it.
+person looks at it. So does the copy of an implementation that would stand twice.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from portkit.copying.gating import asked_alone
 from portkit.copying.standing import name_of
 from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of
 from portkit.lang.imports import brought_in
+from portkit.lang.items import head_of
 from portkit.lang.source import node_text
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tree_sitter import Node
 
     from portkit.lang.cfg import Cfg
     from portkit.profile.entries import Exclusive
     from portkit.site.context import Job, Site
+
+
+PAIRED: Final = (
+    "one of a pair, the other of which stands where the feature is off: with both features on"
+    " CUDA's is taken; see whether it should be"
+)
+STEPS: Final = frozenset(
+    {
+        "async_block",
+        "block",
+        "const_block",
+        "expression_statement",
+        "for_expression",
+        "if_expression",
+        "loop_expression",
+        "macro_invocation",
+        "match_expression",
+        "unsafe_block",
+        "while_expression",
+    }
+)
+"""Statements of a block that are expressions: its value may be one of them."""
 
 
 def of(site: Site) -> Exclusive | None:
@@ -42,7 +66,7 @@ def giving_way(site: Site) -> tuple[Edit, ...]:
     if any(cfg.forbids(written) for _, cfg in site.conditions):
         return ()
     attribute = next(attribute for attribute, cfg in site.conditions if site.job.of_source(cfg))
-    new = re.sub(_option(source), _without(source, written), node_text(attribute), count=1)
+    new = re.sub(_option(source), asked_alone(source, written), node_text(attribute), count=1)
     return (Edit(attribute.start_byte, attribute.end_byte, new),)
 
 
@@ -50,9 +74,12 @@ def is_paired(site: Site) -> bool:
     """Whether all that a site names is there where the source's feature is off too, or the reverse.
 
     It is so of ``#[cfg(feature = "cuda")] type Device = Cuda`` beside ``#[cfg(not(feature =
-    "cuda"))] type Device = Cpu``. What renaming tells apart is no pair: its copy stands beside it.
+    "cuda"))] type Device = Cpu``, and of steps of a block that follow each other. What renaming
+    tells apart is no pair: its copy stands beside it.
     """
     own = _sides_of(site.job, site.conditions)
+    if site.kind in STEPS:
+        return len(own) == 1 and any((not side) in _sides_of_steps(site) for side in own)
     names = _names(site.node)
     if len(own) != 1 or not names or any(site.job.rename(name) != name for name in names):
         return False
@@ -60,11 +87,33 @@ def is_paired(site: Site) -> bool:
     return all((name, not side) in sides for name in names for side in own)
 
 
+def clash_of(site: Site) -> str:
+    """Return what of an implementation and its copy would clash, or nothing.
+
+    Of a trait it is the whole (rustc: E0119), of a type's own functions those that keep their names
+    (E0592).
+    """
+    if site.kind != "impl_item" or not site.is_source:
+        return ""
+    head = head_of(site.node)
+    if site.job.rename(head) != head:
+        return ""
+    kept = [name for name in _members(site) if site.job.rename(name) == name]
+    of_trait = site.node.child_by_field_name("trait") is not None
+    return head if of_trait else next(iter(kept), "")
+
+
+def may_give_way(site: Site) -> bool:
+    """Whether all of an implementation is there without its copy, by the names of its members."""
+    return all(site.job.rename(name) == name for name in _members(site))
+
+
 def giving_way_itself(site: Site, text: str) -> str:
     """Return the copy of one of a pair, as it stands where the source's feature is off."""
-    source, own = site.job.source_feature, site.job.feature
+    written = site.job.counterparts.items()
+    source, own = next(pair for pair in written if site.requires(pair[0]))
     head, opening, rest = text.partition("#[cfg")
-    return head + opening + re.sub(_option(own), _without(own, source), rest, count=1)
+    return head + opening + re.sub(_option(own), asked_alone(own, source), rest, count=1)
 
 
 def copy(site: Site, text: str) -> str:
@@ -84,10 +133,6 @@ def _option(feature: str) -> str:
     return rf'feature\s*=\s*"{re.escape(feature)}"'
 
 
-def _without(feature: str, other: str) -> str:
-    return f'all(feature = "{feature}", not(feature = "{other}"))'
-
-
 def _sides(site: Site) -> frozenset[tuple[str, bool]]:
     """Return what stands beside a site under the source's feature, or where that is off."""
     return frozenset(
@@ -104,8 +149,40 @@ def _sides_of(job: Job, conditions: Iterable[tuple[Node, Cfg]]) -> frozenset[boo
     cfgs = [cfg for _, cfg in conditions]
     if any(job.of_written(cfg) for cfg in cfgs):
         return frozenset()
-    sides = {True: lambda cfg: job.of_source(cfg) or job.of_both(cfg), False: job.without_source}
+    sides = {
+        True: lambda cfg: job.of_source(cfg) or job.of_both(cfg),
+        False: lambda cfg: job.without_source(cfg) or _holds_without(job, cfg),
+    }
     return frozenset(side for side, stands in sides.items() if any(map(stands, cfgs)))
+
+
+def _holds_without(job: Job, cfg: Cfg) -> bool:
+    """Whether a condition holds wherever the source's feature is off, as of what is left then."""
+    off = frozenset(each for pair in job.counterparts.items() for each in pair)
+    return job.about_source(cfg) and cfg.without(off) is True
+
+
+def _sides_of_steps(site: Site) -> frozenset[bool]:
+    """Return the sides of the steps of a block that follow each other, this one's among them."""
+
+    def read() -> Mapping[int, frozenset[bool]]:
+        runs: list[tuple[list[int], set[bool]]] = [([], set())]
+        for node, attributes in site.siblings:
+            conditions = conditions_of(attributes)
+            if not conditions:
+                runs.append(([], set()))
+            elif node.type in STEPS:
+                runs[-1][0].append(node.id)
+                runs[-1][1].update(_sides_of(site.job, conditions))
+        return {each: frozenset(sides) for run, sides in runs for each in run}
+
+    return site.once("steps and sides", site.container, make=read).get(site.node.id, frozenset())
+
+
+def _members(site: Site) -> list[str]:
+    """Return the names of what an implementation holds."""
+    body = site.node.child_by_field_name("body")
+    return [name for node in (body.named_children if body else ()) if (name := name_of(node))]
 
 
 def _names(node: Node) -> list[str]:

@@ -40,7 +40,17 @@ def is_cfg(site: Site) -> bool:
 
 def feature_attribute(job: Job) -> str:
     """Return the attribute that stands over code that exists only with the feature on."""
-    return f'#[cfg(feature = "{job.feature}")]'
+    return f"#[cfg({asked(job.feature)})]"
+
+
+def asked(feature: str) -> str:
+    """Return the condition that asks for a feature."""
+    return f'feature = "{feature}"'
+
+
+def asked_alone(feature: str, other: str) -> str:
+    """Return the condition that asks for a feature where another one is off."""
+    return f"all({asked(feature)}, not({asked(other)}))"
 
 
 def gated(site: Site, text: str) -> str:

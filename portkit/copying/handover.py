@@ -2,7 +2,8 @@
 
 With both features on, two functions of one name would stand twice. Callers use the plain name; so
 the source vendor's function hands tensors of the written vendor over to the copy, and without the
-source's feature the plain name belongs to the written vendor alone.
+source's feature the plain name belongs to the written vendor alone. A copy that has the plain name
+itself is there only where the source's feature is off.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ _WORD = re.compile(r"(?<!::)\b\w+")
 def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
     """Return the edits for such a copy, none where all of it stands, and where the copy stands."""
     name = intent.name
+    if name == site.name:
+        found = standing.named_sibling(site, name, gated=True)
+        copy = "" if found else exclusive.giving_way_itself(site, _copy(site, intent))
+        return [insertion(site, copy)] if copy else [], found
     found = standing.named_sibling(site, name)
     if _is_written_by_hand(site, name):
         return [], found

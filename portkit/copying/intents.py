@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from portkit.copying import (
     exclusive,
     gating,
+    in_both,
     joining,
     left_out,
     maker,
@@ -96,9 +97,13 @@ _STATEMENTS = frozenset(
 )
 """What stands in a block beside others (the Rust reference, chapter "Statements")."""
 _NOTHING_LEFT = "its conditions leave nothing of a copy: see whether it is meant"
-_PAIRED = (
-    "one of a pair, the other of which stands where the feature is off: with both features on"
-    " CUDA's is taken; see whether it should be"
+_IMPLEMENTED = (
+    "with both features on it would be implemented twice: there CUDA's is taken; see whether it"
+    " should be"
+)
+_IN_BOTH = (
+    "its functions are copied in it, each under its feature: a copy of the whole would stand twice"
+    " with both features on"
 )
 _NO_BRANCH = "a branch of a chain cannot stand under a feature: make it a match, by hand"
 
@@ -174,15 +179,18 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     found = standing.counterpart(site, text, intent.name)
     intent = maker.told(site.job, intent, text if found is None else site.source.slice(found))
     alone = exclusive.of(site)
-    paired = alone is None and site.is_source and exclusive.is_paired(site)
-    given_way = alone is not None or paired
+    gives_way = _gives_way(site) if alone is None and not intent.text else ""
+    joined = () if alone is not None or gives_way or found is not None else _in_both(site)
+    given_way = alone is not None or gives_way != "" or joined != ()
     if found is None and (reason := _not_copied(site, text, given_way=given_way)):
         return finding_of(site, code, wants.Ask(intent.construct, reason, symbol=intent.symbol))
+    if joined:
+        return _finding(site, code, replace(intent, message=_IN_BOTH), *joined)
     if alone is not None and site.job.rename(site.name) == site.name:
         intent = replace(intent, message=alone.reason)
-    if paired:
+    if gives_way:
         text = exclusive.giving_way_itself(site, text)
-        intent = replace(intent, message=_PAIRED, review=True)
+        intent = replace(intent, message=gives_way, review=True)
     edits = list(exclusive.giving_way(site)) if alone is not None else []
     if site.source.path.endswith(".rs") and gating.needs_feature(site, text):
         text = gating.gated(site, text)
@@ -199,6 +207,20 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
     finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
     pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None
     return finding if pattern is None else _or_error(site, finding, _written(site, intent, pattern))
+
+
+def _gives_way(site: Site) -> str:
+    """Return why the copy of a site is there only where the source's feature is off, or nothing."""
+    if not site.is_source:
+        return ""
+    if exclusive.is_paired(site):
+        return exclusive.PAIRED
+    return _IMPLEMENTED if exclusive.clash_of(site) and exclusive.may_give_way(site) else ""
+
+
+def _in_both(site: Site) -> tuple[Edit, ...]:
+    """Return the edits by which an implementation is there for both vendors, if it must be."""
+    return in_both.edits(site) if exclusive.clash_of(site) else ()
 
 
 def _written(site: Site, intent: wants.Copy, pattern: Node) -> str:
@@ -249,8 +271,8 @@ def _twice(site: Site) -> str:
     """Return why a person must find a name for the counterpart, or an empty string.
 
     A copy would have the name of its site where both exist with both features on. rustc: E0252 for
-    imports, E0428 for items and variants, E0124 for fields, E0062 for their values. Macros and
-    ``_`` may stand twice.
+    imports, E0428 for items and variants, E0124 for fields, E0062 for their values, E0119 and E0592
+    for implementations. Macros and ``_`` may stand twice.
     """
     job, imported = site.job, site.kind == "use_declaration"
     own = site.kind != "macro_definition" and site.is_source
@@ -259,9 +281,14 @@ def _twice(site: Site) -> str:
     names = brought_in(site.node) if imported else [name_of_site] if own else []
     alone = _for_methods(site)
     name = next((n for n in names if n not in ("", "_", *alone) and job.rename(n) == n), "")
+    title = job.vendor.title
+    if clash := exclusive.clash_of(site):
+        return (
+            f"with both features on {clash} would be implemented twice: set what is {title}'s"
+            " beside what is CUDA's in it, each under its feature, by hand"
+        )
     if not name:
         return ""
-    title = job.vendor.title
     if imported:
         return (
             f"a copy would bring in {name} a second time: import {title}'s under a name of its own"

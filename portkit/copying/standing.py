@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.copying import left_out
 from portkit.copying.analog import copy_range
-from portkit.copying.gating import feature_attribute
+from portkit.copying.gating import asked, asked_alone, feature_attribute
 from portkit.lang import imports, patterns, python, toml
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.items import CALLS, head_of
@@ -432,5 +432,9 @@ def _one_of(start: int, twins: Sequence[int], matches: Sequence[Span]) -> Span |
 
 
 def _essence(text: str, job: Job) -> str:
-    bare = normal(text).replace(normal(feature_attribute(job)), "")
+    bare = normal(text)
+    for source, own in job.counterparts.items() if "not(" in bare else ():
+        # What gives way where both features are on says the same.
+        bare = bare.replace(normal(asked_alone(own, source)), normal(asked(own)))
+    bare = bare.replace(normal(feature_attribute(job)), "")
     return re.sub(r"^pub(\([^)]*\))?", "", bare)

@@ -228,7 +228,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
         if self.shared:
             name = str(_package(self.source).get("name", "the CUDA crate"))
             return Shared(sources, name, self.profile, known)
-        return Translated(sources, self.profile, known)
+        return Translated(sources, self.profile, known, headers_too=True)
 
     @property
     def _includes(self) -> list[str]:

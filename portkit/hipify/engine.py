@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from portkit.hipify.conditions import excluded_on_amd
 from portkit.hipify.errors import KernelPatchError
-from portkit.hipify.kernel_source import KernelSource
+from portkit.hipify.kernel_source import NO_NAMES, KernelSource
 from portkit.hipify.paths import hip_path
 from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES, hip_shim, ptx_instruction
@@ -59,6 +59,7 @@ def translate(
     content: bytes,
     profile: KernelProfile = NO_PROFILE,
     own: frozenset[str] = frozenset(),
+    renamed: Mapping[str, str] = NO_NAMES,
 ) -> Translation:
     """Translate one CUDA source.
 
@@ -67,6 +68,7 @@ def translate(
         content: the file's bytes, in any encoding that contains ASCII.
         profile: what is known of the codebase.
         own: what ``own_names`` finds in all files of the tree.
+        renamed: includes in quotes whose header has another name than its suffix says.
 
     Returns:
         The translation. A second one of its own content changes nothing.
@@ -75,7 +77,7 @@ def translate(
         KernelPatchError: two rules edit the same bytes.
     """
     text = content.decode("latin-1")
-    original = KernelSource(path, text, profile.undefined, own, profile.defined)
+    original = KernelSource(path, text, profile.undefined, own, profile.defined, renamed)
     patches = list(_patch(original, profile))
     patched, back = apply_edits(text, _edits(patches), path)
     source = original if patched == text else replace(original, text=patched)

@@ -9,11 +9,16 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from portkit.lang.cxx import OPENING, Token, cxx_tokens, partner
 from portkit.lang.value import Value
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _COMMENTS: Final = ("comment", "unterminated")
 
 
@@ -27,6 +32,7 @@ class KernelSource(Value, frozen=True, dict=True):
         own: names that look like CUDA's and that files of the same tree define, and the names of
             its files.
         defined: macros that the build for AMD defines.
+        renamed: includes in quotes whose header has another name than its suffix says.
     """
 
     path: str
@@ -34,6 +40,7 @@ class KernelSource(Value, frozen=True, dict=True):
     undefined: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = NO_NAMES
 
     @cached_property
     def _everything(self) -> list[Token]:

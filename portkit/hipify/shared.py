@@ -101,9 +101,9 @@ class Shared(Value, frozen=True, dict=True):
     def headers(self) -> Mapping[str, str]:
         """The headers that the sources get to see, the profile's and the prelude's."""
         prelude = prelude_headers()
-        cuda = [self.sources[path] for path in self.targets]
+        cuda = {path: self.sources[path] for path in self.targets}
         patches = patches_of(self.profile, self.targets)
-        needed = needed_headers([*cuda, *patches, *ptx_of(self.sources, self.profile)])
+        needed = needed_headers([*cuda.values(), *patches, *ptx_of(cuda, self.profile)])
         own = profile_headers(self.profile, self.targets)
         return {**own, _PRELUDE: prelude[_PRELUDE], **needed}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import field
 from msgspec.structs import replace
@@ -13,10 +13,17 @@ from portkit.hipify import api_table
 from portkit.hipify.engine import own_names, patch_source, translate
 from portkit.hipify.errors import KernelInputError
 from portkit.hipify.kernel_source import KernelSource
-from portkit.hipify.paths import hip_path, is_cuda
+from portkit.hipify.paths import is_cuda
 from portkit.hipify.prelude import prelude_headers
 from portkit.hipify.profile import NO_PROFILE
 from portkit.hipify.rules import prelude_include, ptx_instruction
+from portkit.hipify.targets import (
+    PLAIN_HEADERS,
+    included,
+    renamed,
+    targets,
+    translated_headers,
+)
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -25,9 +32,6 @@ if TYPE_CHECKING:
     from portkit.hipify.engine import Translation
     from portkit.hipify.profile import KernelProfile
     from portkit.tree.finding import Finding
-
-PLAIN_HEADERS: Final = (".h", ".hpp")
-"""How the names of headers end that may be CUDA's by what they say."""
 
 _ASSEMBLY = re.compile(rb"\b(?:asm|__asm__|__asm)\b")
 _INCLUDE = re.compile(r'^#include "(hipx\w*\.h)"', re.MULTILINE)
@@ -40,11 +44,12 @@ class Translated(Value, frozen=True, dict=True):
 
     Attributes:
         sources: the files of the folder, by their path below it; those that are not CUDA's by
-            their suffix are left aside.
+            their suffix are left aside, but for plain headers that CUDA's cannot do without
+            (`portkit.hipify.targets`).
         profile: what is known of the codebase.
         known: translations that were made elsewhere, by the path of the CUDA source.
-        headers_too: whether headers that are CUDA's by no suffix are translated as well. What of
-            them says nothing of CUDA's stays as it is.
+        headers_too: whether the translation lies elsewhere, so that every plain header goes with
+            it under its own name. What of them says nothing of CUDA's stays as it is.
     """
 
     sources: Mapping[str, bytes]
@@ -55,14 +60,31 @@ class Translated(Value, frozen=True, dict=True):
     @cached_property
     def targets(self) -> Mapping[str, str]:
         """The path of each HIP source below the folder, by that of its CUDA source."""
-        return {path: hip_path(path) for path in sorted(self.sources) if self._is_source(path)}
+        cuda = [path for path in self.sources if is_cuda(path)]
+        if self.headers_too:
+            plain = [path for path in self.sources if path.endswith(PLAIN_HEADERS)]
+            found = {path: path for path in plain} | targets(cuda, plain)
+        else:
+            plain = [path for path in self._included if not is_cuda(path)]
+            changed = translated_headers(self._included, self._names_cuda)
+            found = targets([*cuda, *changed], plain)
+        return {path: found[path] for path in sorted(found)}
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The plain headers that the HIP sources include as they are."""
+        return frozenset(self._included) - self.targets.keys()
+
+    @cached_property
+    def _included(self) -> Mapping[str, frozenset[str]]:
+        return included(self.sources)
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """The headers that the HIP sources include, the profile's and the prelude's."""
         cuda = [self.sources[path] for path in self.targets]
         patches = patches_of(self.profile, self.targets)
-        needed = needed_headers([*cuda, *patches, *ptx_of(self.sources, self.profile)])
+        needed = needed_headers([*cuda, *patches, *ptx_of(self._translated, self.profile)])
         return {**profile_headers(self.profile, self.targets), **needed}
 
     @property
@@ -86,13 +108,22 @@ class Translated(Value, frozen=True, dict=True):
         """
         if path in self.known:
             return self.known[path]
-        made = translate(path, self.sources[path], self.profile, self._own)
-        if is_cuda(path) or any(f.code != prelude_include.CODE for f in made.findings):
+        names = renamed(path, self.sources, self.targets)
+        made = translate(path, self.sources[path], self.profile, self._own, names)
+        made = replace(made, target=self.targets[path])
+        if is_cuda(path) or _says_cuda(made):
             return made
         return replace(made, content=self.sources[path], findings=())
 
-    def _is_source(self, path: str) -> bool:
-        return is_cuda(path) or (self.headers_too and path.endswith(PLAIN_HEADERS))
+    def _names_cuda(self, path: str) -> bool:
+        """Whether what a plain header says itself is CUDA's."""
+        if path in self.known:
+            return True
+        return _says_cuda(translate(path, self.sources[path], self.profile, self._own))
+
+    @property
+    def _translated(self) -> Mapping[str, bytes]:
+        return {path: self.sources[path] for path in self.targets}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -146,11 +177,11 @@ def ptx_of(sources: Mapping[str, bytes], profile: KernelProfile) -> Iterator[byt
     """Yield the name of the header for inline PTX where one of the sources has some that is known.
 
     Args:
-        sources: every file of a folder, path to content.
+        sources: what is translated, path to content.
         profile: what is known of the codebase.
     """
     for path, content in sorted(sources.items()):
-        if is_cuda(path) and _ASSEMBLY.search(content):
+        if _ASSEMBLY.search(content):
             text = patch_source(path, content, profile).decode("latin-1")
             source = KernelSource(path, text, profile.undefined, frozenset(), profile.defined)
             if any(isinstance(new, str) for _, new in ptx_instruction.seen(source)):
@@ -170,6 +201,11 @@ def profile_headers(profile: KernelProfile, paths: Iterable[str]) -> Mapping[str
     """Return the profile's headers that lie beside one of the sources, path to text."""
     folders = {path.rpartition("/")[0] for path in paths}
     return {path: text for path, text in profile.headers if path.rpartition("/")[0] in folders}
+
+
+def _says_cuda(translation: Translation) -> bool:
+    """Whether there is something of CUDA's in a source; the prelude is for every translation."""
+    return any(finding.code != prelude_include.CODE for finding in translation.findings)
 
 
 def _decoded(translation: Translation) -> str:

@@ -149,6 +149,7 @@ class VendorProfile(Value, frozen=True):
         libraries: features for a library, and those for its counterpart.
         dependencies: crates and their counterparts; empty where an entry is dropped.
         programs: programs of the source's, and what does their part for the vendor.
+        methods: methods of the source's bindings that the written crate has not, and why.
         frameworks: modules of Python that the vendor has under the source's names, and why.
         facade: the bindings crate that the port writes.
         generator: the crate of generated kernels that the port writes.
@@ -174,6 +175,7 @@ class VendorProfile(Value, frozen=True):
     libraries: Mapping[str, str]
     dependencies: Mapping[str, str]
     programs: Mapping[str, str]
+    methods: Mapping[str, str]
     frameworks: Mapping[str, str]
     facade: Facade
     generator: Generator
@@ -385,6 +387,7 @@ def load_vendor(name: str, codebase: CodebaseProfile | None = None) -> VendorPro
         libraries=said.libraries,
         dependencies={**said.dependencies, **(codebase.dependencies if codebase else {})},
         programs=said.programs,
+        methods=said.methods,
         frameworks=said.frameworks,
         facade=facade,
         generator=generator,

@@ -137,6 +137,10 @@ class VendorFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         dict[str, Reason],
         Meta(description="Programs of the source's, and what does their part for the vendor."),
     ]
+    methods: Annotated[
+        dict[str, Reason],
+        Meta(description="Methods of the source's bindings that the facade has not, and why."),
+    ] = {}
     facade: FacadeEntry
     generator: GeneratorEntry
     frameworks: Annotated[

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying.exclusive import is_paired
+from portkit.copying.exclusive import STEPS, is_paired
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
@@ -75,7 +75,7 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=symbol,
             condition=attribute,
             within=attribute,
-            claims=(site.span,) if written or paired else None,
+            claims=(site.span,) if written or (paired and site.kind not in STEPS) else None,
         )
 
 

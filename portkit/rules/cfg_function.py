@@ -4,14 +4,16 @@ A copy of it would carry the same name, and with both features on it would stand
 gets a name of its own: ``rocm_moe_gemm`` for ``moe_gemm``. If a twin under ``not(feature =
 "cuda")`` shows that callers use the plain name, the CUDA function hands the tensors of a ROCm
 device over to the copy, and without CUDA the plain name belongs to ROCm. The device is taken from
-the parameter on which the CUDA function calls ``as_cuda_device()``.
+the parameter on which the CUDA function calls ``as_cuda_device()``. Where none says it, the copy
+keeps the name and gives way to CUDA's where both features are on, and a person looks at it.
 
 What such functions import from CUDA's modules under an unchanged name, as in ``use
 cuda_backend::kernels::ffi``, cannot be imported twice either: each copy imports it itself.
 
 A ``main`` is a person's, since a program has one.
 
-Not handled: handing over where no parameter says the device, which is left to a person.
+Not handled: handing over to a copy whose twin stands under another vendor's feature alone, where no
+parameter says the device.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import standing
+from portkit.copying import exclusive, standing
 from portkit.copying.handover import imports_for, parameters
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, CopyAs, Intent
@@ -48,7 +50,9 @@ def check(site: Site) -> Iterator[Intent]:
     named = standing.named(site, site.name)
     called = any(n.type == site.kind and n.id != site.node.id for n, _ in named)
     device = _device(site)
-    if called and not device:
+    if paired := called and not device and exclusive.is_paired(site):
+        name, message = site.name, exclusive.PAIRED
+    elif called and not device:
         message += "; callers use the plain name: hand ROCm tensors over to the copy"
     yield CopyAs(
         "cfg fn",
@@ -58,7 +62,7 @@ def check(site: Site) -> Iterator[Intent]:
         name=name,
         imports=imports_for(site),
         device=device,
-        called=called,
+        called=called and not paired,
     )
 
 

@@ -7,9 +7,11 @@ Where renaming changes nothing, the item is not about CUDA but about a GPU being
 condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls
 exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
 on. Of a pair, CUDA's under the feature and another of the same name where that is off, the copy
-gives way, and a person looks at it. An import in a block that brings in a name which no code there
-says is for a trait's methods: its copy ends in ``as _``. What else would stand twice then is left
-to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
+gives way, and a person looks at it; so it is of steps of a block that follow each other, and of an
+implementation that would stand twice. One with functions that are named after CUDA is there for
+both, each function under its feature. An import in a block that brings in a name which no code
+there says is for a trait's methods: its copy ends in ``as _``. What else would stand twice then is
+left to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
 only such functions need. A module whose file names CUDA, though the module itself does not, is a
 person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left alone.

@@ -6,14 +6,15 @@ it under the name table, with the items replaced that the profile overrides, and
 of AMD's platform in kernels that stand in it as strings. A crate that is CUDA's as a whole has a
 counterpart beside it, which takes the copies of all its Rust files. Where the copy
 stands already, it is left as it is. A copy that runs a program of CUDA's, such as nvcc, is for a
-person to review, and so is one that declares functions which are linked by their names.
+person to review, and so is one that declares functions which are linked by their names, or that
+names what the bindings do not have.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import programs
+from portkit.copying import offered, programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
 from portkit.copying.doubts import LINKED, declares_linked
@@ -43,6 +44,11 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     # In the counterpart of a crate the port has what is linked as well.
     if declares and declares_linked(copy_file(job, source)):
         reason = LINKED
+    lacking = offered.missing_in_file(
+        job, source, lambda: copy_file(job, source) if standing is None else _text(standing)
+    )
+    if lacking:
+        reason = "; ".join(filter(None, (reason, f"{lacking}: write that by hand")))
     whole = Span(0, max(len(source.data), 1))
     yield Finding(
         code=CODE,
@@ -58,6 +64,10 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     )
     if standing is not None:
         yield from differences(job, CODE, target, lambda: copy_file(job, source))
+
+
+def _text(source: Source) -> str:
+    return source.text(0, source.size)
 
 
 RULE = FileRule(CODE, When.MENTIONS, check)

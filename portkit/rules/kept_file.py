@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from portkit.copying import bound
+from portkit.copying.additions import beside
 from portkit.copying.launchers import launchers
 from portkit.copying.whole_files import unported_file
 from portkit.lang.span import Span
@@ -84,10 +85,8 @@ def _kept_reason(job: Job, source: Source) -> str:
     kept = job.codebase.kept(source.path)
     if kept is not None:
         return kept.reason
-    if source.path.endswith(CUDA_CODE) and any(
-        each.holds(source.path) for each in job.codebase.hip_sources
-    ):
-        return "CUDA code, whose translation lies beside it"
+    if source.path.endswith(CUDA_CODE) and (said := beside(job, source.path)):
+        return said
     whole = job.codebase.whole_at(source.path)
     if whole is not None:
         return whole.unported or f"{whole.place} takes the place of the whole crate"

@@ -15,7 +15,7 @@ from portkit.copying.by_host import computed
 from portkit.copying.gating import arms_under_feature
 from portkit.copying.guards import guarded
 from portkit.lang.cfg import conditions_of
-from portkit.lang.items import item_symbol, items
+from portkit.lang.items import head_of, item_symbol, items
 from portkit.lang.renaming import normal
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.value import Value
@@ -25,7 +25,7 @@ from portkit.templates import render
 from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -85,7 +85,7 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
             found += _not_computed(job, source)
             continue  # what is named after the source there has no counterpart
         if path.endswith(".rs"):
-            found += _in_container(job, source, source.tree.root_node, "")
+            found += _in_containers(job, source, (source.tree.root_node,), "")
     for path, target in job.learnt.analogs.items():
         if target not in job.workspace.sources:
             found.append(Unpaired(path, 1, path, target, 1))
@@ -143,10 +143,14 @@ def _line_of_feature(source: Source, feature: str) -> int:
     return next((n for n, text in enumerate(lines, 1) if key.match(text)), 1)
 
 
-def _in_container(job: Job, source: Source, container: Node, outer: str) -> Iterator[Unpaired]:
+def _in_containers(
+    job: Job, source: Source, containers: Sequence[Node], outer: str
+) -> Iterator[Unpaired]:
+    """Yield what has no counterpart in a container, or in all ``impl`` of one type."""
     names: Counter[tuple[str, str]] = Counter()
     wanted: list[tuple[Node, str, str]] = []
-    for node, attributes in grouped(container):
+    inner: dict[object, tuple[str, list[Node]]] = {}
+    for node, attributes in (each for container in containers for each in grouped(container)):
         if _left_out(job, attributes):
             continue
         name = field_text(node, "name")
@@ -165,7 +169,10 @@ def _in_container(job: Job, source: Source, container: Node, outer: str) -> Iter
             "struct_item",
             "trait_item",
         ):
-            yield from _in_container(job, source, body, symbol)
+            key = head_of(node) if node.type == "impl_item" else node.id
+            inner.setdefault(key, (symbol, []))[1].append(body)
+    for symbol, bodies in inner.values():
+        yield from _in_containers(job, source, bodies, symbol)
     for node, name, renamed in wanted:
         if names[node.type, renamed] == 0 and not _stands_in(job, node):
             line, _ = source.position(node.start_byte)

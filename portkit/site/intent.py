@@ -68,7 +68,7 @@ class CopyAs(Intent, frozen=True, eq=False, kw_only=True):
     """Set a copy of a function beside it that has a name of its own.
 
     Attributes:
-        name: the name of the copy.
+        name: the name of the copy; under the function's own it stands where that does not.
         imports: what the copy imports for itself, each a whole ``use``.
         device: what says in the function on which device its tensors are; empty where nothing does.
         called: whether callers use the plain name in every build, so that it must answer for the

@@ -36,6 +36,23 @@ def emitted(source: dict[str, bytes]) -> dict[str, str]:
     return crate(source).files
 
 
+def test_plain_headers_go_with_the_sources(source: dict[str, bytes]) -> None:
+    source |= {
+        "src/fill.cu": b'#include "a.h"\n#include "b.h"\n#include "b.cuh"\n'
+        + source["src/fill.cu"],
+        "src/a.h": b"#include <cuda_fp16.h>\n",
+        "src/b.h": b"#define B 1\n",
+        "src/b.cuh": b"#define C 1\n",
+    }
+    files = emitted(source)
+    assert files["src/a.h"] == '#include "hipx.h"\n#include <hip/hip_fp16.h>\n'
+    assert (files["src/b.h"], files["src/hip_b.h"]) == (
+        "#define B 1\n",
+        '#include "hipx.h"\n#define C 1\n',
+    )
+    assert '#include "a.h"\n#include "b.h"\n#include "hip_b.h"\n' in files["src/fill.hip"]
+
+
 def test_the_layout_is_read(source: dict[str, bytes]) -> None:
     layout = read_layout(source)
     assert [(m.name, m.constant) for m in layout.modules] == [

@@ -2,7 +2,8 @@
 
 Each CUDA header that has a counterpart becomes it: HIP's own, a header of the prelude, or the
 standard library's in place of ``cuda/std``. Headers beside the source are translated as well, so
-their suffix changes with them (``.cuh`` to ``.h``). Other includes stay.
+their suffix changes with them (``.cuh`` to ``.h``); a plain one that is translated beside itself
+has ``hip`` in its name, and its includes follow. Other includes stay.
 
 Example: ``#include "cuda_fp16.h"`` becomes ``#include <hip/hip_fp16.h>``.
 
@@ -40,7 +41,10 @@ def find(source: KernelSource) -> Iterator[Finding]:
         token = source.tokens[index]
         quote = max(token.text.find('"'), token.text.find("<"))
         name = token.text[quote + 1 : -1]
-        new = counterpart(name, source.own, source.to_root, quoted=token.text[quote] == '"')
+        quoted = token.text[quote] == '"'
+        new = counterpart(name, source.own, source.to_root, quoted=quoted)
+        if quoted and name in source.renamed:
+            new = f'"{source.renamed[name]}"'
         if not new:
             continue
         edit = Edit(token.start + quote, token.end, new)
