@@ -229,9 +229,11 @@ mod tests {
         assert!(arch("gfx1036").runs("gfx10-3-generic"));
         assert!(arch("gfx1151").runs("gfx11-generic"));
         assert!(arch("gfx1201").runs("gfx12-generic"));
+        assert!(arch("gfx950").needs_its_own() && !arch("gfx942").needs_its_own());
         for (name, target) in [
             ("gfx90a", "gfx9-generic"),
             ("gfx90a", "gfx9-4-generic"),
+            ("gfx950", "gfx9-4-generic"),
             ("gfx1030", "gfx1031"),
             ("gfx1030", "gfx10-1-generic"),
             ("gfx1250", "gfx12-generic"),
