@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying import bound, driver_api, left_out, programs, shared_arm, uncopied
+from portkit.copying import bound, driver_api, handed_out, left_out, programs, shared_arm, uncopied
 from portkit.hipify.api_table import find
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
@@ -73,7 +73,7 @@ def _doubt(site: Site) -> str:
         return LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
     hides = pattern not in ("", "_") and site.is_source and site.job.rename(pattern) == pattern
-    return _HIDES if hides else ""
+    return _HIDES if hides else handed_out.doubt(site.job, site.code)
 
 
 def _is_foreign(site: Site) -> bool:

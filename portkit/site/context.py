@@ -320,9 +320,11 @@ class Job(Value, frozen=True, dict=True):
     @cached_property
     def _gated(self) -> re.Pattern[str]:
         name, variant = self.vendor.name, self.vendor.variant
+        below = {each.module for each in self.codebase.ported.values() if each.bindings}
+        bindings = {self.vendor.facade.module, *below}
         return re.compile(
             rf"\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
-            rf"|{self.vendor.facade.module})"
+            rf"|{'|'.join(map(re.escape, sorted(bindings)))})"
         )
 
     def stands(self, path: str) -> bool:

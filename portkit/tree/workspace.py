@@ -179,6 +179,17 @@ class Workspace(Value, frozen=True, dict=True):
             if shared or table is not offered
         )
 
+    def asked(self) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+        """Yield each dependency: the manifest's folder, its name there, its crate, what is said.
+
+        What the workspace says of a crate stands for those that take it from there.
+        """
+        for directory, table in self._tables(*_DEPENDENCIES):
+            for name, entry in table.items():
+                said = entry if isinstance(entry, dict) else {"version": entry}
+                if said.get("workspace") is not True:
+                    yield directory, name, str(said.get("package", name)), said
+
     @property
     def outside(self) -> frozenset[str]:
         """Where dependencies lie that are not in the tree, from its root: ``../gpu``."""
