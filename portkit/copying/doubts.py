@@ -18,10 +18,11 @@ from portkit.hipify.api_table import find
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
+from portkit.site.context import names_headers
 from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from portkit.site.context import Site
+    from portkit.site.context import Job, Site
     from portkit.tree.finding import Finding
 
 LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
@@ -65,6 +66,27 @@ def declares_linked(text: str) -> bool:
     return "extern" in text and _FOREIGN.search(code_only(text)) is not None
 
 
+def doubt_in(job: Job, text: str) -> str:
+    """Return why a person should look at the copy of a text, wherever it stands, or nothing.
+
+    Args:
+        job: the job.
+        text: Rust source of a file.
+    """
+    return handed_out.doubt(job, text) or _headers(job, text)
+
+
+def _headers(job: Job, text: str) -> str:
+    if not names_headers(text):
+        return ""
+    from portkit.hipify.strings import unknown_headers  # few trees have one
+
+    unknown = unknown_headers(text, job.file_names)
+    header = next((name for name in unknown if job.names_source(name)), "")
+    title = job.vendor.title
+    return f"it names {header} of CUDA's: see which header {title} has, if any" if header else ""
+
+
 def _doubt(site: Site) -> str:
     """Return why a person should look at what is written there, or an empty string."""
     if site.job.workspace.is_build_script(site.source.path):
@@ -73,7 +95,7 @@ def _doubt(site: Site) -> str:
         return LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
     hides = pattern not in ("", "_") and site.is_source and site.job.rename(pattern) == pattern
-    return _HIDES if hides else handed_out.doubt(site.job, site.code)
+    return _HIDES if hides else doubt_in(site.job, site.code)
 
 
 def _is_foreign(site: Site) -> bool:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
-from portkit.copying.doubts import LINKED, declares_linked
-from portkit.copying.handed_out import doubt
+from portkit.copying.doubts import LINKED, declares_linked, doubt_in
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
 from portkit.tree.finding import Applicability, Finding, NewFile, Status
@@ -44,7 +43,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     # In the counterpart of a crate the port has what is linked as well.
     if declares and declares_linked(copy_file(job, source)):
         reason = LINKED
-    reason = reason or doubt(job, source.text(0, len(source.data)))
+    reason = reason or doubt_in(job, source.text(0, len(source.data)))
     whole = Span(0, max(len(source.data), 1))
     yield Finding(
         code=CODE,

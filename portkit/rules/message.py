@@ -7,6 +7,9 @@ is handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``
 is no sentence: a path, a variable of the environment, a library to load. In a build script several
 words are code too, where one is an option, a path or a program, as in ``"nvcc --ptx k.cu"``.
 
+A string with an ``#include`` is part of a kernel that is compiled as the program runs, and is for
+nobody to read: where it names a header of CUDA's, a person gives ROCm's code another.
+
 What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is, and so is
 what a function of the same file is given that only prints it.
 
@@ -62,6 +65,8 @@ def check(site: Site) -> Iterator[Intent]:
             new=prose.write,
             entry=job.codebase.key(prose),
         )
+    elif included := _included(site):
+        yield Ask("message", included)
     elif _is_for_people(site):
         yield Keep("message", _SAID)
     elif program := "".join(programs.named(job, site.code)):
@@ -82,6 +87,19 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
     else:
         yield Ask("message", _to_be_done(site))
+
+
+def _included(site: Site) -> str:
+    """Return what a person does about a header of the source's in a kernel, if one is included."""
+    if "#include" not in site.code:
+        return ""
+    job = site.job
+    if job.rename(site.code) == site.code and not job.names_source(site.code):
+        return ""
+    return (
+        "a kernel that is compiled as the program runs includes what is CUDA's by it: see that"
+        f" {job.vendor.title}'s code has HIP's there, under the feature {job.feature}"
+    )
 
 
 def _text(site: Site) -> str:
