@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.copying import bound, driver_api, handed_out, left_out, programs, shared_arm, uncopied
+from portkit.copying.handover import imported_alone
 from portkit.hipify.api_table import find
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
@@ -45,6 +46,7 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
     alone = bound.why(site, site.code)
     if alone is None and widens:
         reason = _runs(site, site.code)
+        reason = reason or _needs_import(site, site.code)
         alone = bound.Bound(reason, settled=False) if reason else _other_side(site)
     if alone is None and not widens and (name := driver_api.missing(site, site.code)):
         known = find(name)
@@ -123,11 +125,19 @@ def _other_side(site: Site) -> bound.Bound | None:
         # CUDA's main is asked about where a copy would differ from it (PK511), else it is widened.
         asked = site.name == "main" and not site.scope.symbol and job.renames_code(text)
         reason = _runs(site, text) or ("a program has one main" if asked else "")
+        if text and not reason and not job.renames_code(text):  # it would be widened as well
+            reason = _needs_import(site, text)
         if found is None and reason:
             found = bound.Bound(f"what stands for CUDA is written by hand: {reason}", settled=True)
         if found is not None:
             return found
     return None
+
+
+def _needs_import(site: Site, text: str) -> str:
+    """Return why what a text names is not there for the written vendor, if an import tells."""
+    name = imported_alone(site, text)
+    return f"it needs {name}, which is imported for CUDA alone" if name else ""
 
 
 def _runs(site: Site, text: str) -> str:
