@@ -265,7 +265,7 @@ def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -
 def _below(workspace: Workspace) -> CodebaseProfile | None:
     """Return the codebase that a tree is built on: it depends on the crate that tells that one."""
     profiles = (load_codebase(directory) for directory in _every_directory())
-    return next((p for p in profiles if workspace.depends_on((p.crate,))), None)
+    return next((p for p in profiles if workspace.depends_on((p.crate,), tests=False)), None)
 
 
 def _every_directory() -> Iterator[Directory]:
