@@ -46,7 +46,8 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
     alone = bound.why(site, site.code)
     if alone is None and widens:
         reason = _runs(site, site.code)
-        reason = reason or _needs_import(site, site.code)
+        if not reason and site.is_source:
+            reason = _needs_import(site, site.code)
         alone = bound.Bound(reason, settled=False) if reason else _other_side(site)
     if alone is None and not widens and (name := driver_api.missing(site, site.code)):
         known = find(name)

@@ -196,8 +196,9 @@ def imports_for(site: Site) -> tuple[str, ...]:
 def imported_alone(site: Site, text: str) -> str:
     """Return a name in a text of a site that an import brings in for the source vendor alone.
 
-    The path of that import is renamed and the name is not, so that no copy of it stands beside it.
-    What another import brings in for the written vendor under the same name is none.
+    The path of that import is renamed and the name is not, so that no copy of it stands beside it,
+    unless it is one of a pair. What another import brings in for the written vendor under the same
+    name is none.
 
     Args:
         site: the site, whose module is looked at, and the blocks around it.
@@ -215,9 +216,10 @@ def imported_alone(site: Site, text: str) -> str:
 
 
 def _is_for_written(site: Site, use: standing.Sibling) -> bool:
-    """Whether an import stands where the written vendor is on and the source vendor is off."""
-    job = site.job
-    return not any(job.of_source(c) or job.without_written(c) for _, c in conditions_of(use[1]))
+    """Whether an import, or its copy, stands where the written vendor alone is on."""
+    job, conditions = site.job, conditions_of(use[1])
+    alone = any(job.of_source(c) or job.without_written(c) for _, c in conditions)
+    return not alone or exclusive.is_pair(site, use[0], conditions)
 
 
 def _gated(site: Site) -> list[Node]:
