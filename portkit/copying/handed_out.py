@@ -1,8 +1,8 @@
-"""The bindings that a codebase below the tree hands out, such as ``candle_core::cuda_backend``'s.
+"""The bindings that a codebase below the tree hands out, such as ``toy_core::cuda_backend``'s.
 
 What a path finds behind a crate of that codebase is what its own port has there, whatever the tree
-takes itself: of ``candle_core::cuda_backend::cudarc`` it makes
-``candle_core::rocm_backend::candle_hip``. Which cudarc that is, and so whether the bindings have
+takes itself: of ``toy_core::cuda_backend::cudarc`` it makes
+``toy_core::rocm_backend::toy_hip``. Which cudarc that is, and so whether the bindings have
 its shape in a module of theirs (docs/bindings.md, "Which cudarc"), the tree's ``Cargo.lock`` says,
 a manifest beside the tree, or the version of the codebase that the tree asks for.
 """
@@ -120,8 +120,8 @@ def doubt(job: Job, text: str) -> str:
 def of_file(job: Job, source: Source) -> Job:
     """Return a job whose names are those of a file, by what its imports bring in.
 
-    ``use candle_core::cuda_backend;`` has a path begin at that codebase's module, and
-    ``use candle_core::cuda_backend::cudarc;`` at its bindings.
+    ``use toy_core::cuda_backend;`` has a path begin at that codebase's module, and
+    ``use toy_core::cuda_backend::cudarc;`` at its bindings.
 
     Args:
         job: the job.
