@@ -64,7 +64,8 @@ def _with(
     bindings, facade, names = vendor.bindings, vendor.facade, vendor.names
     shapes = {_shape(vendor, each) for each in _versions(vendor, workspace, below)}
     settled = len(shapes) == 1
-    shape = shapes.pop() if settled else ""
+    asked = facade.shape if facade.module == module else ""
+    shape = shapes.pop() if settled else asked
     word = f"{module}::{shape}" if shape else module
     words = dict(names.words)
     if facade.module == module and bindings in codebase.words:
