@@ -97,8 +97,9 @@ def check(site: Site) -> Iterator[Intent]:
             )
         compiling = sorted({crate for m in asked if (crate := compiles(site, m))})
         if compiling:
+            every = "compiles" if len(compiling) == 1 else "compile"
             message += (
-                f"; {' and '.join(compiling)} compiles for CUDA in every build: see what"
+                f"; {' and '.join(compiling)} {every} for CUDA in every build: see what"
                 f" {job.vendor.title} has in its place, by hand"
             )
         yield Add(
