@@ -190,6 +190,20 @@ def test_a_tree_on_candle_is_told_what_it_is_built_on(served: Path) -> None:
     assert not any("candle-nn" in line for line in lines)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_tests_alone_take_is_nothing_that_a_tree_is_built_on(
+    served: Path, shared: bool
+) -> None:
+    if not shared:
+        (served / "Cargo.toml").write_text(WORKSPACE.partition("[workspace.dependencies]")[0])
+    taken = "candle = { workspace = true }" if shared else 'candle-core = "0.9"'
+    rows = ROWS.replace("candle = { workspace = true }\n", "").replace('"candle/cuda", ', "")
+    (served / "rows/Cargo.toml").write_text(f"{rows}\n[dev-dependencies]\n{taken}\n")
+    done = invoke("init", served, "--yes")
+    assert done.code == 0, done.err
+    assert "uses" not in profile_of(served)
+
+
 def test_the_version_of_what_is_below_is_that_of_the_lock_file(served: Path) -> None:
     lock = served / "Cargo.lock"
     lock.write_text(f'{lock.read_text()}\n[[package]]\nname = "candle-core"\nversion = "0.9.2"\n')

@@ -47,6 +47,11 @@ def nothing_to_translate() -> Mapping[str, Callable[[], Translation]]:
     return {}
 
 
+def nothing_in_the_way() -> str:
+    """Return that no file of the tree is in the way."""
+    return ""
+
+
 class Addition(Value, frozen=True):
     """Files that a port adds together.
 
@@ -61,6 +66,8 @@ class Addition(Value, frozen=True):
             in the tree. ``Port.translated`` takes what it returns.
         beside: a pattern over the other files, where they lie among files of the tree's own; empty
             where the name says it all.
+        in_the_way: says why the files cannot be added, where none of them stands yet: another file
+            of the tree has the name of one, or two of them have one name.
     """
 
     name: str
@@ -69,6 +76,7 @@ class Addition(Value, frozen=True):
     findings: Callable[[], tuple[Finding, ...]] = nothing_found
     translations: Callable[[], Mapping[str, Callable[[], Translation]]] = nothing_to_translate
     beside: str = ""
+    in_the_way: Callable[[], str] = nothing_in_the_way
 
     def holds(self, path: str) -> bool:
         """Whether a file of the tree is one of the files, by its name."""
@@ -132,7 +140,8 @@ def additions(job: Job) -> Iterator[Addition]:
             beside = _beside(job, site)
             made = beside.files, beside.findings, beside.translations
             headers = f"{site.folder}/hipx*.h"
-            yield Addition(hip_path(source), site.reason, *made, beside=headers)
+            named = hip_path(source)
+            yield Addition(named, site.reason, *made, beside=headers, in_the_way=beside.in_the_way)
     for path, template in sorted(job.codebase.templates.items()):
         if _has_a_place(job, path):
             rendered = partial(_template, job, path, template)
@@ -328,6 +337,20 @@ class _Beside(Value, frozen=True, dict=True):
     def translations(self) -> Mapping[str, Callable[[], Translation]]:
         folder, made = self.site.folder, self.translated
         return {f"{folder}/{path}": partial(made.translation, path) for path in made.targets}
+
+    def in_the_way(self) -> str:
+        """Return why a source cannot have its translation beside it, or an empty string."""
+        by_target: dict[str, str] = {}
+        for path, target in self.translated.targets.items():
+            place = f"{self.site.folder}/{target}"
+            source = f"{self.site.folder}/{path}"
+            said = f"the translation of {source} would be {place}"
+            if self.job.stands(place):
+                return f"{said}, which stands already: give one of the two another name"
+            if place in by_target:
+                return f"{said}, and so would that of {by_target[place]}: rename one of the two"
+            by_target[place] = source
+        return ""
 
     @property
     def _elsewhere(self) -> Set[str]:

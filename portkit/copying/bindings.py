@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.errors import ConfigError
-from portkit.lang.features import is_spelt, leads
+from portkit.lang.features import asks, is_spelt, leads
 from portkit.profile.settings import BINDINGS, NAME
 from portkit.shipped import shipped
 
@@ -98,7 +98,8 @@ def takes(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile
     One that is CUDA's as a whole and gets no counterpart is none.
 
     One that offers it by features of its own, such as ``linked-cuda = ["dep:cudarc"]`` of a
-    program, chooses how it is linked, and no counterpart of those features is written.
+    program, or by the dependency's name alone, chooses how it is linked, and no counterpart of
+    those features is written.
     """
     names = {name for name, kind in vendor.dependencies.items() if kind == "facade"}
     if not workspace.depends_on(names, shared=False):
@@ -116,17 +117,19 @@ def _is_apart(
     workspace: Workspace, vendor: VendorProfile, crate: Crate, names: Collection[str]
 ) -> bool:
     """Whether only features of a crate that get no counterpart turn a dependency on."""
+    rest = {key: table for key, table in crate.manifest.items() if key != "dependencies"}
+    if replace(crate, manifest=rest).takes(names):
+        return False  # by its tests, or for some target
+    asked: set[str] = set()
     features = crate.manifest.get("features", {})
-    asked = set()
     for name in crate.manifest.get("dependencies", {}):
         said = workspace.dependency(crate, name)
         if str(said.get("package", name)) in names:
-            own = {f for f, members in features.items() if f"dep:{name}" in members}
-            if not said.get("optional") or not own:
+            if not said.get("optional"):
                 return False
-            asked |= own
+            asked |= {f for f, members in features.items() if any(asks(m, name) for m in members)}
     written = {f for f in features if is_spelt(f, vendor.source_feature) or f in vendor.libraries}
-    return bool(asked) and not any(leads(features, each, asked) for each in written)
+    return not any(leads(features, each, asked) for each in written)
 
 
 def placed(facade: Facade, said: Settings, workspace: Workspace) -> Facade:

@@ -15,7 +15,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.features import leads
+from portkit.lang.features import asks, leads
 from portkit.lang.imports import brought_in, leaves, paths
 from portkit.lang.renaming import code_only
 from portkit.lang.source import Source
@@ -107,7 +107,7 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
             continue
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
-        asking = [f for f, members in features.items() if any(_asks(m, name) for m in members)]
+        asking = [f for f, members in features.items() if any(asks(m, name) for m in members)]
         if asking and all(leads(features, f, (job.source_feature,)) for f in asking):
             yield name
 
@@ -131,10 +131,6 @@ def _taken(job: Job) -> Iterator[str]:
         }
         if not (job.names_source(crate.name) or known.keys() & {*always, *always.values()}):
             yield from always.values()
-
-
-def _asks(member: str, name: str) -> bool:
-    return member in (name, f"dep:{name}") or member.startswith(f"{name}/")
 
 
 def _evidence(job: Job, name: str, package: str) -> str:

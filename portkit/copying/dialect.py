@@ -29,11 +29,11 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
         vendor: the vendor, with the names of the profile.
         workspace: the tree.
     """
-    asked = [_numbers(version) for version in _versions(workspace, vendor.bindings)]
+    asked = [numbers(version) for version in _versions(workspace, vendor.bindings)]
     older = {
         name: new
         for version, names in vendor.older.items()
-        if any(each < _numbers(version) for each in asked)
+        if any(each < numbers(version) for each in asked)
         for name, new in names.items()
     }
     own = {name for name in older if _defines(workspace, name)}
@@ -41,7 +41,7 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
     below = {vendor.bindings: {name: older[name] for name in sorted(own)}} if own else {}
     words, facade = {**alone, **vendor.names.words}, vendor.facade
     for version, module in facade.older.items():
-        only = bool(asked) and all(each < _numbers(version) for each in asked)
+        only = bool(asked) and all(each < numbers(version) for each in asked)
         if only and words.get(vendor.bindings) == facade.module:
             words[vendor.bindings] = f"{facade.module}::{module}"
             facade = replace(facade, shape=module)
@@ -54,13 +54,13 @@ def spoken(vendor: VendorProfile, workspace: Workspace) -> VendorProfile:
 def is_before(requirement: str, version: str) -> bool:
     """Whether a manifest asks for a version of a crate before another, such as 0.0.2 before 0.1."""
     asked = _REQUIREMENT.match(requirement)
-    return asked is not None and _numbers(asked[1]) < _numbers(version)
+    return asked is not None and numbers(asked[1]) < numbers(version)
 
 
 def _versions(workspace: Workspace, crate: str) -> Iterator[str]:
     """Yield the version that each manifest asks for of a crate, also under another name."""
     for manifest in _manifests(workspace):
-        for entry in _entries(manifest, crate).values():
+        for entry in entries(manifest, crate).values():
             asked = _REQUIREMENT.match(str(entry.get("version", "")))
             if asked is not None:
                 yield asked[1]
@@ -72,13 +72,13 @@ def _asked(workspace: Workspace, crate: str) -> Iterator[str]:
     Source: the Cargo book, chapter "Features", section "Dependency features".
     """
     for manifest in _manifests(workspace):
-        entries = _entries(manifest, crate)
-        for entry in entries.values():
+        own = entries(manifest, crate)
+        for entry in own.values():
             yield from map(str, _list(entry.get("features")))
         for members in _table(manifest.get("features")).values():
             for member in _list(members):
                 name, _, feature = str(member).partition("/")
-                if feature and name.rstrip("?") in entries:
+                if feature and name.rstrip("?") in own:
                     yield feature
 
 
@@ -88,8 +88,8 @@ def _manifests(workspace: Workspace) -> Iterator[Mapping[str, Any]]:
         yield crate.manifest
 
 
-def _entries(manifest: Mapping[str, Any], crate: str) -> dict[str, Mapping[str, Any]]:
-    """Return what a manifest says of a crate, by what it calls it."""
+def entries(manifest: Mapping[str, Any], crate: str) -> dict[str, Mapping[str, Any]]:
+    """Return what a manifest says of a crate among its dependencies, by what it calls it."""
     found = {}
     for table in (manifest, *map(_table, _table(manifest.get("target")).values())):
         for name, said in _table(table.get("dependencies")).items():
@@ -109,7 +109,8 @@ def _list(said: object) -> Sequence[object]:
     return said if isinstance(said, list) else ()
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, which may be short, such as 0.14."""
     return tuple(map(int, version.split(".")))
 
 

@@ -13,15 +13,26 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.copying import bound, driver_api, left_out, offered, programs, shared_arm, uncopied
+from portkit.copying import (
+    bound,
+    driver_api,
+    handed_out,
+    left_out,
+    offered,
+    programs,
+    shared_arm,
+    uncopied,
+)
+from portkit.copying.handover import imported_alone
 from portkit.hipify.api_table import find
 from portkit.lang.cfg import attributes_of, conditions_of
 from portkit.lang.renaming import code_only
 from portkit.lang.source import field_text, node_text
+from portkit.site.context import names_headers
 from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
-    from portkit.site.context import Site
+    from portkit.site.context import Job, Site
     from portkit.tree.finding import Finding
 
 LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
@@ -44,6 +55,8 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
     alone = bound.why(site, site.code)
     if alone is None and widens:
         reason = _runs(site, site.code)
+        if not reason and site.is_source:
+            reason = _needs_import(site, site.code)
         alone = bound.Bound(reason, settled=False) if reason else _other_side(site)
     if alone is None and not widens and (name := driver_api.missing(site, site.code)):
         known = find(name)
@@ -67,6 +80,27 @@ def declares_linked(text: str) -> bool:
     return "extern" in text and _FOREIGN.search(code_only(text)) is not None
 
 
+def doubt_in(job: Job, text: str) -> str:
+    """Return why a person should look at the copy of a text, wherever it stands, or nothing.
+
+    Args:
+        job: the job.
+        text: Rust source of a file.
+    """
+    return handed_out.doubt(job, text) or _headers(job, text)
+
+
+def _headers(job: Job, text: str) -> str:
+    if not names_headers(text):
+        return ""
+    from portkit.hipify.strings import unknown_headers  # few trees have one
+
+    unknown = unknown_headers(text, job.file_names)
+    header = next((name for name in unknown if job.names_source(name)), "")
+    title = job.vendor.title
+    return f"it names {header} of CUDA's: see which header {title} has, if any" if header else ""
+
+
 def _doubt(site: Site) -> str:
     """Return why a person should look at what is written there, or an empty string."""
     if site.job.workspace.is_build_script(site.source.path):
@@ -75,7 +109,7 @@ def _doubt(site: Site) -> str:
         return LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
     hides = pattern not in ("", "_") and site.is_source and site.job.rename(pattern) == pattern
-    return _HIDES if hides else ""
+    return _HIDES if hides else doubt_in(site.job, site.code)
 
 
 def _is_foreign(site: Site) -> bool:
@@ -103,11 +137,19 @@ def _other_side(site: Site) -> bound.Bound | None:
         # CUDA's main is asked about where a copy would differ from it (PK511), else it is widened.
         asked = site.name == "main" and not site.scope.symbol and job.renames_code(text)
         reason = _runs(site, text) or ("a program has one main" if asked else "")
+        if text and not reason and not job.renames_code(text):  # it would be widened as well
+            reason = _needs_import(site, text)
         if found is None and reason:
             found = bound.Bound(f"what stands for CUDA is written by hand: {reason}", settled=True)
         if found is not None:
             return found
     return None
+
+
+def _needs_import(site: Site, text: str) -> str:
+    """Return why what a text names is not there for the written vendor, if an import tells."""
+    name = imported_alone(site, text)
+    return f"it needs {name}, which is imported for CUDA alone" if name else ""
 
 
 def _runs(site: Site, text: str) -> str:

@@ -77,10 +77,16 @@ def is_paired(site: Site) -> bool:
     "cuda"))] type Device = Cpu``, and of steps of a block that follow each other. What renaming
     tells apart is no pair: its copy stands beside it.
     """
-    own = _sides_of(site.job, site.conditions)
     if site.kind in STEPS:
+        own = _sides_of(site.job, site.conditions)
         return len(own) == 1 and any((not side) in _sides_of_steps(site) for side in own)
-    names = _names(site.node)
+    return is_pair(site, site.node, site.conditions)
+
+
+def is_pair(site: Site, node: Node, conditions: Iterable[tuple[Node, Cfg]]) -> bool:
+    """Whether what stands beside a site under some conditions is one of a pair; see `is_paired`."""
+    own = _sides_of(site.job, conditions)
+    names = _names(node)
     if len(own) != 1 or not names or any(site.job.rename(name) != name for name in names):
         return False
     sides = site.once("sides", site.container, make=lambda: _sides(site))

@@ -9,6 +9,7 @@ itself is there only where the source's feature is off.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from portkit.copying import exclusive, gating, standing
@@ -195,6 +196,35 @@ def imports_for(site: Site) -> tuple[str, ...]:
     clashing = site.once("clashing", site.container, make=lambda: _clashing_imports(site))
     used = {n.start_byte: n for word in _words(site.code) for n in clashing.get(word, ())}
     return tuple(site.job.rename(node_text(used[at])) for at in sorted(used))
+
+
+def imported_alone(site: Site, text: str) -> str:
+    """Return a name in a text of a site that an import brings in for the source vendor alone.
+
+    The path of that import is renamed and the name is not, so that no copy of it stands beside it,
+    unless it is one of a pair. What another import brings in for the written vendor under the same
+    name is none.
+
+    Args:
+        site: the site, whose module is looked at, and the blocks around it.
+        text: the text.
+    """
+    words, scope = _words(text), site
+    while True:
+        clashing = scope.once("clashing", scope.container, make=partial(_clashing_imports, scope))
+        for name in sorted(words & clashing.keys()):
+            if not any(_is_for_written(scope, each) for each in _imported(scope)[name]):
+                return name
+        if scope.outer is None or scope.kind == "mod_item":
+            return ""
+        scope = scope.outer
+
+
+def _is_for_written(site: Site, use: standing.Sibling) -> bool:
+    """Whether an import, or its copy, stands where the written vendor alone is on."""
+    job, conditions = site.job, conditions_of(use[1])
+    alone = any(job.of_source(c) or job.without_written(c) for _, c in conditions)
+    return not alone or exclusive.is_pair(site, use[0], conditions)
 
 
 def _gated(site: Site) -> list[Node]:

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying import programs
+from portkit.copying.bindings import needed
 from portkit.hipify.paths import hip_path
 from portkit.lang.renaming import code_only, without_comments
 from portkit.lang.source import Source
@@ -48,6 +49,7 @@ class Launchers(Value, frozen=True):
         units: those that are compiled, without folder and suffix.
         file: the Rust file that declares them.
         macro: the path of the macro by which the copy declares them.
+        alone: whether the crate takes no bindings for CUDA, so that the counterpart takes HIP's.
         variables: how the names of the counterpart's environment variables begin.
         cpp: whether the build script links C++'s library.
     """
@@ -56,6 +58,7 @@ class Launchers(Value, frozen=True):
     units: tuple[str, ...]
     file: str
     macro: str
+    alone: bool
     variables: str
     cpp: bool
 
@@ -100,12 +103,17 @@ def _launchers(job: Job, whole: WholeCrate) -> Launchers | str | None:
     declared = _blocks(job.workspace.sources[file])
     if len(declared) != 1 or not all(map(_is_plain, _functions(declared[0]))):
         return "what it declares is linked in a way of its own"
-    macro = _macro(job, whole)
-    if not macro:
-        return "it names the bindings nowhere, whose macro declares launchers"
+    macro, facade = _macro(job, whole), job.vendor.facade
+    alone = not macro
+    if alone and not (facade.source or needed(job.workspace, job.vendor, job.codebase)):
+        return (
+            "it names the bindings nowhere, whose macro declares launchers: portkit.toml may say"
+            " where they are"
+        )
+    macro = macro or f"{facade.module}::launchers"
     names = tuple(PurePosixPath(path).stem for path in units)
     variables = whole.copy.upper().replace("-", "_")
-    return Launchers(folder, names, file, macro, variables, "stdc++" in text)
+    return Launchers(folder, names, file, macro, alone, variables, "stdc++" in text)
 
 
 def declared_by_macro(job: Job, source: Source, copy: str) -> str:

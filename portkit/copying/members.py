@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
+from portkit.copying.whole_crates import always_compiles
 from portkit.lang.features import asked_by, is_spelt
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def counterpart(site: Site, name: str, member: str) -> str:
         return f"{member.removesuffix(feature)}{ported}"
     if feature and not _in_tree(site, crate):
         return ""
-    if bound_dependency(site, member)[0]:
+    if bound_dependency(site, member)[0] or compiles(site, member):
         return ""
     asked = asked_by(member)
     new = job.counterparts.get(asked, "")
@@ -107,6 +108,23 @@ def is_unclear(site: Site, member: str) -> bool:
     return name in bound.only_for_source(site.job, crate) and not bound.is_known(
         site.job, crate, name
     )
+
+
+def compiles(site: Site, member: str) -> str:
+    """Return the crate of the tree that a member turns on if that always compiles for CUDA.
+
+    One that has a counterpart is none, and so is one that other builds take as well.
+    """
+    job, name = site.job, _dependency(member)
+    if site.crate is None or job.written_crate(name):
+        return ""
+    said = job.workspace.dependency(site.crate, name)
+    package = str(said.get("package", name))
+    crate = next((each for each in job.workspace.crates if each.name == package), None)
+    if crate is None or crate == site.crate or not said.get("optional"):
+        return ""
+    always = always_compiles(job.workspace, job.vendor, job.codebase, crate)
+    return package if always else ""
 
 
 def _dependency(member: str) -> str:

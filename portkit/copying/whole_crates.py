@@ -1,5 +1,7 @@
 """Crates that are the source vendor's as a whole: they have no feature for it, and need it always.
 
+They take what binds it, or their build script compiles for it.
+
 What such a crate says in no condition, a feature could not take apart: a function's name and what
 surrounds it are of no vendor, and its body is CUDA's. So the counterpart of the crate is a crate,
 as that of a file is a file. It lies beside the one that it was made from, which stays as it is.
@@ -8,11 +10,13 @@ as that of a file is a file. It lies beside the one that it was made from, which
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from portkit.lang.features import is_spelt
+from portkit.lang.renaming import code_only, without_comments
 from portkit.profile.whole_crate import WholeCrate
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from portkit.tree.workspace import Crate, Workspace
 
 
+_ASKS: Final = re.compile(r"\bcfg\b|\bCARGO_(?:FEATURE|CFG)_")
+"""What asks in a build script what is built (the Cargo book, "Environment Variables")."""
 COUNTERPART: Final = "counterpart"
 """What a dependency on such a crate becomes, among the kinds of a vendor's dependencies."""
 
@@ -33,7 +39,8 @@ def whole_crates(
     """Return the crates of a workspace that need the source vendor whatever features are on.
 
     One does that takes CUDA's bindings, CUDA's feature of a crate that has one, or another such
-    crate, and none of them by a feature of its own. What the profile keeps is none.
+    crate, and none of them by a feature of its own, or that compiles for CUDA in every build. What
+    the profile keeps is none, nor is one whose kernels are translated beside themselves.
 
     Args:
         workspace: the tree.
@@ -47,11 +54,47 @@ def whole_crates(
         new = {
             crate.directory: _whole(workspace, vendor, crate, named)
             for crate in pending
-            if crate.directory not in found and _needs(workspace, vendor, codebase, crate, named)
+            if crate.directory not in found
+            and (
+                _needs(workspace, vendor, codebase, crate, named)
+                or _is_of_kernels(workspace, vendor, codebase, crate)
+            )
         }
         if not new:
             return tuple(found[directory] for directory in sorted(found))
         found |= new
+
+
+def always_compiles(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, crate: Crate
+) -> bool:
+    """Whether a crate has the source vendor's compiler run in every build of it.
+
+    Its build script needs a crate that runs that compiler, or has ``cc`` run it, and nothing in the
+    script asks what is built. What a patch of the profile changes there is somebody's decision.
+
+    Args:
+        workspace: the tree.
+        vendor: the vendor that is written.
+        codebase: the codebase.
+        crate: the crate.
+    """
+    from portkit.copying import programs
+
+    said = entries(workspace, crate.manifest.get("build-dependencies"))
+    needed = {str(each.get("package", name)) for name, each in said if not each.get("optional")}
+    compilers = {name for name in needed if vendor.dependencies.get(name) == "driver"}
+    for path in workspace.sources if compilers or "cc" in needed else ():
+        if workspace.is_build_script(path) and workspace.crate_of(path) == crate:
+            source = workspace.sources[path]
+            code = code_only(source.text(0, source.size))
+            runs = programs.runs_by_cc(code, vendor.source) or any(
+                re.search(rf"\b{name.replace('-', '_')}\b", code) for name in compilers
+            )
+            asks = _ASKS.search(without_comments(source.text(0, source.size)))
+            patched = any(patch.path == path for patch in codebase.patches)
+            return runs and asks is None and not patched
+    return False
 
 
 def with_counterparts(codebase: CodebaseProfile, whole: tuple[WholeCrate, ...]) -> CodebaseProfile:
@@ -171,6 +214,16 @@ def _needs(
         if any(feature in own for feature in _list(said.get("features"))):
             return True
     return False
+
+
+def _is_of_kernels(
+    workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile, crate: Crate
+) -> bool:
+    """Whether a crate compiles for the source vendor, and nothing says what takes its place."""
+    inside = f"{crate.directory}/"
+    if any(each.source.startswith(inside) for each in codebase.hip_sources):
+        return False
+    return always_compiles(workspace, vendor, codebase, crate)
 
 
 def _unported(

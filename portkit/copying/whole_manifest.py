@@ -53,9 +53,12 @@ def manifest(job: Job, whole: WholeCrate) -> str:
                     parts.append(_section(f"target.{json.dumps(target)}.{kind}", found))
         elif key in ("bin", "example", "test", "bench"):
             parts += [_section(key, _target(job, whole, each), of_array=True) for each in table]
+    kernels, facade = launchers(job, whole), job.vendor.facade.name
     for kind in _TABLES:
         found = dict(_dependencies(job, whole, said.get(kind)))
-        if kind == "build-dependencies" and isinstance(launchers(job, whole), Launchers):
+        if kind == "dependencies" and isinstance(kernels, Launchers) and kernels.alone:
+            found[facade] = _Raw(f"{{ {requirement(job, facade, whole.place, {})} }}")
+        if kind == "build-dependencies" and isinstance(kernels, Launchers):
             support = job.codebase.support
             found = {BUILD: _Raw(f"{{ {dependency(support, _up(whole))} }}")} if support else {}
         parts.append(_section(kind, found))

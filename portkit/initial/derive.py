@@ -132,12 +132,14 @@ def _error(variants: Sequence[Finding]) -> Iterator[tuple[str, Said]]:
 
 
 def _uses(job: Job) -> Iterator[Said]:
+    """Yield the codebases with a crate that a crate of the tree takes, other than for its tests."""
     own = {crate.name for crate in job.workspace.crates}
     for directory in (*brought().values(), *announced().values()):
         codebase = load_codebase(directory)
-        if codebase.crate in own or not job.workspace.depends_on((codebase.crate,)):
+        crates = (codebase.crate,)
+        if codebase.crate in own or not job.workspace.depends_on(crates, shared=False, tests=False):
             continue
-        place = next(iter(_naming(job, (codebase.crate,))), "the manifests")
+        place = next(iter(_naming(job, crates)), "the manifests")
         yield Said(codebase.name, f"{place}: a crate of {codebase.name}'s")
 
 

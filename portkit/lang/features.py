@@ -43,6 +43,14 @@ def leads(features: Mapping[str, Sequence[str]], first: str, wanted: Collection[
     return not seen.isdisjoint(wanted)
 
 
+def asks(member: str, name: str) -> bool:
+    """Whether a member of a feature turns an optional dependency on, by whatever form.
+
+    Source: the Cargo book, chapter "Features", section "Optional dependencies".
+    """
+    return member in (name, f"dep:{name}") or member.startswith(f"{name}/")
+
+
 def is_spelt(feature: str, name: str) -> bool:
     """Whether a feature is one of a name, or the hidden one behind it, such as ``_cuda``.
 

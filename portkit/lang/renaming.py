@@ -59,11 +59,16 @@ _FEATURE_IN_PROSE = (
     r"|(?P<lead>\bfeatures?\b[\s=:(\[\"'`\\]++(?:[\w+-]+\??[\"'`]?[,/]\s*+[\"'`]?)*"
     r"|(?:(?<=\bthe )|(?<=[\"'`]))(?={own}[\"'`]?\s+features?\b))(?P<own>{own})(?![\w+-])"
 )
-# A path that ends where one looks from, and a `use` that has not ended there. From each word it is
-# looked back so far and no farther, so that time grows with the text; no path or import is longer.
+# A `use` that has not ended where one looks from. From each word it is looked back so far and no
+# farther, so that time grows with the text; no path or import is longer.
 _REACH = 1000
-_PATH = r"\b%s(?:\s*::\s*\w+)*\s*::\s*\Z"
 _USE = re.compile(r"\buse\s[^;]*\Z")
+# What stands before a path from the crates on is no part of it: `use ::a::b`, `dyn ::a::B`.
+_SEGMENT = re.compile(
+    r"\b(?!(?:as|dyn|else|for|if|impl|in|match|mut|return|use|where|while)\b)(\w+)\s*::\s*\Z"
+)
+_IN_LIST = re.compile(r"[{,]\s*\Z")
+_OF_PATH = re.compile(r"::\s*\Z")
 _INSIDE = re.compile(r"(?:[\w>]::|\.)\s*\Z")
 _FOLLOWED = re.compile(r"\s*::")
 _BROUGHT_IN = re.compile(r"\b(?:use|extern\s+crate)\s+(?:::\s*)?\Z")
@@ -95,8 +100,9 @@ class NameTable(Value, frozen=True, dict=True):
         binary_names: a pattern of names whose values are what such files hold, after renaming and
             with letters in any case; empty for none.
         feature: a Cargo feature and what it becomes, where its name as a word does not become that.
-        below: by crate, what its names become in a path that begins at it, where the same names
-            stand for something else by themselves.
+        below: by crate, what its names become behind it in a path, where the same names stand for
+            something else by themselves.
+        behind: by crate or module from elsewhere, what names become in a path that begins at it.
         crates: crates whose counterpart has another name, as code names both. One is a crate where
             a path begins at it; elsewhere the same word stands for something else.
     """
@@ -111,6 +117,7 @@ class NameTable(Value, frozen=True, dict=True):
     sources: Mapping[str, str] = field(default_factory=dict)
     feature: tuple[str, str] | None = None
     below: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    behind: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crates: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -141,7 +148,7 @@ class NameTable(Value, frozen=True, dict=True):
     def _identified(self) -> re.Pattern[str]:
         """What stands in each identifier that renaming changes."""
         pieces = [old for old, _ in self.parts]
-        every = (*self.words, *self.crates, *chain.from_iterable(self.below.values()))
+        every = (*self.words, *self.crates, *self._placed)
         whole = [word for word in every if not any(old in word for old in pieces)]
         return re.compile("|".join(map(re.escape, (*pieces, *whole))) or "(?!)")
 
@@ -274,29 +281,70 @@ class NameTable(Value, frozen=True, dict=True):
         return token if token[0] == "'" else self._string(token)
 
     def _identifier(self, match: re.Match[str]) -> str:
-        token, start = match.group(), match.start()
-        before = match.string, max(0, start - _REACH), start
+        token = match.group()
         if token in self.crates and _begins_a_path(match):
             return self.crates[token]
-        for path, names in self._paths:
-            if token in names and path.search(*before):
-                return names[token]
-        renamed = self.word(token)
-        if "::" in renamed and _LAST.match(match.string, match.end()) and _USE.search(*before):
-            # A crate that is brought in whole: paths below its name name the module.
-            return renamed.partition("::")[0]
+        renamed = (token in self._placed and self._by_path(match)) or self.word(token)
+        if "::" in renamed and _LAST.match(match.string, match.end()):
+            start = match.start()
+            if _USE.search(match.string, max(0, start - _REACH), start):
+                # A crate that is brought in whole: paths below its name name the module.
+                return renamed.partition("::")[0]
         return renamed
 
     @cached_property
-    def _paths(self) -> list[tuple[re.Pattern[str], Mapping[str, str]]]:
-        """A path that begins at a crate and ends where a name stands, and such names."""
-        return [(re.compile(_PATH % re.escape(crate)), new) for crate, new in self.below.items()]
+    def _placed(self) -> frozenset[str]:
+        """The names that become something by the path that they stand in."""
+        tables = (*self.below.values(), *self.behind.values())
+        return frozenset(chain.from_iterable(tables))
+
+    def _by_path(self, word: re.Match[str]) -> str:
+        """Return what a word becomes by the path that it stands in; empty where that says nothing.
+
+        The nearest crate that has such a name counts.
+        """
+        token, path = word.group(), path_before(word.string, word.start())
+        near = (self.below[each] for each in reversed(path) if each in self.below)
+        tables = (*near, self.behind.get(path[0], {}) if path else {})
+        return next((names[token] for names in tables if token in names), "")
 
     def _string(self, token: str) -> str:
         parts = _STRING_BODY.match(token)
         if parts is None or self.is_kernel(parts.group(2)):
             return token
         return parts.group(1) + self.text(parts.group(2)) + parts.group(3)
+
+
+def path_before(text: str, at: int) -> list[str]:
+    """Return the segments of the path in Rust source that goes on at an offset, lists included.
+
+    In ``use a::{b::c, d::e}`` those before ``e`` are ``a`` and ``d``.
+    """
+    found: list[str] = []
+    first = max(0, at - _REACH)
+    while True:
+        before = _SEGMENT.search(text, first, at)
+        if before is not None:
+            found.insert(0, before[1])
+            at = before.start()
+            continue
+        at = _list_around(text, first, at)
+        if at < 0:
+            return found
+
+
+def _list_around(text: str, first: int, at: int) -> int:
+    """Return where the list begins that a path begins in, as imports have them; -1 for none."""
+    if _IN_LIST.search(text, first, at) is None:
+        return -1
+    depth = 0
+    for place in range(at - 1, first - 1, -1):
+        depth += (text[place] == "}") - (text[place] == "{")
+        if depth < 0:
+            return place if _OF_PATH.search(text, first, place) else -1
+        if text[place] in ";()":
+            return -1
+    return -1
 
 
 def _beginning(text: str, at: int, start: int) -> int:

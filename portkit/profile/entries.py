@@ -27,6 +27,7 @@ Text = Annotated[str, Meta(pattern=r"\S", title="a text with something in it")]
 Version = Annotated[
     str, Meta(pattern=r"^(\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?)?$", title="a version as 0.11.1")
 ]
+FullVersion = Annotated[str, Meta(pattern=r"^\d+\.\d+\.\d+$", title="a version as 0.11.1")]
 Reason = Annotated[
     str,
     Meta(
@@ -588,6 +589,13 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     source_feature: Annotated[
         str, Meta(description="The Cargo feature of the CUDA backend; cuda by default.")
     ] = ""
+    source_bindings: Annotated[
+        dict[FullVersion, FullVersion],
+        Meta(
+            description="The version of cudarc that its crates ask for, by the version of its own"
+            " from which on they do, where they hand cudarc out to what is built on them."
+        ),
+    ] = {}
     generator: Annotated[
         str,
         Meta(

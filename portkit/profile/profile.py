@@ -157,6 +157,7 @@ class VendorProfile(Value, frozen=True):
         source_feature: the Cargo feature of what is read.
         spellings: other features that turn that one on and are named alike, as `cuda` does where
             the backend stands under `_cuda`.
+        unsettled: bindings that a codebase below hands out, and why nothing tells their shape.
     """
 
     name: str
@@ -182,6 +183,7 @@ class VendorProfile(Value, frozen=True):
     feature: str
     source_feature: str
     spellings: tuple[str, ...] = ()
+    unsettled: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -197,12 +199,22 @@ class Ported(Value, frozen=True):
         source_feature: what the source's feature is called there.
         feature: what the written one is called there.
         libraries: features for a library, and those for its counterpart.
+        bindings: the crate of bindings that the port has, where the crate hands them out.
+        source_bindings: the version of the source's bindings that it asks for, by the version of
+            its own from which on.
     """
 
     codebase: str
     source_feature: str
     feature: str
     libraries: Mapping[str, str] = field(default_factory=dict)
+    bindings: str = ""
+    source_bindings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def module(self) -> str:
+        """The name under which Rust code finds those bindings behind the crate."""
+        return _module(self.bindings)
 
 
 class CodebaseProfile(Value, frozen=True, dict=True):
@@ -226,6 +238,8 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         bindings: the crate of bindings that the port writes.
         feature: the Cargo feature that the port writes; empty for the vendor's name.
         source_feature: the Cargo feature of the source; empty for its name.
+        source_bindings: the version of the source's bindings that its crates ask for, by the
+            version of its own from which on; empty where they hand none out.
         generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
         templates: files to add: path in the tree to template.
@@ -262,6 +276,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     bindings: str = ""
     feature: str = ""
     source_feature: str = ""
+    source_bindings: Mapping[str, str] = field(default_factory=dict)
     generator: str = ""
     variables: str = ""
     directory: Directory | None = None
@@ -443,6 +458,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         bindings=said.bindings or _joined(said.name, "hip"),
         feature=said.feature,
         source_feature=said.source_feature,
+        source_bindings=said.source_bindings,
         generator=said.generator or _joined(said.name, "ug-rocm"),
         variables=said.variables or _joined(said.name, "rocm").upper().replace("-", "_"),
         directory=directory,

@@ -3,7 +3,7 @@
 The HIP bindings, the crate of kernels, tests and pages of documentation come from
 templates. The counterpart of a crate that is CUDA's as a whole has its manifest, the translations
 of its kernels, and a build script that has hipcc compile them. A file that stands already is left
-as it is.
+as it is. Translations beside their sources are a person's where another file has the name of one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from portkit.copying.additions import additions
 from portkit.copying.differences import differences
 from portkit.lang.span import Span
 from portkit.rules import TreeRule
-from portkit.tree.finding import Applicability, Finding, NewFile, Status
+from portkit.tree.finding import Applicability, Finding, NewFile, Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +33,7 @@ def check(job: Job) -> Iterator[Finding]:
     """Find what the port adds and no file of the tree stands for."""
     for addition in additions(job):
         standing = _standing(job, addition)
-        yield Finding(
+        found = Finding(
             code=CODE,
             path=addition.name,
             span=Span(0, 0),
@@ -42,6 +44,17 @@ def check(job: Job) -> Iterator[Finding]:
             message=addition.message,
             files=partial(_new_files, addition.files),
         )
+        if not standing and (why := addition.in_the_way()):
+            said = f"{addition.message}: {why}; nothing of them is written before that"
+            yield replace(
+                found,
+                applicability=Applicability.MANUAL,
+                status=Status.NONE,
+                message=said,
+                files=no_files,
+            )
+            continue
+        yield found
         if standing:
             for path, make in sorted(addition.files().items()):
                 yield from differences(job, CODE, path, make)

@@ -4,7 +4,8 @@ What stands under the feature alone exists only for CUDA. Its ROCm counterpart i
 name table, beside it, under ``#[cfg(feature = "rocm")]``.
 
 Where renaming changes nothing, the item is not about CUDA but about a GPU being there, and its
-condition is widened to ``any(feature = "cuda", feature = "rocm")``. What the profile calls
+condition is widened to ``any(feature = "cuda", feature = "rocm")``, unless it names what an import
+brings in for CUDA alone, which leaves it to a person. What the profile calls
 exclusive, such as a field whose name is no vendor's, gives way to its copy where both features are
 on. Of a pair, CUDA's under the feature and another of the same name where that is off, the copy
 gives way, and a person looks at it; so it is of steps of a block that follow each other, and of an

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import offered, programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
-from portkit.copying.doubts import LINKED, declares_linked
+from portkit.copying.doubts import LINKED, declares_linked, doubt_in
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
 from portkit.tree.finding import Applicability, Finding, NewFile, Status
@@ -44,6 +44,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     # In the counterpart of a crate the port has what is linked as well.
     if declares and declares_linked(copy_file(job, source)):
         reason = LINKED
+    reason = reason or doubt_in(job, source.text(0, len(source.data)))
     lacking = offered.missing_in_file(
         job, source, lambda: copy_file(job, source) if standing is None else _text(standing)
     )

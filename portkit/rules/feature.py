@@ -9,7 +9,8 @@ What turns CUDA on in a crate from elsewhere is left out, and a person sees what
 feature that it lacks would break each build. Where the crate has a path it is written, and so it
 is where the profile names the codebase that the crate is of (``uses``), with the features of its
 libraries. A dependency that CUDA's
-features alone turn on, and that leads to CUDA by Cargo.lock, is left out as well.
+features alone turn on, and that leads to CUDA by Cargo.lock, is left out as well. A crate of the
+tree that has CUDA's compiler run in every build, and no counterpart, is left out for a person.
 
 A feature that asks for something of cudarc only where that is on, as ``std = ["cudarc?/std"]``
 does, is left alone: the HIP bindings are the same with any features of the tree. The ``metadata``
@@ -34,6 +35,7 @@ from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
 from portkit.copying.members import (
     bound_dependency,
+    compiles,
     counterpart,
     from_port,
     is_elsewhere,
@@ -93,11 +95,18 @@ def check(site: Site) -> Iterator[Intent]:
                 f"; only CUDA's features turn {' and '.join(unclear)} on, and no Cargo.lock tells"
                 " what for: see whether it is CUDA's"
             )
+        compiling = sorted({crate for m in asked if (crate := compiles(site, m))})
+        if compiling:
+            every = "compiles" if len(compiling) == 1 else "compile"
+            message += (
+                f"; {' and '.join(compiling)} {every} for CUDA in every build: see what"
+                f" {job.vendor.title} has in its place, by hand"
+            )
         yield Add(
             construct,
             message,
             symbol=written[name],
-            review=bool(elsewhere or unclear),
+            review=bool(elsewhere or unclear or compiling),
             text=f"\n{key(written[name])} = [{listed}]",
             at=end_of(site.node),
             name=written[name],

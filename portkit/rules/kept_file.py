@@ -1,11 +1,11 @@
 """A file that mentions a backend and is left alone as a whole.
 
 It belongs to a peer of CUDA's, to a library without a counterpart, or to nothing that is
-compiled, or the codebase's profile keeps it; the message says which. So it is with the manifest and
-the kernels of a crate that is CUDA's as a whole, whose counterpart is another crate, and with all
-of one that gets none. Its build script is for a person where none can be derived from it. A module
-under the feature is left alone as well where it needs a crate that CUDA alone has, or where its
-copy has no name yet.
+compiled, or the codebase's profile keeps it; the message says which. A header is a peer's by what
+its code names. So it is with the manifest and the kernels of a crate that is CUDA's as a whole,
+whose counterpart is another crate, and with all of one that gets none. Its build script is for a
+person where none can be derived from it. A module under the feature is left alone as well where it
+needs a crate that CUDA alone has, or where its copy has no name yet.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from portkit.copying import bound
 from portkit.copying.additions import beside
 from portkit.copying.launchers import launchers
 from portkit.copying.whole_files import unported_file
+from portkit.lang.renaming import code_only
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
 from portkit.rules.page_section import section_of
 from portkit.site.context import Gating
 from portkit.tree.finding import Applicability, Finding, Status
-from portkit.tree.workspace import CUDA_CODE
+from portkit.tree.workspace import CUDA_CODE, KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,7 @@ def _kept_reason(job: Job, source: Source) -> str:
     if whole is not None:
         return whole.unported or f"{whole.place} takes the place of the whole crate"
     if not source.path.endswith(".rs"):
-        return ""
+        return _of_peer(job) if _names_peer_alone(job, source) else ""
     if job.gating is Gating.CFG and f"dummy_{job.vendor.source}" in source.path:
         return "there is no dummy backend with --gating cfg"
     if any(
@@ -99,12 +100,27 @@ def _kept_reason(job: Job, source: Source) -> str:
         for peer in job.vendor.peers
         for part in source.path.split("/")[1:]
     ):
-        return f"it belongs to {job.vendor.peers[0].capitalize()}; ROCm follows CUDA"
+        return _of_peer(job)
     feature = unported_file(job, source.path)
     if feature:
         return job.why_unported(feature, source.path)
     alone = bound.of_file(job, source.path)
     return alone.reason if alone is not None and alone.settled else ""
+
+
+def _names_peer_alone(job: Job, source: Source) -> bool:
+    """Whether a header or C++ is a peer's by what its code names: a peer, and nothing of CUDA's.
+
+    Comments are no code, in C++ as in Rust.
+    """
+    if not source.path.endswith(CUDA_CODE) or source.path.endswith(KERNELS):
+        return False
+    code = code_only(source.text(0, source.size))
+    return job.names_peer(code) and not job.names_source(code)
+
+
+def _of_peer(job: Job) -> str:
+    return f"it belongs to {job.vendor.peers[0].capitalize()}; {job.vendor.title} follows CUDA"
 
 
 RULE = FileRule("PK102", When.MENTIONS, check)

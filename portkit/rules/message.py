@@ -7,6 +7,12 @@ is handed to the user. So is the name of a program of CUDA's, such as ``"nvcc"``
 is no sentence: a path, a variable of the environment, a library to load. In a build script several
 words are code too, where one is an option, a path or a program, as in ``"nvcc --ptx k.cu"``.
 
+What a condition in the body of a macro asks for, ``#[cfg(feature = "cuda")]``, is for a person too:
+what a macro writes is not looked into.
+
+A string with an ``#include`` is part of a kernel that is compiled as the program runs, and is for
+nobody to read: where it names a header of CUDA's, a person gives ROCm's code another.
+
 What ``panic!``, ``expect`` and their kin are given is read by people, whatever it is, and so is
 what a function of the same file is given that only prints it.
 
@@ -21,6 +27,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.lang.cfg import around
 from portkit.lang.features import variable
+from portkit.lang.renaming import conditions
 from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
@@ -62,6 +69,8 @@ def check(site: Site) -> Iterator[Intent]:
             new=prose.write,
             entry=job.codebase.key(prose),
         )
+    elif included := _included(site):
+        yield Ask("message", included)
     elif _is_for_people(site):
         yield Keep("message", _SAID)
     elif program := "".join(programs.named(job, site.code)):
@@ -69,6 +78,12 @@ def check(site: Site) -> Iterator[Intent]:
             "program",
             f"it names {program}, of CUDA's: {job.vendor.programs[program]}; see what"
             f" {job.vendor.title} takes in its place, under the feature {job.feature}",
+        )
+    elif own and _is_condition(site):
+        yield Ask(
+            "condition in a macro",
+            f"a macro has a condition on the feature {text}, and what macros write is not looked"
+            f" into: see what holds with the feature {own}, by hand",
         )
     elif own:
         yield Ask("message", f'code may decide by the string "{text}": add "{own}" by hand')
@@ -82,6 +97,19 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
     else:
         yield Ask("message", _to_be_done(site))
+
+
+def _included(site: Site) -> str:
+    """Return what a person does about a header of the source's in a kernel, if one is included."""
+    if "#include" not in site.code:
+        return ""
+    job = site.job
+    if job.rename(site.code) == site.code and not job.names_source(site.code):
+        return ""
+    return (
+        "a kernel that is compiled as the program runs includes what is CUDA's by it: see that"
+        f" {job.vendor.title}'s code has HIP's there, under the feature {job.feature}"
+    )
 
 
 def _text(site: Site) -> str:
@@ -166,6 +194,23 @@ def _is_of_source(site: Site) -> bool:
     found = re.finditer(rb"\b%s\b" % re.escape(item.name.encode()), site.source.data)
     uses = [m.start() for m in found if not own.start <= m.start() < own.end]
     return bool(uses) and all(any(map(site.job.of_source, around(root, at))) for at in uses)
+
+
+def _is_condition(site: Site) -> bool:
+    """Whether a string is what a condition asks for in a macro, whose tokens are no attributes."""
+    macro, inner = None, site.outer
+    while inner is not None:
+        macro = inner if inner.kind in ("macro_definition", "macro_invocation") else macro
+        inner = inner.outer
+    if macro is None:
+        return False
+    text, start = macro.code, macro.node.start_byte
+    found = site.once(
+        "conditions",
+        start,
+        make=lambda: {start + len(text[: m.start()].encode()) for m in conditions(text)},
+    )
+    return site.node.start_byte in found
 
 
 def _decides(job: Job) -> Mapping[str, str]:

@@ -40,9 +40,11 @@ def check(site: Site) -> Iterator[Intent]:
     message = f"import what {job.vendor.title} has in its place"
     if not job.renames_code(first):
         members = tuple(
-            Member(span_of(node), job.rename(text), prefix + job.rename(text))
+            Member(span_of(node), new, prefix + new)
             for node, prefix in leaves(site.node)
             if job.renames_code(text := node_text(node))
+            # A path is renamed as a whole: what a crate in it becomes depends on what leads to it.
+            for new in (job.rename(prefix + text).removeprefix(job.rename(prefix)),)
         )
         if members:
             yield Enlist(construct, message, symbol=symbol, members=members)

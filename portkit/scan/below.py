@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
     """Return a profile that knows what the ports of the codebases below it have.
 
-    Which of their crates have the vendor's feature, and what is called otherwise there.
+    Which of their crates have the vendor's feature, what is called otherwise there, and which
+    bindings they hand out.
 
     A port gives it to each crate that has the source's (PK201), and leaves alone what its profile
     keeps. Which crates a codebase has, says its ``fetch.toml``; without one, it is the one that
@@ -54,7 +55,12 @@ def with_ports(codebase: CodebaseProfile, vendor: str) -> CodebaseProfile:
         features = load_vendor(vendor, below)
         for crate in _crates(directory, below):
             found[crate] = Ported(
-                name, features.source_feature, features.feature, features.libraries
+                name,
+                features.source_feature,
+                features.feature,
+                features.libraries,
+                bindings=below.bindings if below.source_bindings else "",
+                source_bindings=below.source_bindings,
             )
         unported |= below.unported
         words |= below.words

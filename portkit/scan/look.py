@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying.handed_out import of_file
 from portkit.errors import PlanError, PortkitError
 from portkit.lang.source import Source
 from portkit.lang.words import finder, occurrences
@@ -54,6 +55,7 @@ def _look(
     job: Job, path: str, asked: Asked, is_written: Callable[[str], bool]
 ) -> tuple[list[Finding], list[Unaccounted]]:
     source = job.workspace.sources[path]
+    job = of_file(job, source)
     found = list(asked.of_file(When.ALWAYS, job, source))
     places = sorted({*job.learnt.mentions.get(path, ()), *_seeds(job, source)})
     # Most files have no place, and to see whether the port writes one takes longer.

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import needed, placed
 from portkit.copying.dialect import is_before, spoken
+from portkit.copying.handed_out import handed_out
 from portkit.copying.kernels import formed
 from portkit.copying.patches import OVERRIDE
 from portkit.copying.spelling import spelt
@@ -142,7 +143,8 @@ def look(
     if not needed(workspace, vendor, codebase) and (below := _below(workspace)) is not None:
         codebase = replace(codebase, bindings=below.bindings)
         vendor = load_vendor(VENDOR, codebase)
-    vendor = spelt(spoken(vendor, workspace), codebase, workspace)
+    vendor = handed_out(spoken(vendor, workspace), workspace, codebase)
+    vendor = spelt(vendor, codebase, workspace)
     vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
@@ -263,7 +265,7 @@ def _codebase(workspace: Workspace, said: Settings, profile: Directory | None) -
 def _below(workspace: Workspace) -> CodebaseProfile | None:
     """Return the codebase that a tree is built on: it depends on the crate that tells that one."""
     profiles = (load_codebase(directory) for directory in _every_directory())
-    return next((p for p in profiles if workspace.depends_on((p.crate,))), None)
+    return next((p for p in profiles if workspace.depends_on((p.crate,), tests=False)), None)
 
 
 def _every_directory() -> Iterator[Directory]:

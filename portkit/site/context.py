@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound="About")
 Made = TypeVar("Made")
 _PATTERN = re.compile(r"[*?\[]")
+_HEADERS = (".h", ".cuh")
+_HEADER = re.compile(r"\w\.(?:h|cuh)\b")
 
 
 class Gating(StrEnum):
@@ -320,9 +322,11 @@ class Job(Value, frozen=True, dict=True):
     @cached_property
     def _gated(self) -> re.Pattern[str]:
         name, variant = self.vendor.name, self.vendor.variant
+        below = {each.module for each in self.codebase.ported.values() if each.bindings}
+        bindings = {self.vendor.facade.module, *below}
         return re.compile(
             rf"\b(?:[A-Za-z]*{variant}[A-Z]?\w*|(?:\w+_)?{name}(?:_backend)?::"
-            rf"|{self.vendor.facade.module})"
+            rf"|{'|'.join(map(re.escape, sorted(bindings)))})"
         )
 
     def stands(self, path: str) -> bool:
@@ -404,11 +408,16 @@ class Job(Value, frozen=True, dict=True):
 
     def rename(self, text: str) -> str:
         """Rename Rust source to the vendor that is written."""
-        if "#include" in text:  # a kernel that is compiled when the program runs
+        if names_headers(text):  # of a kernel that is compiled when the program runs
             from portkit.hipify.strings import with_headers  # few trees have one
 
-            text = with_headers(text, {path.rpartition("/")[2] for path in self.workspace.sources})
+            text = with_headers(text, self.file_names)
         return self.vendor.names.rust(text)
+
+    @cached_property
+    def file_names(self) -> frozenset[str]:
+        """The names of the tree's files, without their folders."""
+        return frozenset(path.rpartition("/")[2] for path in self.workspace.sources)
 
     def renames_code(self, text: str) -> bool:
         """Whether renaming changes the code of a text, its comments and strings aside."""
@@ -416,6 +425,13 @@ class Job(Value, frozen=True, dict=True):
             return False
         code = code_only(text)
         return self.rename(code) != code
+
+
+def names_headers(text: str) -> bool:
+    """Whether a text may include headers, or name them in strings and comments."""
+    return "#include" in text or (
+        any(e in text for e in _HEADERS) and _HEADER.search(text) is not None
+    )
 
 
 class Scope(Value, frozen=True):

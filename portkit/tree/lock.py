@@ -46,6 +46,26 @@ def version(root: Path, crate: str) -> str:
     return only if isinstance(only, str) else ""
 
 
+def needed(root: Path, crate: str, dependency: str) -> frozenset[str]:
+    """Return the versions of a dependency that a crate needs by a lock file; none without one.
+
+    Args:
+        root: the folder of the lock file.
+        crate: the crate's name; all its versions count.
+        dependency: the name of what it needs.
+    """
+    packages = [*_packages(root)]
+    every = {str(each.get("version")) for each in packages if each["name"] == dependency}
+    found: set[str] = set()
+    for package in packages:
+        listed = package.get("dependencies") if package["name"] == crate else ()
+        for each in listed if isinstance(listed, list) else ():
+            name, _, rest = str(each).partition(" ")
+            if name == dependency:  # with its version where there are several
+                found |= {rest.split(" ")[0]} if rest else every
+    return frozenset(found)
+
+
 def _packages(root: Path) -> Iterator[Mapping[str, Any]]:
     try:
         said: Any = tomllib.loads(read_regular(root / NAME, LARGEST).decode())

@@ -155,7 +155,9 @@ class Workspace(Value, frozen=True, dict=True):
                 return version
         return ""
 
-    def depends_on(self, crates: Collection[str], *, shared: bool = True) -> bool:
+    def depends_on(
+        self, crates: Collection[str], *, shared: bool = True, tests: bool = True
+    ) -> bool:
         """Whether a manifest of the tree names one of some crates, wherever that comes from.
 
         A dependency may be called otherwise than its crate (the Cargo book, chapter "Specifying
@@ -164,6 +166,7 @@ class Workspace(Value, frozen=True, dict=True):
         Args:
             crates: their names.
             shared: whether what the workspace offers counts where no crate takes it.
+            tests: whether what tests, examples and build scripts alone take counts.
         """
         offered = self.manifest.get("workspace", {}).get("dependencies", {})
         named = {
@@ -174,10 +177,21 @@ class Workspace(Value, frozen=True, dict=True):
         return any(
             name in {*crates, *named}
             or (isinstance(entry, dict) and entry.get("package") in crates)
-            for _, table in self._tables(*_DEPENDENCIES)
+            for _, table in self._tables(*(_DEPENDENCIES if tests else _DEPENDENCIES[:1]))
             for name, entry in table.items()
             if shared or table is not offered
         )
+
+    def asked(self) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+        """Yield each dependency: the manifest's folder, its name there, its crate, what is said.
+
+        What the workspace says of a crate stands for those that take it from there.
+        """
+        for directory, table in self._tables(*_DEPENDENCIES):
+            for name, entry in table.items():
+                said = entry if isinstance(entry, dict) else {"version": entry}
+                if said.get("workspace") is not True:
+                    yield directory, name, str(said.get("package", name)), said
 
     @property
     def outside(self) -> frozenset[str]:
