@@ -270,7 +270,7 @@ CASES = {
     "architecture": Case(
         old_gpu,
         "architecture",
-        "the GPU is a gfx803, and kernels are compiled for gfx90a, gfx942, gfx950, gfx1030,"
+        "the GPU is a gfx803, and kernels are compiled for gfx90a, gfx942, gfx1030,"
         " gfx1100, gfx1151, gfx1200, gfx1201, gfx9-4-generic, gfx10-3-generic, gfx11-generic,"
         " gfx12-generic",
         "take another GPU",

@@ -67,7 +67,7 @@ class Addition(Value, frozen=True):
         beside: a pattern over the other files, where they lie among files of the tree's own; empty
             where the name says it all.
         in_the_way: says why the files cannot be added, where none of them stands yet: another file
-            of the tree has the name of one, or two of them have one name.
+            of the tree has the name of one.
     """
 
     name: str
@@ -340,16 +340,13 @@ class _Beside(Value, frozen=True, dict=True):
 
     def in_the_way(self) -> str:
         """Return why a source cannot have its translation beside it, or an empty string."""
-        by_target: dict[str, str] = {}
         for path, target in self.translated.targets.items():
             place = f"{self.site.folder}/{target}"
-            source = f"{self.site.folder}/{path}"
-            said = f"the translation of {source} would be {place}"
             if self.job.stands(place):
-                return f"{said}, which stands already: give one of the two another name"
-            if place in by_target:
-                return f"{said}, and so would that of {by_target[place]}: rename one of the two"
-            by_target[place] = source
+                return (
+                    f"the translation of {self.site.folder}/{path} would be {place}, which stands"
+                    " already: give one of the two another name"
+                )
         return ""
 
     @property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-ARCHS: Final = (
-    *("gfx90a", "gfx942", "gfx950", "gfx1030"),
-    *("gfx1100", "gfx1151", "gfx1200", "gfx1201"),
-)
+ARCHS: Final = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
 """Architectures that the port promises."""
+
+OF_ROCM_7: Final = ("gfx950",)
+"""Those that it promises with ROCm 7 alone: rocPRIM before does not compile for them."""
 
 COVERED: Final = {
     "gfx9-4-generic": ("gfx940", "gfx941", "gfx942"),
@@ -34,4 +34,4 @@ def promised(arch: str) -> bool:
     Args:
         arch: such as ``gfx1101``, without target features.
     """
-    return arch in ARCHS or any(arch in covered for covered in COVERED.values())
+    return arch in (*ARCHS, *OF_ROCM_7) or any(arch in covered for covered in COVERED.values())

@@ -322,7 +322,7 @@ ASK_FOR_ARCHS = """
 fn asked() {
     let compiler = Compiler {
         program: env::var("HIPCC").unwrap().into(),
-        version: String::new(),
+        version: std::env::var("VERSION").unwrap(),
         variables: "CANDLE_ROCM",
     };
     println!("{}", compiler.archs().unwrap().join(" "));
@@ -331,15 +331,8 @@ fn asked() {
 HIPCC_OF_RELEASE = """#!/bin/sh
 case "$*" in {unknown}) exit 1;; esac
 """
-GENERIC = {
-    "gfx90a",
-    "gfx950",
-    "gfx9-4-generic",
-    "gfx10-3-generic",
-    "gfx11-generic",
-    "gfx12-generic",
-}
-EXACT = {"gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"}
+GENERIC = {"gfx90a", "gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic"}
+EXACT = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"}
 
 
 def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: Path) -> None:
@@ -365,7 +358,9 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
     rustc = ["rustc", "--test", "--edition=2021", "-Awarnings"]
     subprocess.run([*rustc, "-o", program, folder / "build.rs"], check=True)
 
-    def asked(nodes: str, archs: str = "", unknown: str = "nothing") -> set[str]:
+    def asked(
+        nodes: str, archs: str = "", unknown: str = "nothing", hip: str = "6.4.43484-0"
+    ) -> set[str]:
         hipcc = tmp_path / "hipcc"
         hipcc.write_text(HIPCC_OF_RELEASE.format(unknown=unknown))
         hipcc.chmod(0o755)
@@ -373,6 +368,7 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
             [program, "--nocapture", "--quiet"],
             env={
                 "NODES": str(tmp_path / nodes),
+                "VERSION": f"HIP version: {hip}",
                 "HIPCC": str(hipcc),
                 "CANDLE_ROCM_ARCHS": archs,
             },
@@ -384,6 +380,7 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
 
     assert asked("none") == GENERIC
     assert asked("none", unknown="*generic*") == EXACT
+    assert asked("none", hip="7.0.51831-7c9236b16") == GENERIC | {"gfx950"}
     assert asked("nodes") == GENERIC | here
     # What this release's hipcc cannot compile for is no reason to build nothing.
     assert asked("nodes", unknown="*gfx906*") == GENERIC | here - {"gfx906"}

@@ -11,7 +11,7 @@ from codebase_support import CANDLE
 from test_code_object import elf, kernel, pack
 
 from portkit.errors import VerificationError
-from portkit.hipify.archs import ARCHS, GENERIC_ARCHS
+from portkit.hipify.archs import ARCHS, GENERIC_ARCHS, OF_ROCM_7
 from portkit.hipify.code_object import KernelUse
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import DEVICE_FLAGS, FLAGS, find_hipcc, how_to_get_it, is_compiled
@@ -320,7 +320,7 @@ def test_a_prelude_header_compiles_alone(tmp_path: Path, header: str) -> None:
 
 @pytest.mark.real
 @pytest.mark.hipcc
-@pytest.mark.parametrize("arch", [*ARCHS, *GENERIC_ARCHS])
+@pytest.mark.parametrize("arch", [*ARCHS, *OF_ROCM_7, *GENERIC_ARCHS])
 def test_the_prelude_compiles_for_every_architecture(tmp_path: Path, arch: str) -> None:
     compiled_uses(tmp_path / "src", sorted(prelude_headers()), [arch])
 
@@ -339,7 +339,7 @@ MATRIX_CORES = {
 
 @pytest.mark.real
 @pytest.mark.hipcc
-@pytest.mark.parametrize("arch", [*ARCHS, *GENERIC_ARCHS])
+@pytest.mark.parametrize("arch", [*ARCHS, *OF_ROCM_7, *GENERIC_ARCHS])
 def test_matrix_cores_work_where_there_are_some_and_fp8_is_converted_in_software(
     tmp_path: Path, arch: str
 ) -> None:

@@ -23,9 +23,10 @@ const DEFAULT_EXACT_ARCHS: [&str; 7] = [
     "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201",
 ];
 
-/// CDNA4, where hipcc knows it. The generic target of its family has too few wait states after a
-/// matrix instruction for it (LLVM 20, pull requests 126132, 126727 and 126732).
-const CDNA4: &str = "gfx950";
+/// CDNA4, with the first HIP whose libraries know it: rocPRIM of 6.4 does not compile for it. The generic
+/// target of its family has too few wait states after a matrix instruction for it (LLVM 20, pull
+/// requests 126132, 126727 and 126732).
+const CDNA4: (&str, (u32, u32)) = ("gfx950", (7, 0));
 
 pub(super) const FLAGS: [&str; 4] = ["-O3", "-std=c++17", "-Wno-unused-value", "-Wno-deprecated"];
 const HOST_FLAGS: [&str; 3] = ["-fPIC", "-fno-exceptions", "-fno-rtti"];
@@ -105,8 +106,11 @@ impl<'a> Compiler<'a> {
                 &DEFAULT_EXACT_ARCHS
             };
             archs = list.iter().map(|arch| arch.to_string()).collect();
-            let more = of_gpus.into_iter().chain([CDNA4.to_string()]);
-            archs.extend(more.filter(|arch| self.knows(arch)));
+            archs.extend(of_gpus.into_iter().filter(|arch| self.knows(arch)));
+            let (cdna4, since) = CDNA4;
+            if hip_of(&self.version).is_some_and(|release| release >= since) {
+                archs.push(cdna4.to_string());
+            }
         } else if archs.iter().any(|arch| arch == NATIVE) {
             if of_gpus.is_empty() {
                 return Err(format!(
