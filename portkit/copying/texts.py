@@ -48,10 +48,10 @@ def texts(job: Job, source: Source) -> tuple[Text, ...]:
     patches = job.patches(InPlace, source.path)
     if not patches:
         return ()
-    return job.once("texts", source, make=lambda: placed(source, patches))
+    return job.once("texts", source, make=lambda: placed(source, patches, job.workspace.version))
 
 
-def placed(source: Source, patches: Sequence[InPlace]) -> tuple[Text, ...]:
+def placed(source: Source, patches: Sequence[InPlace], version: str = "") -> tuple[Text, ...]:
     """Return the places of all patches, of which more than one may write the same.
 
     What one writes stands for none of them where another has yet to write there, and for the first
@@ -60,8 +60,9 @@ def placed(source: Source, patches: Sequence[InPlace]) -> tuple[Text, ...]:
     Args:
         source: the file.
         patches: those that it may hold a place of, in the order of the profile.
+        version: of the workspace.
     """
-    places = [place for patch in patches for place in _texts(source, patch)]
+    places = [place for patch in patches for place in _texts(source, patch, version)]
     missing = [place.span for place in places if not place.standing]
     taken: set[tuple[Span, str]] = set()
     kept = []
@@ -74,8 +75,8 @@ def placed(source: Source, patches: Sequence[InPlace]) -> tuple[Text, ...]:
     return tuple(kept)
 
 
-def _texts(source: Source, patch: InPlace) -> list[Text]:
-    new = patch.write.replace("$all", patch.find)
+def _texts(source: Source, patch: InPlace, version: str) -> list[Text]:
+    new = patch.write.replace("$all", patch.find).replace("$version", version)
     written, found = _places(source, new), _places(source, patch.find)
     if patch.find in new:
         found = [place for place in found if not _within(place, written)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -193,6 +194,26 @@ def test_messages_name_the_feature_that_serves_on_rocm(
     ]
     assert len(found) > 10
     assert [line for line in found if f"{said}, or 'rocm-flash-attn' on ROCm" not in line] == []
+
+
+@EACH
+def test_flash_attention_without_cuda_asks_for_nothing_of_cuda(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    root = ported(version)
+    for folder in sorted(root.glob("candle-flash-attn*/tests")):
+        manifest = tomllib.loads((folder.parent / "Cargo.toml").read_text(encoding="utf-8"))
+        every = manifest["dependencies"] | manifest["dev-dependencies"]
+        needed = {name: each for name, each in every.items() if isinstance(each, dict)}
+        asked = {feature for each in needed.values() for feature in each.get("features", ())}
+        assert not any(name in feature for feature in asked for name in ("cuda", "cudnn"))
+        for name, on in manifest["features"].items():
+            if name != "cuda" and any("/cud" in feature for feature in on):
+                assert "cuda" in on, name
+        if "candle-flash-attn" in needed:
+            assert needed["candle-flash-attn"]["version"] == manifest["package"]["version"]
+        for file in folder.glob("*.rs"):
+            assert file.read_text(encoding="utf-8").startswith('#![cfg(feature = "cuda")]\n')
 
 
 @EACH
