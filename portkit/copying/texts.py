@@ -55,7 +55,8 @@ def placed(source: Source, patches: Sequence[InPlace], version: str = "") -> tup
     """Return the places of all patches, of which more than one may write the same.
 
     What one writes stands for none of them where another has yet to write there, and for the first
-    of them afterwards.
+    of them afterwards. A place within a larger one is the larger one's: so a patch of many files
+    has an exception by one whose text says more, which may write ``$all`` alone.
 
     Args:
         source: the file.
@@ -63,12 +64,15 @@ def placed(source: Source, patches: Sequence[InPlace], version: str = "") -> tup
         version: of the workspace.
     """
     places = [place for patch in patches for place in _texts(source, patch, version)]
+    spans = [place.span for place in places]
     missing = [place.span for place in places if not place.standing]
     taken: set[tuple[Span, str]] = set()
     kept = []
     for place in places:
         key = place.span, place.new
         if place.standing and (_within(place.span, missing) or key in taken):
+            continue
+        if _within(place.span, [span for span in spans if span != place.span]):
             continue
         taken.add(key)
         kept.append(place)

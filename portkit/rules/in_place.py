@@ -7,6 +7,9 @@ which the text itself may stand; where that stands already there is nothing to d
 A copy of what holds the text has what stands there afterwards, so that it says under a feature's
 counterpart what the CUDA side says under the feature.
 
+A text within that of another entry is the other's, so that an entry about many files has
+exceptions.
+
 Files that the profile keeps are looked at too: the entry says what changes in one nevertheless.
 """
 

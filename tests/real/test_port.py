@@ -193,7 +193,22 @@ def test_messages_name_the_feature_that_serves_on_rocm(
         if said in line
     ]
     assert len(found) > 10
-    assert [line for line in found if f"{said}, or 'rocm-flash-attn' on ROCm" not in line] == []
+    left = [line for line in found if f"{said}, or 'rocm-flash-attn' on ROCm" not in line]
+    # z_image takes flash attention on CUDA's device alone.
+    assert all("flash-attn feature not enabled" in line for line in left)
+
+
+@EACH
+def test_a_function_of_one_vendor_asks_for_its_own_flash_attention(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    models = ported(version) / "candle-transformers" / "src" / "models"
+    z_image = (models / "z_image" / "transformer.rs").read_text(encoding="utf-8")
+    assert 'feature = "flash-attn"' in z_image
+    assert "rocm-flash-attn" not in z_image
+    qwen = (models / "qwen3.rs").read_text(encoding="utf-8")
+    calls = "return self.forward_flash_attn"
+    assert qwen.count(calls) == qwen.count("has_flash_attn(x.device()) {\n            " + calls)
 
 
 @EACH
