@@ -232,6 +232,20 @@ def test_flash_attention_without_cuda_asks_for_nothing_of_cuda(
 
 
 @EACH
+def test_a_comment_at_a_condition_of_both_names_both(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    root = ported(version)
+    both = re.compile(r"is_cuda\(\).*is_rocm\(\)|fused_on_rocm\(.*cuda")
+    for file in sorted(root.glob("candle-*/**/*.rs")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for line, *around in zip(lines, ["", *lines], lines[1:], strict=False):
+            for comment in (each for each in around if both.search(line) and "//" in each):
+                said = comment.partition("//")[2].lower()
+                assert "cuda" not in said or "rocm" in said, (file, comment)
+
+
+@EACH
 def test_the_tool_leaves_no_trace_of_itself(ported: Callable[[str], Path], version: str) -> None:
     root = ported(version)
     for file in sorted(root.rglob("*")):
