@@ -246,6 +246,23 @@ def test_a_comment_at_a_condition_of_both_names_both(
 
 
 @EACH
+def test_what_a_copy_says_is_so_on_amd(ported: Callable[[str], Path], version: str) -> None:
+    root = ported(version)
+
+    def text(path: str) -> str:
+        return (root / path).read_text(encoding="utf-8")
+
+    assert "hiprand can only generate an even number" in text(
+        "candle-core/src/rocm_backend/device.rs"
+    )
+    assert "ROCm gpus" not in text("candle-core/src/sort.rs")
+    for path in ("rocm_backend/mod.rs", "dummy_rocm_backend.rs"):
+        said = text(f"candle-core/src/{path}")
+        assert said.count("allowed with f32 GEMMs. On ROCm nothing depends on it.") == 2
+    assert "/// ## On ROCm:" in text("candle-nn/src/ops.rs")
+
+
+@EACH
 def test_the_tool_leaves_no_trace_of_itself(ported: Callable[[str], Path], version: str) -> None:
     root = ported(version)
     for file in sorted(root.rglob("*")):
