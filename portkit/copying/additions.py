@@ -191,6 +191,7 @@ def values(job: Job) -> dict[str, Any]:
         "features": frozenset(f for c in job.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=job.workspace.version,
+            shared=shared,
             edition=shared.get("edition", "2021"),
             repository=shared.get("repository", ""),
             dependencies=frozenset(workspace.get("dependencies", {})),
