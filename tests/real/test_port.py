@@ -260,6 +260,7 @@ def test_what_a_copy_says_is_so_on_amd(ported: Callable[[str], Path], version: s
         said = text(f"candle-core/src/{path}")
         assert said.count("allowed with f32 GEMMs. On ROCm nothing depends on it.") == 2
     assert "/// ## On ROCm:" in text("candle-nn/src/ops.rs")
+    assert "#[doc(hidden)]\npub fn fused_on_rocm(" in text("candle-nn/src/moe.rs")
 
 
 @EACH
