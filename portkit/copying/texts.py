@@ -42,6 +42,11 @@ class Text(Value, frozen=True):
         """What the place is called in reports."""
         return self.patch.find.split("\n")[0]
 
+    @property
+    def is_exception(self) -> bool:
+        """Whether it is to stay as it is, where another patch would write."""
+        return self.new == self.patch.find
+
 
 def texts(job: Job, source: Source) -> tuple[Text, ...]:
     """Return the places of a file, those of each patch in the order of the file."""

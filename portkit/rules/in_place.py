@@ -24,6 +24,7 @@ from portkit.tree.finding import Applicability, Edit, Finding, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.copying.texts import Text
     from portkit.lang.source import Source
     from portkit.site.context import Job
 
@@ -37,12 +38,18 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
             span=text.span,
             construct="text in place",
             symbol=text.symbol,
-            applicability=Applicability.SAFE,
-            status=Status.PORTED if text.standing else Status.TODO,
+            applicability=Applicability.KEEP if text.is_exception else Applicability.SAFE,
+            status=_status(text),
             message=text.patch.reason,
             entry=job.codebase.key(text.patch),
             edits=() if text.standing else (Edit(*text.span, text.new),),
         )
+
+
+def _status(text: Text) -> Status:
+    if text.is_exception:
+        return Status.NONE
+    return Status.PORTED if text.standing else Status.TODO
 
 
 RULE = FileRule(IN_PLACE, When.ALWAYS, check)
