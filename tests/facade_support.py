@@ -25,12 +25,23 @@ SHARED = {
 FACADE = Facade("candle-hip", "hiprc")
 
 
-def render_facade(dependencies: frozenset[str]) -> dict[str, str]:
-    """Return the files of the crate for a workspace that shares the given dependencies."""
+def render_facade(
+    dependencies: frozenset[str], shared: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the files of the crate for a workspace that shares the given dependencies.
+
+    Args:
+        dependencies: their names.
+        shared: what the workspace has for the packages of all its crates.
+    """
     values = {
         "facade": FACADE,
         "workspace": SimpleNamespace(
-            version="0.11.1", edition="2021", repository="", dependencies=dependencies
+            version="0.11.1",
+            edition="2021",
+            repository="",
+            dependencies=dependencies,
+            shared=shared or {},
         ),
     }
     manifest = render("bindings/Cargo.toml.j2", None, **values)

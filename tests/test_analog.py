@@ -165,3 +165,11 @@ def test_an_override_of_another_file_does_not_count() -> None:
 def test_a_peer_is_spoken_of_as_code_and_as_prose_have_it(vendor: str, wanted: str) -> None:
     text = 'Self::Metal(_) => bail!("expected a cpu, got Metal"), // metal, MetalDevice'
     assert substitute_peer(port_of(crate("")), text, vendor) == wanted
+
+
+def test_a_peer_is_spelt_as_the_source_is_beside_it() -> None:
+    text = 'Self::Metal(_) => cuda::bail!("expected a cuda device, got Metal")'
+    wanted = text.replace("Metal(", "Rocm(").replace("Metal", "rocm")
+    assert substitute_peer(port_of(crate("")), text, "rocm") == wanted
+    plain = 'Self::Metal(_) => cuda::bail!("got Metal")'
+    assert substitute_peer(port_of(crate("")), plain, "rocm").endswith('bail!("got ROCm")')

@@ -12,7 +12,7 @@ from kernels_tree_support import make_with_kernels
 from msgspec.structs import replace
 
 from portkit.copying.additions import Mark, mark
-from portkit.copying.bindings import HOME, copied
+from portkit.copying.bindings import HOME, MAKER, copied
 from portkit.errors import ConfigError
 from portkit.profile.profile import Facade, load_vendor
 from portkit.profile.settings import NAME
@@ -224,6 +224,13 @@ def test_a_port_that_adds_no_file_is_told_by_its_feature(tmp_path: Path) -> None
     manifest.write_text(manifest.read_text().replace("rocm = []", 'rocm = ["candle-core/rocm"]'))
     commit(root)
     assert default_revision(root, told) == upstream
+
+
+def test_the_copy_names_what_makes_launchers_in_the_tree(candle: Path) -> None:
+    files = ported(candle)
+    for path in ("candle-hip/README.md", "candle-hip/src/launchers.rs"):
+        assert "the build script of `candle-rocm-kernels` has" in " ".join(files[path].split())
+    assert not [p for p, text in files.items() if p.startswith("candle-hip") and MAKER in text]
 
 
 @pytest.mark.parametrize("unused", [(), ("miopen",), ("miopen", "rccl"), ("rccl",)])

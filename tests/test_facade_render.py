@@ -40,6 +40,14 @@ def test_dependencies_that_it_does_not_share() -> None:
     assert manifest["features"] == {"float8": ["dep:float8"]}
 
 
+def test_what_the_workspace_has_for_all_crates_is_not_said_again() -> None:
+    shared = {"version": "0.11.1", "edition": "2024", "license": "MIT OR Apache-2.0"}
+    package = tomllib.loads(render_facade(WORKSPACES["all"], shared)["Cargo.toml"])["package"]
+    assert package["version"] == package["license"] == {"workspace": True}
+    assert package["edition"] == "2021"  # what the crate is written in
+    assert "rust-version" not in package  # the workspace's half says which is needed
+
+
 def test_a_copy_differs_from_the_crate_in_its_name_alone() -> None:
     home = shipped(HOME)
     files = render_facade(WORKSPACES["none"])

@@ -11,6 +11,7 @@ from cli_support import commit, invoke, make_candle
 from msgspec.structs import replace
 from report_support import EVERY_KIND, VERIFIED, made
 
+from portkit.report.api import Api
 from portkit.report.model import State, by_state
 from portkit.report.pull_request import LONGEST, Facts, pull_request
 from portkit.rules import cfg_function, repair
@@ -57,8 +58,10 @@ def test_it_says_what_is_new_and_what_to_look_at(ported: Path) -> None:
     ]
     assert "- The feature `rocm` of `candle-core`" in done.out
     assert "- New crates: `candle-hip`." in done.out
-    assert "- New functions: `Device::is_rocm`." in done.out
+    assert "- New public functions: `Device::is_rocm`." in done.out
     assert "- A variant for ROCm in `Device`." in done.out
+    assert "- **A breaking change**: the variants of `Device` are there in every build" in done.out
+    assert "nothing changes for who leaves it off" not in done.out
     assert "`candle-core/src/matmul.rs:8` `in_one_piece`" in done.out
     assert "Nothing ran on an AMD GPU" in done.out
     base = git(ported, "rev-parse", "HEAD").strip()
@@ -121,10 +124,23 @@ def test_what_is_new_goes_by_names_and_manifests() -> None:
     ported = EVERY_KIND[1]
     function = replace(ported, code=cfg_function.RULE.code, symbol="cuda_rows")
     dispatch = replace(ported, code=cfg_function.RULE.code, symbol="rows", line=9)
-    lines = pull_request(made(function, dispatch), facts()).splitlines()
+    features = {"rocm": ["a", "b"], "miopen": ["a"]}
+    api = Api(features=features, names={"functions": ["rocm_rows"], "types": ["Rows"]})
+    lines = pull_request(made(function, dispatch), facts(api=api)).splitlines()
     assert "- The feature `rocm` of `a`, `b`; nothing changes for who leaves it off." in lines
-    assert "- New functions: `rocm_rows`." in lines
+    assert "- The feature `miopen` of `a`." in lines
+    assert "- New public functions: `rocm_rows`." in lines
+    assert "- New public types: `Rows`." in lines
     assert "- Functions that run on ROCm as well: `rows`." in lines
+
+
+def test_what_changes_for_who_leaves_the_feature_off_is_said() -> None:
+    api = Api(defaults={"cuda": ["a"]}, enums=("Device", "Error"), closed=("Device",))
+    text = pull_request(made(*EVERY_KIND), facts(api=api))
+    assert "nothing changes for who leaves it off" not in text
+    assert "- `cuda` is a default feature of `a` now" in text
+    assert "- A variant for ROCm in `Device`, `Error`." in text
+    assert "- **A breaking change**: the variants of `Device` are there in every build" in text
 
 
 def test_a_place_stands_once_and_defects_say_where_they_are_mended() -> None:

@@ -52,10 +52,11 @@ def pull_request(
     and sizes. It is no longer than GitHub takes.
     """
     from portkit.report import pull_request as text
+    from portkit.report.api import changed
     from portkit.report.documents import read_verified
     from portkit.report.model import report
     from portkit.scan.session import scan_tree
-    from portkit.tree.git_series import lines_changed, members
+    from portkit.tree.git_series import lines_changed, members, texts_at
     from portkit.verify.options import Options
     from portkit.verify.session import check_ported
     from portkit.verify.tree import Tree
@@ -69,12 +70,16 @@ def pull_request(
         series = members(tree.root)
         base = tree.commit if baseline or not series else series[0].parent
         feature = found.job.feature
+        lines = lines_changed(tree.root, base)
+        sources = found.job.workspace.sources
+        after = {path: sources[path].data for path in lines if path in sources}
         facts = text.Facts(
             renamed=found.job.rename,
             feature=feature,
             crates=tuple(c.name for c in found.job.workspace.crates if feature in c.features),
             base=base,
-            lines=lines_changed(tree.root, base),
+            lines=lines,
+            api=changed(texts_at(tree.root, base, after), after),
             series=series,
             verified=proof,
         )

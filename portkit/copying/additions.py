@@ -200,6 +200,7 @@ def values(job: Job) -> dict[str, Any]:
         "features": frozenset(f for c in job.workspace.crates for f in c.features),
         "workspace": SimpleNamespace(
             version=job.workspace.version,
+            shared=shared,
             edition=shared.get("edition", "2021"),
             repository=shared.get("repository", ""),
             dependencies=frozenset(workspace.get("dependencies", {})),
@@ -210,8 +211,20 @@ def values(job: Job) -> dict[str, Any]:
 def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
     facade = job.vendor.facade
     manifest = partial(_rendered, job, "bindings/Cargo.toml.j2")
-    files: dict[str, Callable[[], str]] = {"Cargo.toml": manifest, **copied(facade)}
+    files: dict[str, Callable[[], str]] = {"Cargo.toml": manifest}
+    files |= copied(facade, _maker(job))
     return {f"{facade.name}/{path}": text for path, text in files.items()}
+
+
+def _maker(job: Job) -> str:
+    """Return what makes libraries of launchers in the tree, as prose has it.
+
+    Empty where it is the crate that compiles kernels, taken from elsewhere.
+    """
+    kernels = job.codebase.kernels
+    if job.codebase.support:
+        return ""
+    return "a build script" if kernels is None else f"the build script of `{kernels.name}`"
 
 
 def _written(job: Job, templates: str, crate: str) -> Mapping[str, Callable[[], str]]:

@@ -408,11 +408,16 @@ def _turned_round(job: Job, source: Source, node: Node) -> str:
 
 
 def substitute_peer(job: Job, text: str, vendor: str) -> str:
-    """Return text about a peer, such as Metal, as text about ``vendor``."""
+    """Return text about a peer, such as Metal, as text about ``vendor``.
+
+    Where a message has the source's name in small letters, it has the vendor's so, too.
+    """
     variant, title = {
         job.vendor.source: (job.vendor.source.capitalize(), job.vendor.source),
         job.vendor.name: (job.vendor.variant, job.vendor.title),
     }[vendor]
+    if re.search(rf"(?<![:.\w]){job.vendor.source}\b(?![:.(])", text):
+        title = vendor
     for peer in job.vendor.peers:
         text = re.sub(rf"(?<=::){peer.capitalize()}\b", variant, text)
         text = re.sub(rf"(?<![:\w]){peer.capitalize()}\b", title, text)

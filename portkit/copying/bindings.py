@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 HOME: Final = "crates/hip"
 """Where the crate is."""
 
+MAKER: Final = "hiprc-build"
+"""The crate that compiles kernels; where a port takes it from nowhere, build scripts have it."""
+
 FLOAT8: Final = "float8"
 """The feature for types of 8 bits, and the crate that has them."""
 
@@ -39,16 +42,21 @@ _TITLES: Final = {"miopen": "MIOpen", "rccl": "RCCL"}
 """What the crate's page calls the libraries that a copy may have no module for."""
 
 
-def copied(facade: Facade) -> Mapping[str, Callable[[], str]]:
+def copied(facade: Facade, maker: str = "") -> Mapping[str, Callable[[], str]]:
     """Return the files of a copy, by their path in it, and what makes the text of each.
 
     The manifest is not among them: it is a template, ``bindings/Cargo.toml.j2``.
+
+    Args:
+        facade: the bindings.
+        maker: what makes libraries of launchers in the tree, as prose has it; by default the crate
+            that compiles kernels.
     """
     home = shipped(HOME)
     files = [home / "README.md", *sorted((home / "src").rglob("*.rs"))]
     unused = tuple(f"src/{module}/" for module in _unused(facade))
     return {
-        name: partial(_text, name, facade)
+        name: partial(_text, name, facade, maker or f"`{MAKER}`")
         for name in (path.relative_to(home).as_posix() for path in files)
         if not name.startswith(unused)
     }
@@ -59,8 +67,8 @@ def _unused(facade: Facade) -> list[str]:
     return sorted({*facade.older.values(), *facade.unused} - {facade.shape})
 
 
-def _text(name: str, facade: Facade) -> str:
-    text = (shipped(HOME) / name).read_text(encoding="utf-8")
+def _text(name: str, facade: Facade, maker: str) -> str:
+    text = (shipped(HOME) / name).read_text(encoding="utf-8").replace(f"`{MAKER}`", maker)
     if name == "src/lib.rs":
         for module in _unused(facade):
             text = text.replace(f"pub mod {module};\n", "")

@@ -202,7 +202,8 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
         ):
             edits.append(Edit(found.end, found.end, twin))
     if found is None:
-        edits.append(insertion(site, text))
+        named = intent.name or site.job.vendor.names.word(standing.name_of(site.node))
+        edits.append(insertion(site, text, named))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
     pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from portkit.lang import python, toml
 from portkit.lang.cfg import FIELD_VALUES
+from portkit.lang.source import node_text
+from portkit.lang.value import Value
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tree_sitter import Node
+
     from portkit.lang.source import Source
     from portkit.lang.span import Span
     from portkit.site.context import Site
@@ -29,13 +37,22 @@ _SPACED = frozenset(
 """Items that a blank line sets off from their neighbours."""
 _COMMA_AFTER = FIELD_VALUES | {"enum_variant", "field_declaration"}
 """Members of lists whose comma is a sibling of theirs."""
+_SORTED = 4
+"""How many names in order are no accident: of four, one order in 24 is that one."""
 
 
-def insertion(site: Site, text: str) -> Edit:
-    """Return the edit that sets ``text`` after a place, as its next sibling."""
+def insertion(site: Site, text: str, name: str = "") -> Edit:
+    """Return the edit that sets ``text`` after a place, as its next sibling.
+
+    Args:
+        site: the place.
+        text: what is set there.
+        name: the name of what is set there. Python's functions and variables have their sorted
+            place by it, where those around the place have.
+    """
     end = site.node.end_byte
     if site.is_python:
-        return _after_python(site, text)
+        return _after_python(site, text, _before_name(site, name) if name else site.node)
     if site.kind == "table_array_element":
         end = toml.end_of_table(site.node)
         return Edit(end, end, f"\n\n{text}")
@@ -72,8 +89,64 @@ def _is_like_block(site: Site) -> bool:
     return site.kind == "expression_statement" and not site.code.endswith(";")
 
 
-def _after_python(site: Site, text: str) -> Edit:
-    end = site.node.end_byte
+class _Sorted(Value, frozen=True):
+    """Functions, or variables, sorted by name, that nothing else stands between.
+
+    Attributes:
+        nodes: each of them.
+        names: theirs.
+        said: by a word, which of them say it, in order.
+    """
+
+    nodes: Sequence[Node]
+    names: Sequence[str]
+    said: Mapping[str, Sequence[int]]
+
+
+def _before_name(site: Site, name: str) -> Node:
+    """Return what a name stands behind: the place, or another one where names are sorted.
+
+    Stubs that a program made are compared with what it makes again, sorted by name
+    (``inspect.getmembers``, Python's documentation, module inspect). A copy does not go past what
+    says the name of the place, which may need the copy, too.
+    """
+    run = site.once("sorted", site.container, make=lambda: _sorted_runs(site)).get(site.node.id)
+    if run is None:
+        return site.node
+    own = python.name_of(site.node)
+    after, before = bisect_right(run.names, own), bisect_left(run.names, name)
+    said = run.said.get(own, ())
+    if after >= before or bisect_left(said, after) < bisect_left(said, before):
+        return site.node
+    return run.nodes[before - 1]
+
+
+def _sorted_runs(site: Site) -> Mapping[int, _Sorted]:
+    """Return those around a place that are sorted by name, by each of their nodes."""
+    found: dict[int, _Sorted] = {}
+    for _, group in groupby((node for node, _ in site.siblings), _kind_of_name):
+        nodes = list(group)
+        names = [python.name_of(node) for node in nodes]
+        if len(names) < _SORTED or "" in names or names != sorted(names):
+            continue
+        said: dict[str, list[int]] = {}
+        for at, node in enumerate(nodes):
+            for word in dict.fromkeys(re.findall(r"\w+", node_text(node))):
+                said.setdefault(word, []).append(at)
+        run = _Sorted(nodes, names, said)
+        found |= {node.id: run for node in nodes}
+    return found
+
+
+def _kind_of_name(node: Node) -> str:
+    """Return whether a node has the name of a function, that of a variable, or none."""
+    if python.definition(node) is not None:
+        return "function"
+    return "variable" if python.name_of(node) else ""
+
+
+def _after_python(site: Site, text: str, after: Node) -> Edit:
+    end = after.end_byte
     if python.definition(site.node) is None:
         end = python.line_tail(site.source, end)
         return Edit(end, end, f"\n{site.indent}{text}")

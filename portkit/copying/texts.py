@@ -42,26 +42,34 @@ class Text(Value, frozen=True):
         """What the place is called in reports."""
         return self.patch.find.split("\n")[0]
 
+    @property
+    def is_exception(self) -> bool:
+        """Whether it is to stay as it is, where another patch would write."""
+        return self.new == self.patch.find
+
 
 def texts(job: Job, source: Source) -> tuple[Text, ...]:
     """Return the places of a file, those of each patch in the order of the file."""
     patches = job.patches(InPlace, source.path)
     if not patches:
         return ()
-    return job.once("texts", source, make=lambda: placed(source, patches))
+    return job.once("texts", source, make=lambda: placed(source, patches, job.workspace.version))
 
 
-def placed(source: Source, patches: Sequence[InPlace]) -> tuple[Text, ...]:
+def placed(source: Source, patches: Sequence[InPlace], version: str = "") -> tuple[Text, ...]:
     """Return the places of all patches, of which more than one may write the same.
 
     What one writes stands for none of them where another has yet to write there, and for the first
-    of them afterwards.
+    of them afterwards. A place within a larger one is the larger one's: so a patch of many files
+    has an exception by one whose text says more, which may write ``$all`` alone.
 
     Args:
         source: the file.
         patches: those that it may hold a place of, in the order of the profile.
+        version: of the workspace.
     """
-    places = [place for patch in patches for place in _texts(source, patch)]
+    places = [place for patch in patches for place in _texts(source, patch, version)]
+    spans = [place.span for place in places]
     missing = [place.span for place in places if not place.standing]
     taken: set[tuple[Span, str]] = set()
     kept = []
@@ -69,13 +77,15 @@ def placed(source: Source, patches: Sequence[InPlace]) -> tuple[Text, ...]:
         key = place.span, place.new
         if place.standing and (_within(place.span, missing) or key in taken):
             continue
+        if _within(place.span, [span for span in spans if span != place.span]):
+            continue
         taken.add(key)
         kept.append(place)
     return tuple(kept)
 
 
-def _texts(source: Source, patch: InPlace) -> list[Text]:
-    new = patch.write.replace("$all", patch.find)
+def _texts(source: Source, patch: InPlace, version: str) -> list[Text]:
+    new = patch.write.replace("$all", patch.find).replace("$version", version)
     written, found = _places(source, new), _places(source, patch.find)
     if patch.find in new:
         found = [place for place in found if not _within(place, written)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import node_text
+from portkit.lang.source import field_text, node_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +77,12 @@ def target(statement: Node) -> str:
     inner = statement.named_children[0] if statement.named_children else statement
     left = inner.child_by_field_name("left") if inner.type == "assignment" else None
     return node_text(left) if left is not None and left.type == "identifier" else ""
+
+
+def name_of(node: Node) -> str:
+    """Return the name of a function, or of what is given a value, or an empty string."""
+    function = definition(node)
+    return target(node) if function is None else field_text(function, "name")
 
 
 def operator(node: Node) -> str:

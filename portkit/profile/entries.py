@@ -403,14 +403,21 @@ class InPlace(About, frozen=True, kw_only=True, tag_field="code", tag="PK109"):
     Attributes:
         path: a pattern over paths; files that are kept are looked at too.
         find: the exact text, wherever it stands in a file.
-        write: what stands there afterwards, ``$all`` for the text itself.
+        write: what stands there afterwards, ``$all`` for the text itself, and
+            ``$version`` for the version of the workspace.
         reason: why, for the reader of the report.
     """
 
     place: ClassVar[tuple[str, ...]] = ("find",)
 
     find: Text
-    write: Annotated[Text, Meta(description="What stands there afterwards; $all for the text.")]
+    write: Annotated[
+        Text,
+        Meta(
+            description="What stands there afterwards; $all for the text, $version for the"
+            " version of the workspace."
+        ),
+    ]
 
 
 Patch = Whole | Section | Guard | Repair | Adjust | InPlace | Arms | Prose

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from portkit.lang.value import Value
+from portkit.report.api import Api
 from portkit.report.markdown import cell, code, escaped, listed, markdown_table, reasons
 from portkit.report.model import MEANINGS, State, by_state, counted_noun, places
-from portkit.rules import backend_function, cfg_function, enum_variant, repair
+from portkit.rules import cfg_function, repair
 from portkit.tree.finding import Status
 
 if TYPE_CHECKING:
@@ -32,11 +33,6 @@ _REPAIRS: Final = (
     f"The defects ({repair.RULE.code}) are on the CUDA side too, which this leaves alone:"
     " `portkit repairs` writes a commit with a test for each."
 )
-_API: Final = {
-    backend_function.RULE.code: "functions",
-    cfg_function.RULE.code: "functions",
-    enum_variant.RULE.code: "variants",
-}
 
 
 class Facts(Value, frozen=True):
@@ -48,6 +44,7 @@ class Facts(Value, frozen=True):
         crates: those that have it.
         base: the commit before the port.
         lines: lines added and removed since then, by file.
+        api: what is new to who uses the crates.
         series: the commits of the series; none where there is none.
         verified: the document of a verification, if there is one.
     """
@@ -57,6 +54,7 @@ class Facts(Value, frozen=True):
     crates: tuple[str, ...]
     base: str
     lines: Mapping[str, tuple[int, int]]
+    api: Api = Api()
     series: tuple[Member, ...] = ()
     verified: Entry | None = None
 
@@ -94,9 +92,18 @@ def _lines(report: Report, facts: Facts, shown: int | None) -> Iterator[str]:
 
 def _news(report: Report, facts: Facts) -> Iterator[str]:
     yield from ("", "## What is new for a user", "")
+    api = facts.api
     if facts.crates:
-        those = ", ".join(f"`{name}`" for name in facts.crates)
-        yield f"- The feature `{facts.feature}` of {those}; nothing changes for who leaves it off."
+        off = "" if api.closed or api.defaults else "; nothing changes for who leaves it off"
+        yield f"- The feature `{facts.feature}` of {_several(facts.crates)}{off}."
+    for name, crates in api.features.items():
+        if name != facts.feature:
+            yield f"- The feature `{code(name)}` of {_several(crates)}."
+    for name, crates in api.defaults.items():
+        yield (
+            f"- `{code(name)}` is a default feature of {_several(crates)} now: who takes one with"
+            " `default-features = false` has to ask for it."
+        )
     added = sorted(
         path.removesuffix("/Cargo.toml")
         for path in facts.lines
@@ -104,30 +111,36 @@ def _news(report: Report, facts: Facts) -> Iterator[str]:
     )
     if added:
         yield f"- New crates: {', '.join(f'`{code(path)}`' for path in added)}."
-    for kind in dict.fromkeys(_API.values()):
-        symbols = dict.fromkeys(
-            site.symbol.removeprefix("enum ")
-            for site in report.sites
-            if _API.get(site.code) == kind
-            and site.status is Status.PORTED
-            and not any(folder in site.path.split("/") for folder in ("tests", "examples"))
+    for kind, names in api.names.items():
+        yield f"- New public {kind}: {_several(names)}."
+    if shared := _shared_functions(report, facts):
+        yield f"- Functions that run on {report.platform} as well: {_several(shared)}."
+    if api.enums:
+        yield f"- A variant for {report.platform} in {_several(api.enums)}."
+    if api.closed:
+        yield (
+            f"- **A breaking change**: the variants of {_several(api.closed)} are there in every"
+            " build, so that a `match` on one of these enums that has no `_` does not compile any"
+            " more."
         )
-        renamed = {name: facts.renamed(name) for name in symbols}
-        new = [name for old, name in renamed.items() if name != old]
-        same = [name for old, name in renamed.items() if name == old]
-        if symbols and kind == "variants":
-            yield f"- A variant for {report.platform} in {_several(renamed.values())}."
-            continue
-        if new:
-            yield f"- New {kind}: {_several(new)}."
-        if same:
-            yield f"- Functions that run on {report.platform} as well: {_several(same)}."
     programs = [p for p in facts.lines if "/examples/" in p and facts.feature in p]
     if programs:
         yield f"- Examples: {', '.join(f'`{code(p)}`' for p in programs)}."
     if facts.series:
         yield from ("", f"In {counted_noun(len(facts.series), 'commit')}, to be read in turn:", "")
         yield from (f"1. {escaped(member.subject)}" for member in facts.series)
+
+
+def _shared_functions(report: Report, facts: Facts) -> Iterable[str]:
+    """Return the functions whose copies are called by the names that they had."""
+    return dict.fromkeys(
+        site.symbol
+        for site in report.sites
+        if site.code == cfg_function.RULE.code
+        and site.status is Status.PORTED
+        and facts.renamed(site.symbol) == site.symbol
+        and not any(folder in site.path.split("/") for folder in ("tests", "examples"))
+    )
 
 
 def _is_added(report: Report, path: str, facts: Facts) -> bool:

@@ -14,10 +14,11 @@ both, each function under its feature. An import in a block that brings in a nam
 there says is for a trait's methods: its copy ends in ``as _``. What else would stand twice then is
 left to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
-only such functions need. A module whose file names CUDA, though the module itself does not, is a
-person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left alone.
-What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes from a
-template (PK104).
+only such functions need. A module whose file the profile keeps is not exported again: what takes
+its place is not public by that. A module whose file names CUDA, though the module itself does not,
+is a person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left
+alone. What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes
+from a template (PK104).
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which another rule finds (PK512).
 """
@@ -31,6 +32,7 @@ from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
 from portkit.copying.whole_files import module_file
+from portkit.lang import imports
 from portkit.lang.renaming import code_only
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Intent, Keep, Widen
@@ -82,6 +84,8 @@ def check(site: Site) -> Iterator[Intent]:
             "bring in their own"
         )
         yield Keep(construct, message, symbol=symbol)
+    elif kept := _kept(site):
+        yield Keep(construct, kept, symbol=symbol)
     elif reason := _bound(site):
         yield Keep(construct, f"{reason}: it is not ported", symbol=symbol)
     elif own := _own_file(site):
@@ -99,6 +103,22 @@ def check(site: Site) -> Iterator[Intent]:
         if loop:
             message += "; see that it ends, and what is left for it where both features are on"
         yield Copy(construct, message, symbol=symbol, review=loop)
+
+
+def _kept(site: Site) -> str:
+    """Return why the profile keeps the file of a module that is exported again, or nothing."""
+    exported = any(child.type == "visibility_modifier" for child in site.node.children)
+    paths = [*imports.paths(site.node)] if site.kind == "use_declaration" and exported else []
+    if len(paths) != 1:
+        return ""
+    at = site.source.path
+    for module in paths[0].split("::"):
+        file = module_file(site.job, at, module)
+        if file is None:
+            return ""
+        at = file
+    kept = site.job.codebase.kept(at)
+    return kept.reason if kept is not None else ""
 
 
 def _bound(site: Site) -> str:

@@ -7,6 +7,9 @@ which the text itself may stand; where that stands already there is nothing to d
 A copy of what holds the text has what stands there afterwards, so that it says under a feature's
 counterpart what the CUDA side says under the feature.
 
+A text within that of another entry is the other's, so that an entry about many files has
+exceptions.
+
 Files that the profile keeps are looked at too: the entry says what changes in one nevertheless.
 """
 
@@ -21,6 +24,7 @@ from portkit.tree.finding import Applicability, Edit, Finding, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from portkit.copying.texts import Text
     from portkit.lang.source import Source
     from portkit.site.context import Job
 
@@ -34,12 +38,18 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
             span=text.span,
             construct="text in place",
             symbol=text.symbol,
-            applicability=Applicability.SAFE,
-            status=Status.PORTED if text.standing else Status.TODO,
+            applicability=Applicability.KEEP if text.is_exception else Applicability.SAFE,
+            status=_status(text),
             message=text.patch.reason,
             entry=job.codebase.key(text.patch),
             edits=() if text.standing else (Edit(*text.span, text.new),),
         )
+
+
+def _status(text: Text) -> Status:
+    if text.is_exception:
+        return Status.NONE
+    return Status.PORTED if text.standing else Status.TODO
 
 
 RULE = FileRule(IN_PLACE, When.ALWAYS, check)

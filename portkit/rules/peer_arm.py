@@ -2,7 +2,7 @@
 
 ``as_cuda_device`` matches on every backend and answers ``Self::Metal(_)`` with "expected a cuda
 device, got Metal". ROCm is one more backend to turn away, so the arm is written from the peer's:
-``Self::Rocm(_) => bail!("expected a cuda device, got ROCm")``. The ROCm copy of the function turns
+``Self::Rocm(_) => bail!("expected a cuda device, got rocm")``. The ROCm copy of the function turns
 CUDA away in the same manner.
 
 A ``match`` with a ``_`` arm and no peer needs nothing. One that names neither, such as that of

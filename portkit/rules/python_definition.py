@@ -3,7 +3,8 @@
 ``def cuda(self)`` of a module, the stub ``def cuda_is_available() -> bool``, and a test under
 ``@pytest.mark.skipif(not cuda_is_available(), ..)`` each gain a copy under the name table. A test
 whose name says nothing of CUDA gets ``_rocm`` behind it in the copy, since Python keeps only the
-last of two functions of one name (the Python reference, "Naming and binding").
+last of two functions of one name (the Python reference, "Naming and binding"). Where the functions
+around one are sorted by name, the copy has its sorted place.
 
 It is so of Python beside a crate that makes a module of it (pyo3): in what other Python calls CUDA,
 Rust has no part.

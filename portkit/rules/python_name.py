@@ -3,7 +3,8 @@
 ``CUDA: str = "cuda"`` and ``cuda_is_available = utils.cuda_is_available`` gain a sibling,
 ``from toy.utils import cuda_is_available`` and ``TypeVar("Device", CPU, CUDA)`` a member.
 ``TypeVar`` lists what a type may be (Python's documentation, module typing); in the arguments of
-another call, one more would change what the call means.
+another call, one more would change what the call means. Where the variables around one are sorted
+by name, its sibling has its sorted place.
 
 It is so of Python beside a crate that makes a module of it (pyo3): in what other Python calls CUDA,
 Rust has no part.

@@ -14,7 +14,7 @@ from portkit.lang.value import Value
 from portkit.tree.git_program import run_git
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 TRAILER: Final = "Portkit-Series"
 """The trailer (git-interpret-trailers(1)) that says which commit of how many it is."""
@@ -89,8 +89,34 @@ def lines_changed(root: Path, commit: str) -> Mapping[str, tuple[int, int]]:
     return dict(sorted(found.items()))
 
 
-def _git(root: Path, *arguments: str, index: Path | None = None) -> bytes:
-    done = run_git(root, *arguments, index=index)
+def texts_at(root: Path, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
+    """Return files as a commit has them, those that it lacks left out.
+
+    Args:
+        root: the workspace root; paths are relative to it.
+        commit: the commit.
+        paths: the files; one with a line end in its name counts as lacking.
+
+    Raises:
+        ToolError: git is missing or failed.
+    """
+    wanted = [path for path in paths if "\n" not in path]
+    asked = "".join(f"{commit}:./{path}\n" for path in wanted)
+    answer = _git(root, "cat-file", "--batch", given=os.fsencode(asked))
+    found = {}
+    at = 0
+    for path in wanted:
+        end = answer.index(b"\n", at)
+        size = re.search(rb" blob (\d+)$", answer[at:end])
+        at = end + 1
+        if size is not None:
+            found[path] = answer[at : at + int(size[1])]
+            at += int(size[1]) + 1
+    return found
+
+
+def _git(root: Path, *arguments: str, index: Path | None = None, given: bytes = b"") -> bytes:
+    done = run_git(root, *arguments, index=index, given=given)
     if done.returncode != 0:
         said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
         raise ToolError(f"`git {arguments[0]}` failed in {root} ({said[0]}): mend the repository")

@@ -32,6 +32,29 @@ fn main() {
 
 
 @pytest.mark.real
+def test_the_build_script_is_asked_as_that_of_the_kernels_is(
+    ported: Callable[[str], Path], tmp_path: Path
+) -> None:
+    crate, script = ported("0.11.1") / "candle-examples", tmp_path / "build"
+    compiled = ["rustc", "--edition", "2021", "--cfg", 'feature="rocm"', "build.rs", "-o", script]
+    subprocess.run(compiled, cwd=crate, check=True)
+    values = {"OUT_DIR": str(tmp_path), "CARGO_CFG_TARGET_OS": "linux"}
+    without = {"CANDLE_ROCM_KERNELS": "none"}
+    done = subprocess.run(
+        [script], cwd=crate, env=os.environ | values | without, stdout=subprocess.PIPE, check=True
+    )
+    for name in ("CANDLE_ROCM_KERNELS", "CANDLE_ROCM_ARCHS", "HIPCC", "ROCM_PATH"):
+        assert f"cargo::rerun-if-env-changed={name}\n".encode() in done.stdout
+    assert (tmp_path / "layernorm_kernels.hsaco").read_bytes() == b""
+    assert "include_bytes!" in (tmp_path / "rocm_kernels.rs").read_text()
+    asked = {"CANDLE_ROCM_KERNELS": "all", "CANDLE_ROCM_ARCHS": "gfx90a;amd", "HIPCC": "true"}
+    wrong = subprocess.run(
+        [script], cwd=crate, env=os.environ | values | asked, capture_output=True, check=False
+    )
+    assert b'CANDLE_ROCM_ARCHS names "amd"' in wrong.stderr
+
+
+@pytest.mark.real
 @pytest.mark.hipcc
 def test_the_build_script_compiles_the_kernel(
     ported: Callable[[str], Path], tmp_path: Path
@@ -39,7 +62,7 @@ def test_the_build_script_compiles_the_kernel(
     """The example needs the whole of candle; its build script and its kernel need nothing."""
     tree, crate = ported("0.11.1"), tmp_path / "candle-examples"
     kernels = "candle-examples/examples/custom-ops/kernels"
-    for folder in (kernels, "candle-rocm-kernels/src"):
+    for folder in (kernels, "candle-rocm-kernels/kernels", "candle-rocm-kernels/src"):
         shutil.copytree(tree / folder, tmp_path / folder)
     shutil.copy(tree / "candle-examples/build.rs", crate)
     (crate / "Cargo.toml").write_text(MANIFEST)
@@ -50,7 +73,7 @@ def test_the_build_script_compiles_the_kernel(
         ["cargo", "run", "--quiet", "--features", "rocm"],
         cwd=crate,
         env=inherited
-        | {"CARGO_TARGET_DIR": str(tmp_path / "target"), "CANDLE_ROCM_ARCHS": "gfx90a,gfx1100"},
+        | {"CARGO_TARGET_DIR": str(tmp_path / "target"), "CANDLE_ROCM_ARCHS": "gfx90a; gfx1100"},
         capture_output=True,
         check=False,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -192,7 +193,74 @@ def test_messages_name_the_feature_that_serves_on_rocm(
         if said in line
     ]
     assert len(found) > 10
-    assert [line for line in found if f"{said}, or 'rocm-flash-attn' on ROCm" not in line] == []
+    left = [line for line in found if f"{said}, or 'rocm-flash-attn' on ROCm" not in line]
+    # z_image takes flash attention on CUDA's device alone.
+    assert all("flash-attn feature not enabled" in line for line in left)
+
+
+@EACH
+def test_a_function_of_one_vendor_asks_for_its_own_flash_attention(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    models = ported(version) / "candle-transformers" / "src" / "models"
+    z_image = (models / "z_image" / "transformer.rs").read_text(encoding="utf-8")
+    assert 'feature = "flash-attn"' in z_image
+    assert "rocm-flash-attn" not in z_image
+    qwen = (models / "qwen3.rs").read_text(encoding="utf-8")
+    calls = "return self.forward_flash_attn"
+    assert qwen.count(calls) == qwen.count("has_flash_attn(x.device()) {\n            " + calls)
+
+
+@EACH
+def test_flash_attention_without_cuda_asks_for_nothing_of_cuda(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    root = ported(version)
+    for folder in sorted(root.glob("candle-flash-attn*/tests")):
+        manifest = tomllib.loads((folder.parent / "Cargo.toml").read_text(encoding="utf-8"))
+        every = manifest["dependencies"] | manifest["dev-dependencies"]
+        needed = {name: each for name, each in every.items() if isinstance(each, dict)}
+        asked = {feature for each in needed.values() for feature in each.get("features", ())}
+        assert not any(name in feature for feature in asked for name in ("cuda", "cudnn"))
+        for name, on in manifest["features"].items():
+            if name != "cuda" and any("/cud" in feature for feature in on):
+                assert "cuda" in on, name
+        if "candle-flash-attn" in needed:
+            assert needed["candle-flash-attn"]["version"] == manifest["package"]["version"]
+        for file in folder.glob("*.rs"):
+            assert file.read_text(encoding="utf-8").startswith('#![cfg(feature = "cuda")]\n')
+
+
+@EACH
+def test_a_comment_at_a_condition_of_both_names_both(
+    ported: Callable[[str], Path], version: str
+) -> None:
+    root = ported(version)
+    both = re.compile(r"is_cuda\(\).*is_rocm\(\)|fused_on_rocm\(.*cuda")
+    for file in sorted(root.glob("candle-*/**/*.rs")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for line, *around in zip(lines, ["", *lines], lines[1:], strict=False):
+            for comment in (each for each in around if both.search(line) and "//" in each):
+                said = comment.partition("//")[2].lower()
+                assert "cuda" not in said or "rocm" in said, (file, comment)
+
+
+@EACH
+def test_what_a_copy_says_is_so_on_amd(ported: Callable[[str], Path], version: str) -> None:
+    root = ported(version)
+
+    def text(path: str) -> str:
+        return (root / path).read_text(encoding="utf-8")
+
+    assert "hiprand can only generate an even number" in text(
+        "candle-core/src/rocm_backend/device.rs"
+    )
+    assert "ROCm gpus" not in text("candle-core/src/sort.rs")
+    for path in ("rocm_backend/mod.rs", "dummy_rocm_backend.rs"):
+        said = text(f"candle-core/src/{path}")
+        assert said.count("allowed with f32 GEMMs. On ROCm nothing depends on it.") == 2
+    assert "/// ## On ROCm:" in text("candle-nn/src/ops.rs")
+    assert "#[doc(hidden)]\npub fn fused_on_rocm(" in text("candle-nn/src/moe.rs")
 
 
 @EACH

@@ -1,6 +1,7 @@
 //! Functions that launch kernels by themselves and are linked into a program, as a static library.
 //!
-//! [`launchers!`](crate::launchers!) declares those of a library that `hiprc-build` has made.
+//! [`launchers!`](crate::launchers!) declares those of a library that
+//! `hiprc-build` has made.
 
 use crate::driver::sys::{hipError_t, hipStream_t};
 use crate::driver::{allocate, free, record_launch, HipContext};

@@ -9,7 +9,7 @@ struct RocmSdpa {
 
 #[cfg(feature = "rocm")]
 impl RocmSdpa {
-    /// The widest heads that the kernels take.
+    /// The widest heads that are given to the kernels; wider ones take single operations.
     const WIDEST: usize = 256;
     /// Scores of half precision in bytes, up to which rocBLAS makes those of more queries where the
     /// kernels have no matrix cores: it is the faster one, and the kernels do without the scores.
