@@ -320,6 +320,40 @@ def test_symbolic_links_are_not_followed(candle: Path, tmp_path: Path) -> None:
     assert (candle / "candle-core/src/linked.rs").is_symlink()
 
 
+RINGS = {
+    "a name": {"loop": "loop"},
+    "two names": {"l1": "l2", "l2": "l1"},
+    "in a crate": {"candle-core/self": "self"},
+    "through a folder": {"candle-core/self": "self/self"},
+    "a lock file": {"Cargo.lock": "Cargo.lock"},
+    "below a file": {"candle-core/below": "Cargo.toml/below"},
+    "too long a name": {"long": "a" * 300},
+    "nothing": {"gone": "nowhere"},
+    "code": {"candle-core/src/ring.rs": "ring.rs"},
+    "a manifest": {"other/Cargo.toml": "Cargo.toml"},
+    "code that is gone": {"candle-core/src/gone.rs": "nowhere.rs"},
+    "a lock of Emacs": {"candle-core/src/.#lib.rs": "me@here.42:1"},
+}
+"""Links that lead nowhere."""
+
+
+@pytest.mark.parametrize("kind", RINGS)
+def test_links_that_lead_nowhere(candle: Path, kind: str) -> None:
+    """Those whose names are of files that are looked at are listed; the others hide nothing."""
+    before = [site for site in sites(candle) if site["code"] != "PK902"]
+    for name, target in RINGS[kind].items():
+        (candle / name).parent.mkdir(exist_ok=True)
+        (candle / name).symlink_to(target)
+    commit(candle)
+    found = sites(candle)
+    assert [site for site in found if site["code"] != "PK902"] == before
+    listed = {site["path"]: site["message"] for site in found if site["code"] == "PK902"}
+    code = {name for name in RINGS[kind] if name.endswith((".rs", ".toml")) and "/." not in name}
+    assert set(listed) == code
+    assert all("a link that leads nowhere" in message for message in listed.values())
+    assert apply(candle).code == 0
+
+
 @pytest.mark.parametrize("member", ["../outside", "{outside}", "candle-core/../../outside"])
 def test_members_outside_the_workspace_are_not_looked_at(
     candle: Path, tmp_path: Path, member: str
