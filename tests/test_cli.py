@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -30,7 +31,9 @@ from typer.testing import CliRunner
 
 from portkit import __version__
 from portkit.cli import COMMANDS, named, program
+from portkit.codebases.known import named as codebase
 from portkit.fetch import FetchedWorkspace
+from portkit.profile.settings import NAME
 from portkit.scan.codes import every_page, pages
 from portkit.tree import workspace
 from portkit.verify import STEPS
@@ -218,6 +221,65 @@ def test_apply_says_how_to_see_the_port_and_how_to_be_rid_of_it(candle: Path) ->
     subprocess.run(take_away.split(), check=True, capture_output=True)
     assert git(candle, "status", "--porcelain") == ""
     assert git(candle, "write-tree") == before
+
+
+@pytest.mark.parametrize(
+    ("prepare", "options", "shown"),
+    [
+        ("no repository", ["--allow-no-vcs"], ""),
+        ("ignored", ["--allow-no-vcs"], ""),
+        ("no commit", ["--allow-staged"], "status"),
+        ("staged", ["--allow-staged"], "status"),
+        ("changed", ["--allow-dirty"], "status"),
+        ("new", ["--allow-dirty"], "status"),
+        ("a word to portkit", [], "status"),
+    ],
+)
+def test_git_is_named_for_what_it_can_do(
+    tmp_path: Path, prepare: str, options: list[str], shown: str
+) -> None:
+    """Nothing is called the way back that would take along what the user has changed."""
+    outer = tmp_path / "outer"
+    candle = make_candle(outer / "candle", repository=prepare in ("staged", "changed", "new"))
+    if prepare == "ignored":
+        git(outer, "init", "--quiet")
+        add_file(outer, ".gitignore", b"/candle/\n")
+    elif prepare == "no commit":
+        git(candle, "init", "--quiet")
+        git(candle, "add", "--all")
+    elif prepare == "a word to portkit":
+        commit(candle)
+        add_file(candle, NAME, b'gating = "dummy"\n')
+    elif prepare != "no repository":
+        add_file(candle, "notes.md" if prepare == "new" else "README.md", b"mine\n")
+    if prepare == "staged":
+        git(candle, "add", "--all")
+    if prepare == "changed":
+        (candle / LIB).write_text((candle / LIB).read_text() + "// mine\n")
+    done = apply(candle, *options)
+    assert done.code == 0, done.err
+    said = " ".join(done.out.split())
+    assert f"`portkit verify {candle}` proves it" in said
+    assert "stash" not in said
+    commands = re.findall(r"`(git [^`]*)`", said)
+    assert [command.split()[-1] for command in commands] == ([shown] if shown else [])
+    for command in commands:
+        assert "src/lib.rs" in subprocess.check_output(command.split(), text=True)
+
+
+def test_what_comes_next_looks_at_the_tree_in_the_same_way(candle: Path, tmp_path: Path) -> None:
+    """A port is not what it claims to be where it is looked at in another way."""
+    profile = shutil.copytree(codebase("candle").root, tmp_path / "own")
+    looking = f"--gating cfg --profile {profile}"
+    scanned = " ".join(invoke("scan", candle, *looking.split()).out.split())
+    first = f"portkit apply {candle} {looking}"
+    assert f"Next: `{first}` writes" in scanned
+    assert f"`portkit scan {candle} {looking} --format html" in scanned
+    ported = " ".join(invoke(*first.split()[1:]).out.split())
+    then = f"portkit verify {candle} {looking}"
+    assert f"`{then}` proves it" in ported
+    assert f"Next: `{then}`" in " ".join(invoke("scan", candle, *looking.split()).out.split())
+    assert invoke(*then.split()[1:], "--only", "coverage,parity").code == 0
 
 
 def test_a_report_in_a_file_is_named(candle: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.completion import complete_codebases, complete_codes
+from portkit.lang.shell import options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +84,11 @@ Sandbox = Annotated[
         "--sandbox", help="Run it in a sandbox (bubblewrap): no network, the tree read-only."
     ),
 ]
+
+
+def as_asked(gating: Gating | None, profile: str) -> str:
+    """Return how a tree is to be looked at, in options as they are typed, a space before each."""
+    return options({"--gating": gating or "", "--profile": profile})
 
 
 def profile_directory(given: str) -> directory.Directory | None:

@@ -12,7 +12,7 @@ import typer
 from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, Profile, profile_directory, words
 from portkit.cli.output import progress, show
-from portkit.lang.shell import argument
+from portkit.lang.shell import in_git
 from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     commit_series(ground_, commits, changes, by="portkit repairs")
     for number, repair in enumerate(due, 1):
         show(f"{number:3} {repair.name}: {repair.defect.subject}")
-    git = "git" if directory == Path() else f"git -C{argument(directory.as_posix())}"
+    git = in_git(directory.as_posix())
     progress(
         f"{len(commits)} commits: `{git} log --stat {ground_.head[:12]}..` shows them;"
         f" `{git} reset --hard {ground_.head[:12]}` takes them away again."

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from portkit.copying.differences import outdated
 from portkit.copying.patches import REPAIR
 from portkit.lang.packed import in_turn
+from portkit.lang.shell import argument
 from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Status, identified
 
@@ -138,6 +139,7 @@ class Report(Value, frozen=True):
         shared: whether that crate compiles them as they stand.
         outdated: files that were written as a whole and are not what would be written now, sorted.
         directory: the codebase's, if it has one.
+        asked: how the tree was to be looked at, in options as they are typed, a space before each.
     """
 
     root: str
@@ -157,6 +159,12 @@ class Report(Value, frozen=True):
     shared: bool = False
     outdated: tuple[str, ...] = ()
     directory: Directory | None = None
+    asked: str = ""
+
+    @property
+    def tree(self) -> str:
+        """What stands behind a command that is to look at the tree as this did."""
+        return argument(self.root) + self.asked
 
     @property
     def title(self) -> str:
@@ -190,7 +198,9 @@ class Report(Value, frozen=True):
         return max(inside, key=len, default=".")
 
 
-def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") -> Report:
+def report(
+    scan: Scan, root: str, *, partial: bool = False, obstacle: str = "", asked: str = ""
+) -> Report:
     """Make the report of a scan.
 
     Args:
@@ -198,6 +208,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         root: the workspace as the user named it, with ``/``.
         partial: whether only chosen findings are part of it.
         obstacle: why ``portkit apply`` would refuse the tree.
+        asked: how the tree was to be looked at, in options as they are typed.
     """
     job = scan.job
     sources = job.workspace.sources
@@ -228,6 +239,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         shared=kernels is not None and kernels.form == "shared",
         outdated=outdated(scan.findings),
         directory=job.codebase.directory,
+        asked=asked,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.differences import regenerating
-from portkit.lang.shell import argument
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -128,12 +127,12 @@ def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterato
 
 def _next(report: Report, terminal: Terminal) -> list[str]:
     """Return what to do now, as the last lines."""
-    where = argument(report.root)
+    where = report.tree
     if report.count(status=Status.TODO) and report.obstacle:
         text = f"`portkit apply` refuses: {report.obstacle}."
         return [terminal.bold(line) for line in wrapped(text, terminal.width)]
     if report.outdated:
-        text = f"Next: {regenerating(report.outdated, report.root)}."
+        text = f"Next: {regenerating(report.outdated, report.tree)}."
         return [terminal.bold(line) for line in wrapped(text, terminal.width)]
     if report.count(status=Status.TODO):
         alike = " with the same choice" if report.partial else ""

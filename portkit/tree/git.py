@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, DiskError, HistoryError, ToolError
@@ -34,6 +35,17 @@ _UNDER_WAY: Final = {
     "BISECT_LOG": "a bisection",
 }
 """What git keeps in its directory while it is in the middle of something (gitrepository-layout)."""
+
+
+class Held(Enum):
+    """How far git could bring a tree back as it stands."""
+
+    WHOLE = 1
+    """All that is in the repository is committed."""
+    PART = 2
+    """Something is not committed, of the tree's or beside it."""
+    NOT = 3
+    """The tree is in no repository, or the repository ignores it."""
 
 
 class Repository(Value, frozen=True):
@@ -144,6 +156,25 @@ def check_clean(
             f"{repository.top} has staged changes ({listed(staged)}): commit or stash them, or"
             " pass --allow-staged"
         )
+
+
+def held_by_git(root: Path) -> Held:
+    """Return how far git could bring a tree back as it stands.
+
+    Args:
+        root: the workspace root.
+
+    Raises:
+        DiskError: the disk does not tell.
+    """
+    root = root.resolve()
+    repository = find_repository(root)
+    try:
+        if repository is None or (root != repository.top and _is_ignored(root)):
+            return Held.NOT
+        return Held.PART if any(uncommitted(root)) else Held.WHOLE
+    except ToolError:  # the user has said to write without what git would say
+        return Held.NOT
 
 
 def _git_dir(entry: Path) -> Path | None:
