@@ -12,9 +12,12 @@ from apply_support import git
 from cli_support import LIB, MATMUL, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 
+from portkit.codebases.known import MAIN
+from portkit.codebases.known import named as codebase
 from portkit.errors import ConfigError
 from portkit.lang.source import Source
-from portkit.profile.entries import Condition
+from portkit.lang.typed import decode
+from portkit.profile.entries import CodebaseFile, Condition
 from portkit.profile.settings import NAME, Settings, Skip, settings
 
 SCHEMA = Draft202012Validator(
@@ -92,6 +95,15 @@ def test_a_file_says_what_it_says() -> None:
     assert read("") == settings(None) == Settings()
     SCHEMA.validate(tomllib.loads(WHOLE))
     Draft202012Validator.check_schema(SCHEMA.schema)
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert read(f"\ufeff{WHOLE}") == read(WHOLE)
+    decision = "[[decision]]\nwhen = '('\nverdict = 'keep'\nreason = 'x'\n"
+    with pytest.raises(ConfigError, match="toml:2: "):
+        read(f"\ufeff{decision}")
+    file = (codebase("candle").root / MAIN).read_text(encoding="utf-8")
+    assert decode(f"\ufeff{file}", MAIN, CodebaseFile) == decode(file, MAIN, CodebaseFile)
 
 
 @pytest.mark.parametrize(

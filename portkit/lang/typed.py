@@ -89,6 +89,7 @@ def parse(
         raise error(f"{where} has more than {LARGEST >> 10} KiB: a file of this kind is smaller")
     try:
         text = data if isinstance(data, str) else data.decode()
+        text = text.removeprefix("\ufeff")  # as editors of Windows begin a file, which cargo passes
         for number, line in enumerate(text.split("\n"), 1):
             if line.count(".") > _DOTS:
                 raise error(f"{where}:{number}: the line has more than {_DOTS} dots: shorten it")
