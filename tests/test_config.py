@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from apply_support import git
@@ -17,8 +18,13 @@ from portkit.codebases.known import named as codebase
 from portkit.errors import ConfigError
 from portkit.lang.source import Source
 from portkit.lang.typed import decode
+from portkit.profile import looked
 from portkit.profile.entries import CodebaseFile, Condition
 from portkit.profile.settings import NAME, Settings, Skip, settings
+from portkit.scan.session import named_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[1] / "portkit" / "config.schema.json").read_text())
@@ -95,6 +101,46 @@ def test_a_file_says_what_it_says() -> None:
     assert read("") == settings(None) == Settings()
     SCHEMA.validate(tomllib.loads(WHOLE))
     Draft202012Validator.check_schema(SCHEMA.schema)
+
+
+def _folder(place: Path) -> None:
+    place.mkdir()
+
+
+OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link": (lambda place: place.symlink_to("decisions.toml"), "it is a link"),
+    "a ring": (lambda place: place.symlink_to(place.name), "it is a link"),
+    "a link out": (lambda place: place.symlink_to("/etc/hostname"), "it is a link"),
+    "a folder": (_folder, "it is no regular file"),
+    "a pipe": (os.mkfifo, "it is no regular file"),
+    "another encoding": (lambda place: place.write_bytes(b"# \xe9\n"), "is not UTF-8"),
+}
+"""What may stand under the name of a file in which people speak to portkit."""
+
+
+@pytest.mark.parametrize("name", [NAME, looked.NAME])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_no_file_is_not_passed_over(candle: Path, kind: str, name: str) -> None:
+    """What it says would not be done, and nobody would know."""
+    make, said = OTHERS[kind]
+    add_file(candle, "decisions.toml", b'[[skip]]\ncodes = ["PK"]\nreason = "x"\n')
+    make(candle / name)
+    for command in ("scan", "apply", "review"):
+        done = invoke(command, candle, *(["--list"] if command == "review" else []))
+        assert (done.code, done.out) == (23, ""), command
+        assert name in done.err
+        assert said in done.err
+    if name == NAME:
+        with pytest.raises(ConfigError, match=said):
+            named_profile(candle)
+
+
+def test_a_first_profile_is_named_behind_a_byte_order_mark(candle: Path) -> None:
+    manifest = candle / "candle-core/Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("candle-core", "other"))
+    place = add_file(candle, NAME, b"\xef\xbb\xbfgating = 'cfg'\n")
+    assert invoke("init", candle, "--profile", "own").code == 0
+    assert place.read_bytes() == b"profile = \"own\"\ngating = 'cfg'\n"
 
 
 def test_a_byte_order_mark_is_passed_over() -> None:

@@ -264,9 +264,9 @@ def read(directory: Path) -> Settings:
     """Return the settings of the tree at a path.
 
     Raises:
-        ConfigError: the file is malformed.
+        ConfigError: the file is malformed, or cannot be read.
     """
     from portkit.lang.source import Source
 
-    file = directory / NAME
-    return settings(Source(NAME, file.read_bytes()) if file.is_file() else None)
+    data = looked.own_file(directory / NAME)
+    return settings(None if data is None else Source(NAME, data))
