@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 from apply_support import CountingDisk, KillingDisk, git, in_child, picture
@@ -724,6 +724,53 @@ def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:
     assert process.stderr is not None
     assert (process.stderr.read(), process.wait()) == (b"", 141)
     process.stderr.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's way to close a stream")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("scan", 0), ("scan nowhere", 10), ("--help", 0), ("--version", 0), ("none", 2)],
+)
+def test_a_stream_that_is_closed_is_empty(
+    candle: Path, arguments: str, code: int, closed: str
+) -> None:
+    done = subprocess.run(
+        f"{shlex.join(PROGRAM)} {arguments} {closed}",
+        shell=True,
+        cwd=candle,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) is (code == 0 and ">&-" not in closed.split())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize("arguments", ["--help", "scan --help", "--version", "scan", "rules"])
+def test_help_may_be_cut_short_as_a_report_may(candle: Path, arguments: str) -> None:
+    def run(stdout: IO[bytes]) -> tuple[int, str]:
+        done = subprocess.run(
+            [*PROGRAM, *arguments.split()],
+            cwd=candle,
+            env=environment(),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        code, said = run(full)
+    assert (code, said.count("\n"), said.startswith("error: ")) == (21, 1, True)
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        assert run(gone) == (141, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
