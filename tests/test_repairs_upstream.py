@@ -145,6 +145,31 @@ def test_a_second_run_writes_nothing(weir: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "written",
+    [
+        "assert_eq!(weir_core::flow(1, 0), 2, " + ", ".join(['"as wide as a page is"'] * 4) + ");",
+        "assert_eq!(weir_core::flow(\n            1,\n            0,\n        ), 2);",
+        "let each = |a: u8| { a };\n    assert_eq!(each(2), 2);",
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--no-format",)])
+def test_a_test_stands_as_rustfmt_has_laid_it_out(
+    weir: Path, profile: Path, written: str, more: tuple[str, ...]
+) -> None:
+    page = profile / "upstream/levels-behind.md"
+    page.write_text(page.read_text().replace("assert_eq!(weir_core::flow(1, 0), 2);", written))
+    asked = ("repairs", weir, "--profile", profile, "--codes", "levels-behind")
+    first = invoke(*asked, *more)
+    assert (first.code, first.err.split(":")[0]) == (0, "1 commit")
+    assert written in page.read_text()
+    test = (weir / "weir-core/tests/levels_behind_tests.rs").read_text()
+    assert (written in test) is bool(more)
+    again = invoke(*asked)
+    assert again.code == 0
+    assert "levels-behind: stands: " in again.err
+
+
+@pytest.mark.parametrize(
     ("asked", "names"),
     [
         ("shut-sluices", ["shut-sluices"]),

@@ -118,6 +118,7 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     from portkit.profile.settings import is_own_change
     from portkit.repairs.message import message
     from portkit.repairs.repairs import together
+    from portkit.report.model import counted_noun
     from portkit.tree.git import check_clean
     from portkit.write.commits import Commit, commit_series, write_patches
     from portkit.write.refusals import refuse
@@ -140,10 +141,10 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     commit_series(ground_, commits, changes, by="portkit repairs")
     for number, repair in enumerate(due, 1):
         show(f"{number:3} {repair.name}: {repair.defect.subject}")
-    git = in_git(directory.as_posix())
+    git, them = in_git(directory.as_posix()), "it" if len(commits) == 1 else "them"
     progress(
-        f"{len(commits)} commits: `{git} log --stat {ground_.head[:12]}..` shows them;"
-        f" `{git} reset --hard {ground_.head[:12]}` takes them away again."
+        f"{counted_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
+        f" {them}; `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
     )
 
 

@@ -36,7 +36,7 @@ def write_series(
     from portkit.profile.settings import is_own_change
     from portkit.report.applied import applied, headline
     from portkit.report.commit_message import messages, subject
-    from portkit.report.model import report
+    from portkit.report.model import counted_noun, report
     from portkit.report.series import series
     from portkit.scan.plan import Plan
     from portkit.tree.git import check_clean
@@ -67,11 +67,11 @@ def write_series(
     show(f"{headline(summary, planned)}.")
     for number, part in enumerate(made.parts, 1):
         show(f"{number:3} {subject(summary, part)}")
-    git = in_git(summary.root)
+    git, them = in_git(summary.root), "it" if len(commits) == 1 else "them"
     progress(
-        f"{len(commits)} commits: `{git} log --stat {ground_.head[:12]}..` shows them, `portkit"
-        f" verify --series{summary.tree}` walks them; `{git} reset --hard {ground_.head[:12]}`"
-        " takes them away again."
+        f"{counted_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
+        f" {them}, `portkit verify --series{summary.tree}` walks {them};"
+        f" `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
     )
 
 
