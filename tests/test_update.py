@@ -11,6 +11,7 @@ from cli_support import LIB, MATMUL, add_file, commit, invoke
 from update_support import BACKEND, BRANCH, COPY, apply, edit, has_edits, make_upstream, replace
 
 from portkit.copying.additions import Mark
+from portkit.tree.trust import Said, remember, trusted
 from portkit.tree.vendor_branch import last_pure_port, pure_port
 from portkit.verify.baseline import default_revision
 
@@ -301,7 +302,7 @@ def test_a_branch_whose_merges_were_squashed(fork: Path) -> None:
     assert has_edits(fork)
 
 
-def test_upstream_was_rewritten(fork: Path) -> None:
+def test_upstream_was_rewritten(fork: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(fork, "switch", "--quiet", "--orphan", "rewritten")
     git(fork, "checkout", "upstream", "--", ".")
     commit(fork)
@@ -311,8 +312,11 @@ def test_upstream_was_rewritten(fork: Path) -> None:
     assert done.code == 28
     assert "rewritten does not descend from" in done.err
     assert git(fork, "for-each-ref") == before
+    monkeypatch.delenv("PORTKIT_TRUST", raising=False)
+    remember(fork, Said.FETCHED)
     assert invoke("update", fork, "--to", "rewritten", "--allow-unrelated").code == 0
     assert has_edits(fork)
+    assert trusted(fork)  # as `portkit verify` asks for next
 
 
 def test_a_workspace_below_the_top(tmp_path: Path) -> None:
