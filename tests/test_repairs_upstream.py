@@ -233,6 +233,11 @@ def _dirty(weir: Path) -> None:
     (weir / "notes.txt").write_text("mine")
 
 
+def _staged(weir: Path) -> None:
+    _dirty(weir)
+    git(weir, "add", "--all")
+
+
 def _signing(weir: Path) -> None:
     git(weir, "config", "commit.gpgSign", "true")
 
@@ -242,7 +247,8 @@ def _signing(weir: Path) -> None:
     [
         (_merge, "in the middle of a merge", 28),
         (_detached, "its HEAD is detached", 28),
-        (_dirty, "has uncommitted changes (notes.txt)", 13),
+        (_dirty, "has uncommitted changes (notes.txt): commit or stash them", 13),
+        (_staged, "has staged changes (notes.txt): commit or stash them", 13),
         (_signing, "asks for signed commits", 28),
     ],
 )
@@ -254,6 +260,7 @@ def test_what_takes_no_commits_is_said(
     done = invoke("repairs", weir, "--profile", WEIR / "profile")
     assert done.code == code
     assert sentence in " ".join(done.err.split())
+    assert "--allow" not in done.err  # the command has no such option
     assert state(weir) == before
 
 

@@ -125,7 +125,9 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     from portkit.write.repository import ground
 
     ground_ = ground(directory, moves=patches is None)
-    clean = partial(check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    clean = partial(
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change, options=False
+    )
     clean(directory)
     changes = together(due)
     if not changes:

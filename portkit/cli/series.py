@@ -45,7 +45,9 @@ def write_series(
     from portkit.write.repository import ground
 
     ground_ = ground(directory, moves=patches is None)
-    clean = partial(check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    clean = partial(
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change, options=False
+    )
     clean(directory)
     with waiting(f"Porting {directory}"):
         made = series(found, rustfmt=rustfmt)
