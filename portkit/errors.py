@@ -57,7 +57,7 @@ class ProfileError(PortkitError):
 
 
 class PlanError(PortkitError):
-    """Two rules want the same bytes, or write no Rust: a defect of portkit or of a profile."""
+    """Two rules want the same bytes, or no Rust: a defect; or what is left out would be named."""
 
     exit_code = 17
 

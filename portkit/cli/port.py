@@ -350,6 +350,7 @@ def apply(
     from portkit.profile.settings import is_own_change
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
+    from portkit.scan.manifests import absent, check_manifests, naming
     from portkit.scan.partial import check_variants, listed, with_errors, without_variant
     from portkit.scan.plan import plan
     from portkit.tree.finding import Status
@@ -432,6 +433,18 @@ def apply(
     chosen, found = found, with_errors(whole, found)
     with waiting(f"Porting {directory}"):
         planned = plan(found, rustfmt=not no_format)
+    while interactive and (nameless := naming(chosen, absent(chosen, planned.changes))):
+        progress(f"Left as well, since what they name is left: {listed(whole, nameless)}")
+        left += len(nameless)
+        chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
+        found = with_errors(whole, chosen)
+        planned = plan(found, rustfmt=not no_format)
+    try:
+        check_manifests(chosen, planned.changes)
+    except PlanError as error:
+        if not (at and diff):
+            raise
+        progress(f"`portkit apply` would refuse to write it alone: {error}")
     refuse(directory, planned.changes, clean)
     checking = None
     if verify and planned.changes:

@@ -11,6 +11,7 @@ from portkit.codebases.known import announced, brought
 from portkit.lang.source import Source
 from portkit.lang.value import Value
 from portkit.profile.settings import NAME, read, settings
+from portkit.scan.manifests import check_manifests
 from portkit.scan.partial import check_variants
 from portkit.scan.plan import plan
 from portkit.scan.session import check_portable, scan_tree
@@ -88,7 +89,9 @@ def made(git: Git, upstream: str, wanted: Wanted) -> Iterator[Made]:
         scan = scan_tree(root, gating=gating, kernels=True, profile=wanted.profile)
         check_portable(scan)
         check_variants(scan, scan)
-        yield Made(upstream, committed(git, upstream, plan(scan).changes), scan)
+        changes = plan(scan).changes
+        check_manifests(scan, changes)
+        yield Made(upstream, committed(git, upstream, changes), scan)
 
 
 def own_files(git: Git, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
