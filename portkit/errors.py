@@ -87,7 +87,7 @@ class DiskError(PortkitError):
 
 
 class ConfigError(PortkitError):
-    """``portkit.toml``, or ``portkit.review.toml``, is malformed, or an entry does nothing."""
+    """``portkit.toml``, or ``portkit.review.toml``, is malformed, or a decision does nothing."""
 
     exit_code = 23
 

@@ -348,11 +348,11 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     [
         (
             '[[skip]]\npaths = ["candle-cor/*"]\nreason = "later"\n',
-            "line 1: this skip fits no place",
+            "1: this skip fits no place",
         ),
         (
             '[[decision]]\nwhen = "is_nothing"\nverdict = "keep"\nreason = "x"\n',
-            "line 1: no condition",
+            "1: no condition",
         ),
     ],
 )
@@ -363,7 +363,7 @@ def test_what_decides_nothing_is_refused(candle: Path, entry: str, said: str) ->
     for options in ((), ("--check",), ("--select", "PK301"), ("--series",)):
         done = invoke("apply", candle, "--no-format", *options)
         assert done.code == 23
-        assert f"portkit.toml: {said}" in done.err
+        assert f"portkit.toml:{said}" in done.err
         assert git(candle, "status", "--short") == ""
 
 
@@ -413,6 +413,13 @@ COMMENTS = {
     "without a reason": ("// portkit: keep PK301\n" + ARM, False),
     "of no code": ("// portkit: keep PK777 no reason needed\n" + ARM, False),
     "misspelled": ("// portkit: kep PK301 no reason needed\n" + ARM, False),
+    "with a capital": ("// Portkit: keep PK301 no reason needed\n" + ARM, False),
+    "in capitals": ("// PORTKIT: KEEP PK301 no reason needed\n" + ARM, False),
+    "with a blank": ("// portkit : keep PK301 no reason needed\n" + ARM, False),
+    "without a colon": ("// portkit keep PK301 no reason needed\n" + ARM, False),
+    "another verb and no colon": ("//portkit skip PK301 no reason needed\n" + ARM, False),
+    "in a block": ("/* portkit: keep PK301 no reason needed */\n" + ARM, False),
+    "as a page": ("//! portkit: keep PK301 no reason needed\n" + ARM, False),
 }
 
 
@@ -433,20 +440,50 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
     else:
         (site,) = unused
         line = place.read_text().split("\n")[site["line"] - 1]
-        assert "// portkit: " in line
+        assert "portkit" in line.lower()
         said = {
             "without a code": "names no code",
             "without a reason": "gives no reason",
             "of no code": "there is no code PK777",
             "misspelled": "there is no 'kep': write `portkit: keep",
+            "with a capital": "it begins with '// Portkit:': write `// portkit: keep PK501",
+            "in capitals": "it begins with '// PORTKIT:'",
+            "with a blank": "it begins with '// portkit :'",
+            "without a colon": "it begins with '// portkit'",
+            "another verb and no colon": "it begins with '//portkit'",
+            "in a block": "it begins with '/* portkit:'",
+            "as a page": "it begins with '//! portkit:'",
         }
         assert said.get(case, "there is no place of") in site["message"]
     commit(candle)
+    if not keeps:  # it was meant to leave something out, which would be written
+        for options in ((), ("--check",), ("--select", "PK2")):
+            refused = invoke("apply", candle, "--no-format", *options)
+            assert refused.code == 23
+            assert f"{LIB}:{site['line']}: it keeps nothing, since" in refused.err
+            assert git(candle, "status", "--short") == ""
+        return
     assert invoke("apply", candle, "--no-format").code == 0
-    assert ('"rocm"' in place.read_text()) is not keeps
+    assert '"rocm"' not in place.read_text()
     git(candle, "add", "--all")
     git(candle, "commit", "--quiet", "--message", "ported")
     assert invoke("apply", candle, "--no-format", "--check").code == 0
+
+
+def test_prose_about_portkit_is_no_comment_of_its(candle: Path) -> None:
+    prose = [
+        "// Portkit writes this file.",
+        "// portkit keeps the order of the arms.",
+        "// Ported by portkit: see PK301 of its documentation.",
+        "/* portkit */",
+        'const SAID: &str = "portkit keep";',
+    ]
+    with (candle / LIB).open("a") as file:
+        file.write("".join(f"{line}\n" for line in prose))
+    add_file(candle, "NOTES.md", b"Write `// portkit: keep PK999 reason`, not `// Portkit keep`.\n")
+    commit(candle)
+    assert {s["path"] for s in sites(candle) if s["code"] == "PK903"} <= {"NOTES.md"}
+    assert invoke("apply", candle, "--no-format").code == 0
 
 
 def test_a_comment_above_an_attribute_and_in_a_manifest(candle: Path) -> None:

@@ -518,19 +518,27 @@ def _check_portable(found: Scan) -> None:
 
 
 def _check_declared(whole: Scan) -> None:
-    """Refuse to write while a skip or a decision of ``portkit.toml`` does nothing.
+    """Refuse to write while a skip or a decision of ``portkit.toml``, or a comment, does nothing.
 
     What it was meant to leave out, or to decide, would be written as if nobody had said a word.
+    Pages may speak of such comments.
 
     Raises:
         ConfigError: one does nothing; the message names each.
     """
     from portkit.errors import ConfigError
     from portkit.profile.settings import NAME
+    from portkit.rules.unused_exception import RULE
 
-    idle = [f"line {f.line}: {f.message} ({f.code})" for f in whole.findings if f.path == NAME]
+    sources = whole.job.workspace.sources
+    idle = [f"{NAME}:{f.line}: {f.message} ({f.code})" for f in whole.findings if f.path == NAME]
+    idle += [
+        f"{f.path}:{sources[f.path].position(f.span.start)[0]}: {f.message} ({f.code})"
+        for f in whole.findings
+        if f.code == RULE.code and f.path != NAME and not f.path.endswith(".md")
+    ]
     if idle:
-        raise ConfigError(f"{NAME}: {'; '.join(idle)}; nothing was written")
+        raise ConfigError(f"{'; '.join(idle)}; nothing was written")
 
 
 def _keep_looked_at(directory: Path, before: Scan, after: Scan) -> None:
