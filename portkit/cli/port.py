@@ -445,7 +445,8 @@ def apply(
         if not (at and diff):
             raise
         progress(f"`portkit apply` would refuse to write it alone: {error}")
-    refuse(directory, planned.changes, clean)
+    if denied := refuse(directory, planned.changes, clean, dry=dry):
+        progress(f"`portkit apply` would refuse to write it: {denied}")
     checking = None
     if verify and planned.changes:
         checking = type_checked(

@@ -132,7 +132,7 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     changes = together(due)
     if not changes:
         return
-    refuse(directory, changes, clean)
+    refuse(directory, changes, clean, dry=patches is not None)
     commits = [Commit(message(repair), repair.changes) for repair in due]
     if patches is not None:
         files = write_patches(ground_, commits, patches)

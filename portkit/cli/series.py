@@ -51,7 +51,7 @@ def write_series(
     clean(directory)
     with waiting(f"Porting {directory}"):
         made = series(found, rustfmt=rustfmt)
-    refuse(directory, made.changes, clean)
+    refuse(directory, made.changes, clean, dry=patches is not None)
     summary = report(found, directory.as_posix(), asked=asked)
     planned = Plan(made.changes, made.unformatted)
     if not made.parts:
