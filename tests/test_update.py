@@ -96,6 +96,20 @@ def test_edits_by_hand_survive(kind: str, tmp_path: Path, request: pytest.Fixtur
     assert standing == files_of_a_port(root, tmp_path / "new")
 
 
+@pytest.mark.parametrize("gating", ["", "dummy", "cfg"])
+def test_what_comes_next_names_the_tree_and_how_it_was_ported(tmp_path: Path, gating: str) -> None:
+    root = make_upstream(tmp_path / "candle")
+    options = ("--gating", gating) if gating else ()
+    tree = f"{root} --gating cfg" if gating == "cfg" else f"{root}"
+    # What the first was made with the second is, without a word.
+    for command in (("branch", root, *options), ("update", root, "--to", "upstream")):
+        said = invoke(*command).out
+        assert f"Next: `portkit scan {tree} --format plan` lists" in said
+        proof = f"portkit verify {tree}"
+        assert f"`{proof}` proves it" in said
+        assert invoke(*proof.split()[1:], "--only", "coverage,parity").code == 0
+
+
 def test_blame_tells_derived_lines_from_upstreams_and_ones_own(fork: Path) -> None:
     assert invoke("update", fork, "--to", "upstream").code == 0
     said = git(fork, "blame", "--line-porcelain", LIB).splitlines()
@@ -282,7 +296,10 @@ def test_a_port_by_an_earlier_portkit(tmp_path: Path) -> None:
     edit(root)
     looked = invoke("update", root, "--to", "upstream", "--check")
     # Each is named, with the command that shows how: that is what a person wants to check.
-    assert "count as changed by you (`git diff portkit/rocm main` shows how):\n" in looked.out
+    assert (
+        f"count as changed by you (`git -C {root} diff portkit/rocm main` shows how):\n"
+        in looked.out
+    )
     assert f"\n  {COPY}\n" in looked.out
     assert "--pure" in looked.out
     done = invoke("update", root, "--to", "upstream", "--pure", pure)
