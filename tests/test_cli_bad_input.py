@@ -380,17 +380,22 @@ def test_members_outside_the_workspace_are_not_looked_at(
 @pytest.mark.parametrize("last", [True, False], ids=["final newline", "no final newline"])
 @pytest.mark.parametrize("options", [[], ["--no-format"]], ids=["rustfmt", "as written"])
 def test_line_ends_are_kept(candle: Path, newline: bytes, last: bool, options: list[str]) -> None:
-    for path in (LIB, MATMUL, "Cargo.toml", "candle-core/Cargo.toml"):
+    cuda, rocm = (f"candle-core/src/{vendor}_backend/mod.rs" for vendor in ("cuda", "rocm"))
+    add_file(candle, cuda, b"//! One.\n\npub fn cuda_one( ) -> u8 {\n    1\n}\n")
+    for path in (LIB, MATMUL, cuda, "Cargo.toml", "candle-core/Cargo.toml"):
         place = candle / path
         text = place.read_bytes().replace(b"\n", newline)
         place.write_bytes(text if last else text.removesuffix(newline))
     commit(candle)
-    assert invoke("apply", candle, *options).code == 0
-    for path in (LIB, MATMUL, "Cargo.toml", "candle-core/Cargo.toml"):
+    done = invoke("apply", candle, *options)
+    assert done.code == 0
+    assert ("Not formatted" in done.out) is not (last or bool(options))
+    for path in (LIB, MATMUL, rocm, "Cargo.toml", "candle-core/Cargo.toml"):
         after = (candle / path).read_bytes()
         assert b"rocm" in after or b"candle-hip" in after
         assert after.count(b"\n") == after.count(newline), path
-        assert after.endswith(newline) is last, path
+        # Of a new file rustfmt ends the last line.
+        assert after.endswith(newline) is (last or (path == rocm and not options)), path
     assert sites(candle)
     assert apply(candle, "--check").code == 0
 
