@@ -282,6 +282,24 @@ def test_what_comes_next_looks_at_the_tree_in_the_same_way(candle: Path, tmp_pat
     assert invoke(*then.split()[1:], "--only", "coverage,parity").code == 0
 
 
+def test_a_dash_is_standard_output(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(candle.parent)
+    for form in ("table", "json"):
+        done = invoke("scan", "candle", "--format", form, "--output", "-")
+        assert (done.code, done.err) == (0, "")
+        assert done.out == invoke("scan", "candle", "--format", form).out
+    assert not (candle.parent / "-").exists()
+
+
+def test_codes_that_begin_so_are_named(candle: Path) -> None:
+    done = invoke("explain", "pk30", "--tree", candle)
+    said = " ".join(re.sub("[│\n]", " ", done.err).split())
+    assert done.code == 2
+    named = re.search(r"; ((?:PK30\d(?:, )?)+) begin so", said)
+    assert named is not None
+    assert named[1].split(", ") == sorted(p.code for p in pages() if p.code.startswith("PK30"))
+
+
 def test_a_report_in_a_file_is_named(candle: Path, tmp_path: Path) -> None:
     place = tmp_path / "report.md"
     done = invoke("scan", candle, "--format", "markdown", "--output", place)

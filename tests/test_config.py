@@ -159,6 +159,8 @@ def test_a_byte_order_mark_is_passed_over() -> None:
         ("\n\ngating = 'both'\n", 3, "write 'cfg' or 'dummy'"),
         ("gating = ''\n", 1, "gating is '': write 'cfg' or 'dummy'"),
         ("profile = 7\n", 1, "profile is not a text"),
+        ("archs = ['gfx90']\n", 1, "'gfx90' is not an architecture such as gfx1100"),
+        ("[[skip]]\ncodes = ['PK3']\nreason = ' '\n", 3, "reason is empty"),
         ("archs = 'gfx90a'\n", 1, "archs is not a list"),
         ("archs = []\n", 1, "archs is not a list"),
         ("profile = 'candle'\narchs = [\n  'gfx90a',\n  'sm_80',\n]\n", 4, "'sm_80' is not"),

@@ -426,3 +426,17 @@ def test_git_makes_of_a_patch_what_it_says(tmp_path: Path) -> None:
     for change in CHANGES:
         assert (tmp_path / change.path).read_bytes() == change.after, change.path
     assert "same.rs" not in patch(CHANGES)
+
+
+def test_a_quoted_name_stays_as_it_is() -> None:
+    """Who copies the command copies the name."""
+    name = "'a  tree of   mine'"
+    text = (
+        f"CUDA's  own: `portkit apply {name} --profile 'b  c'` writes AMD's  places; `x`, it's  so."
+    )
+    for width in (20, 60, 200):
+        lines = wrapped(text, width)
+        assert any(name in line for line in lines)
+        assert any("'b  c'" in line for line in lines)
+        assert " ".join(lines).replace(name, "").replace("'b  c'", "").count("  ") == 1
+    assert wrapped(text, 200)[0].startswith("CUDA's own: `portkit apply 'a  tree")

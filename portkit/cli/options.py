@@ -45,8 +45,23 @@ Profile = Annotated[
         autocompletion=complete_codebases,
     ),
 ]
+
+
+def _file(given: Path | None) -> Path | None:
+    """Return a file that a report goes to; none for standard output, which ``-`` stands for."""
+    return None if given == Path("-") else given
+
+
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the report to this file.")
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=_file,
+        help="Write the report to this file; - is standard output.",
+        show_default=False,
+    ),
 ]
 Select = Annotated[
     list[str] | None,

@@ -276,17 +276,11 @@ def check_folder(directory: Path) -> None:
         )
 
 
-def load(directory: Path) -> Workspace:
-    """Read the workspace at ``directory``.
-
-    Symbolic links are never followed: what they lead to is not part of the tree.
-
-    Args:
-        directory: the directory that holds the root ``Cargo.toml``.
+def root_manifest(directory: Path) -> dict[str, Any]:
+    """Return the root manifest of the workspace at ``directory``.
 
     Raises:
-        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
-            file holds the conflicts of a merge.
+        NotAWorkspaceError: there is no readable one with a package or a workspace.
     """
     check_folder(directory)
     manifest_path = directory / "Cargo.toml"
@@ -310,6 +304,22 @@ def load(directory: Path) -> Workspace:
             f"{directory} is one crate of the workspace in {above}, which is ported as a whole;"
             " name that directory"
         )
+    return manifest
+
+
+def load(directory: Path) -> Workspace:
+    """Read the workspace at ``directory``.
+
+    Symbolic links are never followed: what they lead to is not part of the tree.
+
+    Args:
+        directory: the directory that holds the root ``Cargo.toml``.
+
+    Raises:
+        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
+            file holds the conflicts of a merge.
+    """
+    manifest = root_manifest(directory)
     sources: dict[str, Source] = {}
     merging: list[tuple[str, int]] = []
     held = 0
