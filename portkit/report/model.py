@@ -280,10 +280,19 @@ def by_state(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
     return {state: counts[state] for state in State}
 
 
-def what_apply_writes(report: Report) -> str:
+def other_reviews(report: Report) -> tuple[int, int]:
+    """Return how many places for review are fixed in copies, and how many are left as they are."""
+    asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
+    fixed = sum(site.code == REPAIR for site in asked)
+    return fixed, len(asked) - fixed
+
+
+def what_apply_writes(report: Report, *, others: bool = True) -> str:
     """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``.
 
-    Where there are more places for review than it writes, it says what those are.
+    Args:
+        report: the report.
+        others: whether it says what the places for review are that it does not write.
     """
     if report.obstacle:
         return "cannot write them"
@@ -294,13 +303,15 @@ def what_apply_writes(report: Report) -> str:
         for state, words in ((State.MECHANICAL, "mechanical"), (State.REVIEW, "for review"))
         if counts[state]
     ]
-    asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
-    mended = sum(site.code == REPAIR for site in asked)
-    bare = len(asked) - mended
+    fixed, bare = other_reviews(report) if others else (0, 0)
     asking = f"; nothing is written at the other {bare} for review" if bare else ""
-    if mended:
-        asking = f"; of the other {len(asked)} for review {mended} are mended in the copies"
-        asking += f", and nothing is written at {bare}" if bare else ""
+    if fixed:
+        asking = (
+            f"; of the other {fixed + bare} for review {fixed} {_are(fixed)} fixed in the copies"
+        )
+        asking += f" and {bare} {_are(bare)} left as {'it is' if bare == 1 else 'they are'}" * bool(
+            bare
+        )
     text = f"writes {places(todo)}" + (f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else "")
     if errors := sum(site.is_left_out for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"
@@ -314,6 +325,10 @@ def what_apply_writes(report: Report) -> str:
             else f" and translates {sources}"
         )
     return text
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def unseen_kernels(scan: Scan) -> int:
