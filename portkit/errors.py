@@ -57,7 +57,7 @@ class ProfileError(PortkitError):
 
 
 class PlanError(PortkitError):
-    """Two rules want the same bytes, or write no Rust: a defect of portkit or of a profile."""
+    """Two rules want the same bytes, or no Rust: a defect; or what is left out would be named."""
 
     exit_code = 17
 
@@ -87,7 +87,7 @@ class DiskError(PortkitError):
 
 
 class ConfigError(PortkitError):
-    """``portkit.toml``, or ``portkit.review.toml``, is malformed, or an entry does nothing."""
+    """``portkit.toml``, or ``portkit.review.toml``, is malformed, or a decision does nothing."""
 
     exit_code = 23
 

@@ -4,11 +4,12 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 from apply_support import CountingDisk, KillingDisk, git, in_child, picture
@@ -30,7 +31,9 @@ from typer.testing import CliRunner
 
 from portkit import __version__
 from portkit.cli import COMMANDS, named, program
+from portkit.codebases.known import named as codebase
 from portkit.fetch import FetchedWorkspace
+from portkit.profile.settings import NAME
 from portkit.scan.codes import every_page, pages
 from portkit.tree import workspace
 from portkit.verify import STEPS
@@ -62,7 +65,7 @@ def codes(*arguments: object) -> Counter[str]:
 
 def apply(candle: Path, *options: str) -> Done:
     """Apply without what takes long: rustfmt and the crates that the port adds."""
-    return invoke("apply", candle, "--no-format", "--skip", "PK103", *options)
+    return invoke("apply", candle, "--no-format", "--skip", "PK103,PK203", *options)
 
 
 def line_of(file: Path, text: str) -> int:
@@ -133,7 +136,7 @@ def test_check_fails_while_a_place_is_to_do(candle: Path) -> None:
     assert invoke("scan", candle).code == 0
     assert invoke("scan", candle, "--check").code == 1
     apply(candle)
-    assert invoke("scan", candle, "--check", "--skip", "PK103").code == 0
+    assert invoke("scan", candle, "--check", "--skip", "PK103,PK203").code == 0
 
 
 def test_check_is_about_the_chosen_codes(candle: Path) -> None:
@@ -218,6 +221,83 @@ def test_apply_says_how_to_see_the_port_and_how_to_be_rid_of_it(candle: Path) ->
     subprocess.run(take_away.split(), check=True, capture_output=True)
     assert git(candle, "status", "--porcelain") == ""
     assert git(candle, "write-tree") == before
+
+
+@pytest.mark.parametrize(
+    ("prepare", "options", "shown"),
+    [
+        ("no repository", ["--allow-no-vcs"], ""),
+        ("ignored", ["--allow-no-vcs"], ""),
+        ("no commit", ["--allow-staged"], "status"),
+        ("staged", ["--allow-staged"], "status"),
+        ("changed", ["--allow-dirty"], "status"),
+        ("new", ["--allow-dirty"], "status"),
+        ("a word to portkit", [], "status"),
+    ],
+)
+def test_git_is_named_for_what_it_can_do(
+    tmp_path: Path, prepare: str, options: list[str], shown: str
+) -> None:
+    """Nothing is called the way back that would take along what the user has changed."""
+    outer = tmp_path / "outer"
+    candle = make_candle(outer / "candle", repository=prepare in ("staged", "changed", "new"))
+    if prepare == "ignored":
+        git(outer, "init", "--quiet")
+        add_file(outer, ".gitignore", b"/candle/\n")
+    elif prepare == "no commit":
+        git(candle, "init", "--quiet")
+        git(candle, "add", "--all")
+    elif prepare == "a word to portkit":
+        commit(candle)
+        add_file(candle, NAME, b'gating = "dummy"\n')
+    elif prepare != "no repository":
+        add_file(candle, "notes.md" if prepare == "new" else "README.md", b"mine\n")
+    if prepare == "staged":
+        git(candle, "add", "--all")
+    if prepare == "changed":
+        (candle / LIB).write_text((candle / LIB).read_text() + "// mine\n")
+    done = apply(candle, *options)
+    assert done.code == 0, done.err
+    said = " ".join(done.out.split())
+    assert f"`portkit verify {candle}` proves it" in said
+    assert "stash" not in said
+    commands = re.findall(r"`(git [^`]*)`", said)
+    assert [command.split()[-1] for command in commands] == ([shown] if shown else [])
+    for command in commands:
+        assert "src/lib.rs" in subprocess.check_output(command.split(), text=True)
+
+
+def test_what_comes_next_looks_at_the_tree_in_the_same_way(candle: Path, tmp_path: Path) -> None:
+    """A port is not what it claims to be where it is looked at in another way."""
+    profile = shutil.copytree(codebase("candle").root, tmp_path / "own")
+    looking = f"--gating cfg --profile {profile}"
+    scanned = " ".join(invoke("scan", candle, *looking.split()).out.split())
+    first = f"portkit apply {candle} {looking}"
+    assert f"Next: `{first}` writes" in scanned
+    assert f"`portkit scan {candle} {looking} --format html" in scanned
+    ported = " ".join(invoke(*first.split()[1:]).out.split())
+    then = f"portkit verify {candle} {looking}"
+    assert f"`{then}` proves it" in ported
+    assert f"Next: `{then}`" in " ".join(invoke("scan", candle, *looking.split()).out.split())
+    assert invoke(*then.split()[1:], "--only", "coverage,parity").code == 0
+
+
+def test_a_dash_is_standard_output(candle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(candle.parent)
+    for form in ("table", "json"):
+        done = invoke("scan", "candle", "--format", form, "--output", "-")
+        assert (done.code, done.err) == (0, "")
+        assert done.out == invoke("scan", "candle", "--format", form).out
+    assert not (candle.parent / "-").exists()
+
+
+def test_codes_that_begin_so_are_named(candle: Path) -> None:
+    done = invoke("explain", "pk30", "--tree", candle)
+    said = " ".join(re.sub("[│\n]", " ", done.err).split())
+    assert done.code == 2
+    named = re.search(r"; ((?:PK30\d(?:, )?)+) begin so", said)
+    assert named is not None
+    assert named[1].split(", ") == sorted(p.code for p in pages() if p.code.startswith("PK30"))
 
 
 def test_a_report_in_a_file_is_named(candle: Path, tmp_path: Path) -> None:
@@ -662,6 +742,53 @@ def test_a_reader_that_goes_away_is_no_error(candle: Path) -> None:
     assert process.stderr is not None
     assert (process.stderr.read(), process.wait()) == (b"", 141)
     process.stderr.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell's way to close a stream")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("scan", 0), ("scan nowhere", 10), ("--help", 0), ("--version", 0), ("none", 2)],
+)
+def test_a_stream_that_is_closed_is_empty(
+    candle: Path, arguments: str, code: int, closed: str
+) -> None:
+    done = subprocess.run(
+        f"{shlex.join(PROGRAM)} {arguments} {closed}",
+        shell=True,
+        cwd=candle,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) is (code == 0 and ">&-" not in closed.split())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize("arguments", ["--help", "scan --help", "--version", "scan", "rules"])
+def test_help_may_be_cut_short_as_a_report_may(candle: Path, arguments: str) -> None:
+    def run(stdout: IO[bytes]) -> tuple[int, str]:
+        done = subprocess.run(
+            [*PROGRAM, *arguments.split()],
+            cwd=candle,
+            env=environment(),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        code, said = run(full)
+    assert (code, said.count("\n"), said.startswith("error: ")) == (21, 1, True)
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        assert run(gone) == (141, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110

@@ -26,7 +26,7 @@ def candle(tmp_path: Path) -> Path:
 
 def apply(candle: Path, *options: str) -> Done:
     """Apply without what takes long: rustfmt and the crates that the port adds."""
-    return invoke("apply", candle, "--no-format", "--skip", "PK103", *options)
+    return invoke("apply", candle, "--no-format", "--skip", "PK103,PK203", *options)
 
 
 def sites(candle: Path) -> list[dict[str, Any]]:
@@ -320,6 +320,40 @@ def test_symbolic_links_are_not_followed(candle: Path, tmp_path: Path) -> None:
     assert (candle / "candle-core/src/linked.rs").is_symlink()
 
 
+RINGS = {
+    "a name": {"loop": "loop"},
+    "two names": {"l1": "l2", "l2": "l1"},
+    "in a crate": {"candle-core/self": "self"},
+    "through a folder": {"candle-core/self": "self/self"},
+    "a lock file": {"Cargo.lock": "Cargo.lock"},
+    "below a file": {"candle-core/below": "Cargo.toml/below"},
+    "too long a name": {"long": "a" * 300},
+    "nothing": {"gone": "nowhere"},
+    "code": {"candle-core/src/ring.rs": "ring.rs"},
+    "a manifest": {"other/Cargo.toml": "Cargo.toml"},
+    "code that is gone": {"candle-core/src/gone.rs": "nowhere.rs"},
+    "a lock of Emacs": {"candle-core/src/.#lib.rs": "me@here.42:1"},
+}
+"""Links that lead nowhere."""
+
+
+@pytest.mark.parametrize("kind", RINGS)
+def test_links_that_lead_nowhere(candle: Path, kind: str) -> None:
+    """Those whose names are of files that are looked at are listed; the others hide nothing."""
+    before = [site for site in sites(candle) if site["code"] != "PK902"]
+    for name, target in RINGS[kind].items():
+        (candle / name).parent.mkdir(exist_ok=True)
+        (candle / name).symlink_to(target)
+    commit(candle)
+    found = sites(candle)
+    assert [site for site in found if site["code"] != "PK902"] == before
+    listed = {site["path"]: site["message"] for site in found if site["code"] == "PK902"}
+    code = {name for name in RINGS[kind] if name.endswith((".rs", ".toml")) and "/." not in name}
+    assert set(listed) == code
+    assert all("a link that leads nowhere" in message for message in listed.values())
+    assert apply(candle).code == 0
+
+
 @pytest.mark.parametrize("member", ["../outside", "{outside}", "candle-core/../../outside"])
 def test_members_outside_the_workspace_are_not_looked_at(
     candle: Path, tmp_path: Path, member: str
@@ -346,17 +380,22 @@ def test_members_outside_the_workspace_are_not_looked_at(
 @pytest.mark.parametrize("last", [True, False], ids=["final newline", "no final newline"])
 @pytest.mark.parametrize("options", [[], ["--no-format"]], ids=["rustfmt", "as written"])
 def test_line_ends_are_kept(candle: Path, newline: bytes, last: bool, options: list[str]) -> None:
-    for path in (LIB, MATMUL, "Cargo.toml", "candle-core/Cargo.toml"):
+    cuda, rocm = (f"candle-core/src/{vendor}_backend/mod.rs" for vendor in ("cuda", "rocm"))
+    add_file(candle, cuda, b"//! One.\n\npub fn cuda_one( ) -> u8 {\n    1\n}\n")
+    for path in (LIB, MATMUL, cuda, "Cargo.toml", "candle-core/Cargo.toml"):
         place = candle / path
         text = place.read_bytes().replace(b"\n", newline)
         place.write_bytes(text if last else text.removesuffix(newline))
     commit(candle)
-    assert invoke("apply", candle, "--skip", "PK103", *options).code == 0
-    for path in (LIB, MATMUL, "Cargo.toml", "candle-core/Cargo.toml"):
+    done = invoke("apply", candle, *options)
+    assert done.code == 0
+    assert ("Not formatted" in done.out) is not (last or bool(options))
+    for path in (LIB, MATMUL, rocm, "Cargo.toml", "candle-core/Cargo.toml"):
         after = (candle / path).read_bytes()
         assert b"rocm" in after or b"candle-hip" in after
         assert after.count(b"\n") == after.count(newline), path
-        assert after.endswith(newline) is last, path
+        # Of a new file rustfmt ends the last line.
+        assert after.endswith(newline) is (last or (path == rocm and not options)), path
     assert sites(candle)
     assert apply(candle, "--check").code == 0
 

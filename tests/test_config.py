@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from apply_support import git
 from cli_support import LIB, MATMUL, add_file, commit, invoke, make_candle
 from jsonschema import Draft202012Validator
 
+from portkit.codebases.known import MAIN
+from portkit.codebases.known import named as codebase
 from portkit.errors import ConfigError
 from portkit.lang.source import Source
-from portkit.profile.entries import Condition
+from portkit.lang.typed import decode
+from portkit.profile import looked
+from portkit.profile.entries import CodebaseFile, Condition
 from portkit.profile.settings import NAME, Settings, Skip, settings
+from portkit.scan.session import named_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[1] / "portkit" / "config.schema.json").read_text())
@@ -94,6 +103,55 @@ def test_a_file_says_what_it_says() -> None:
     Draft202012Validator.check_schema(SCHEMA.schema)
 
 
+def _folder(place: Path) -> None:
+    place.mkdir()
+
+
+OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link": (lambda place: place.symlink_to("decisions.toml"), "it is a link"),
+    "a ring": (lambda place: place.symlink_to(place.name), "it is a link"),
+    "a link out": (lambda place: place.symlink_to("/etc/hostname"), "it is a link"),
+    "a folder": (_folder, "it is no regular file"),
+    "a pipe": (os.mkfifo, "it is no regular file"),
+    "another encoding": (lambda place: place.write_bytes(b"# \xe9\n"), "is not UTF-8"),
+}
+"""What may stand under the name of a file in which people speak to portkit."""
+
+
+@pytest.mark.parametrize("name", [NAME, looked.NAME])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_no_file_is_not_passed_over(candle: Path, kind: str, name: str) -> None:
+    """What it says would not be done, and nobody would know."""
+    make, said = OTHERS[kind]
+    add_file(candle, "decisions.toml", b'[[skip]]\ncodes = ["PK"]\nreason = "x"\n')
+    make(candle / name)
+    for command in ("scan", "apply", "review"):
+        done = invoke(command, candle, *(["--list"] if command == "review" else []))
+        assert (done.code, done.out) == (23, ""), command
+        assert name in done.err
+        assert said in done.err
+    if name == NAME:
+        with pytest.raises(ConfigError, match=said):
+            named_profile(candle)
+
+
+def test_a_first_profile_is_named_behind_a_byte_order_mark(candle: Path) -> None:
+    manifest = candle / "candle-core/Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("candle-core", "other"))
+    place = add_file(candle, NAME, b"\xef\xbb\xbfgating = 'cfg'\n")
+    assert invoke("init", candle, "--profile", "own").code == 0
+    assert place.read_bytes() == b"profile = \"own\"\ngating = 'cfg'\n"
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert read(f"\ufeff{WHOLE}") == read(WHOLE)
+    decision = "[[decision]]\nwhen = '('\nverdict = 'keep'\nreason = 'x'\n"
+    with pytest.raises(ConfigError, match="toml:2: "):
+        read(f"\ufeff{decision}")
+    file = (codebase("candle").root / MAIN).read_text(encoding="utf-8")
+    assert decode(f"\ufeff{file}", MAIN, CodebaseFile) == decode(file, MAIN, CodebaseFile)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -101,6 +159,8 @@ def test_a_file_says_what_it_says() -> None:
         ("\n\ngating = 'both'\n", 3, "write 'cfg' or 'dummy'"),
         ("gating = ''\n", 1, "gating is '': write 'cfg' or 'dummy'"),
         ("profile = 7\n", 1, "profile is not a text"),
+        ("archs = ['gfx90']\n", 1, "'gfx90' is not an architecture such as gfx1100"),
+        ("[[skip]]\ncodes = ['PK3']\nreason = ' '\n", 3, "reason is empty"),
         ("archs = 'gfx90a'\n", 1, "archs is not a list"),
         ("archs = []\n", 1, "archs is not a list"),
         ("profile = 'candle'\narchs = [\n  'gfx90a',\n  'sm_80',\n]\n", 4, "'sm_80' is not"),
@@ -222,7 +282,7 @@ def test_what_is_decided_is_for_nobody_to_look_at(candle: Path, code: str, decis
     assert "a person should look" not in invoke(*chosen, "table").out
     assert "| review | a person should look at this | 0 |" in invoke(*chosen, "markdown").out
     commit(candle)
-    assert reason not in invoke("apply", candle, "--no-format", "--skip", "PK103").out
+    assert reason not in invoke("apply", candle, "--no-format", "--skip", "PK103,PK203").out
 
 
 REPAIRED = """\
@@ -257,7 +317,7 @@ def test_a_repair_that_is_left_alone_is_not_written(candle: Path, how: str) -> N
         assert (site["applicability"], site["message"]) == ("keep", "nobody divides by zero")
         assert "without this: it divides by zero" in site["detail"]
     commit(candle)
-    skipped = "PK103,PK107" if how == "option" else "PK103"
+    skipped = "PK103,PK203,PK107" if how == "option" else "PK103,PK203"
     assert invoke("apply", candle, "--no-format", "--skip", skipped).code == 0
     copy = (candle / "candle-core/src/rocm_backend/mod.rs").read_text()
     assert ("n.max(1)" in copy) is (how == "neither")
@@ -290,11 +350,11 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     [
         (
             '[[skip]]\npaths = ["candle-cor/*"]\nreason = "later"\n',
-            "line 1: this skip fits no place",
+            "1: this skip fits no place",
         ),
         (
             '[[decision]]\nwhen = "is_nothing"\nverdict = "keep"\nreason = "x"\n',
-            "line 1: no condition",
+            "1: no condition",
         ),
     ],
 )
@@ -305,7 +365,7 @@ def test_what_decides_nothing_is_refused(candle: Path, entry: str, said: str) ->
     for options in ((), ("--check",), ("--select", "PK301"), ("--series",)):
         done = invoke("apply", candle, "--no-format", *options)
         assert done.code == 23
-        assert f"portkit.toml: {said}" in done.err
+        assert f"portkit.toml:{said}" in done.err
         assert git(candle, "status", "--short") == ""
 
 
@@ -355,6 +415,13 @@ COMMENTS = {
     "without a reason": ("// portkit: keep PK301\n" + ARM, False),
     "of no code": ("// portkit: keep PK777 no reason needed\n" + ARM, False),
     "misspelled": ("// portkit: kep PK301 no reason needed\n" + ARM, False),
+    "with a capital": ("// Portkit: keep PK301 no reason needed\n" + ARM, False),
+    "in capitals": ("// PORTKIT: KEEP PK301 no reason needed\n" + ARM, False),
+    "with a blank": ("// portkit : keep PK301 no reason needed\n" + ARM, False),
+    "without a colon": ("// portkit keep PK301 no reason needed\n" + ARM, False),
+    "another verb and no colon": ("//portkit skip PK301 no reason needed\n" + ARM, False),
+    "in a block": ("/* portkit: keep PK301 no reason needed */\n" + ARM, False),
+    "as a page": ("//! portkit: keep PK301 no reason needed\n" + ARM, False),
 }
 
 
@@ -375,20 +442,50 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
     else:
         (site,) = unused
         line = place.read_text().split("\n")[site["line"] - 1]
-        assert "// portkit: " in line
+        assert "portkit" in line.lower()
         said = {
             "without a code": "names no code",
             "without a reason": "gives no reason",
             "of no code": "there is no code PK777",
             "misspelled": "there is no 'kep': write `portkit: keep",
+            "with a capital": "it begins with '// Portkit:': write `// portkit: keep PK501",
+            "in capitals": "it begins with '// PORTKIT:'",
+            "with a blank": "it begins with '// portkit :'",
+            "without a colon": "it begins with '// portkit'",
+            "another verb and no colon": "it begins with '//portkit'",
+            "in a block": "it begins with '/* portkit:'",
+            "as a page": "it begins with '//! portkit:'",
         }
         assert said.get(case, "there is no place of") in site["message"]
     commit(candle)
+    if not keeps:  # it was meant to leave something out, which would be written
+        for options in ((), ("--check",), ("--select", "PK2")):
+            refused = invoke("apply", candle, "--no-format", *options)
+            assert refused.code == 23
+            assert f"{LIB}:{site['line']}: it keeps nothing, since" in refused.err
+            assert git(candle, "status", "--short") == ""
+        return
     assert invoke("apply", candle, "--no-format").code == 0
-    assert ('"rocm"' in place.read_text()) is not keeps
+    assert '"rocm"' not in place.read_text()
     git(candle, "add", "--all")
     git(candle, "commit", "--quiet", "--message", "ported")
     assert invoke("apply", candle, "--no-format", "--check").code == 0
+
+
+def test_prose_about_portkit_is_no_comment_of_its(candle: Path) -> None:
+    prose = [
+        "// Portkit writes this file.",
+        "// portkit keeps the order of the arms.",
+        "// Ported by portkit: see PK301 of its documentation.",
+        "/* portkit */",
+        'const SAID: &str = "portkit keep";',
+    ]
+    with (candle / LIB).open("a") as file:
+        file.write("".join(f"{line}\n" for line in prose))
+    add_file(candle, "NOTES.md", b"Write `// portkit: keep PK999 reason`, not `// Portkit keep`.\n")
+    commit(candle)
+    assert {s["path"] for s in sites(candle) if s["code"] == "PK903"} <= {"NOTES.md"}
+    assert invoke("apply", candle, "--no-format").code == 0
 
 
 def test_a_comment_above_an_attribute_and_in_a_manifest(candle: Path) -> None:

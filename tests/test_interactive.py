@@ -99,11 +99,13 @@ def test_each_place_is_asked_about(candle: Path) -> None:
     said = talk(candle, *"yyyyyy", options=("--skip", "PK103"))
     assert sorted(codes(said)) == sorted(EDITED)
     assert said.code == 0
-    assert "Ported candle 0.11.1 to ROCm: 6 places;" in said.rest
-    assert (
-        invoke("apply", candle, "--no-format", "--allow-dirty", "--check", "--skip", "PK103").code
-        == 0
-    )
+    # Without the crate that the member is, cargo would load no manifest.
+    left = "Left as well, since what they name is left: Cargo.toml:2 (PK203)"
+    assert left in said.rest
+    assert "Ported candle 0.11.1 to ROCm: 5 places;" in said.rest
+    assert "1 place left as asked" in said.rest
+    again = ("--no-format", "--allow-dirty", "--check", "--skip", "PK103,PK203")
+    assert invoke("apply", candle, *again).code == 0
 
 
 def test_a_place_is_shown_before_it_is_asked_about(candle: Path) -> None:
@@ -146,18 +148,18 @@ def test_all_of_a_rule(candle: Path) -> None:
 
 
 def test_all_that_is_mechanical(candle: Path) -> None:
-    said = talk(candle, "m", "n", options=("--skip", "PK103"))
+    said = talk(candle, "m", "n", options=("--skip", "PK103,PK203"))
     assert codes(said)[1:] == ["PK401"]
-    assert "Ported candle 0.11.1 to ROCm: 5 places;" in said.rest
+    assert "Ported candle 0.11.1 to ROCm: 4 places;" in said.rest
     assert "1 place left as asked: until they are written too, the tree may not" in said.rest
 
 
 @pytest.mark.parametrize("answer", ["q", "\x04"])
 def test_enough(candle: Path, answer: str) -> None:
-    said = talk(candle, "y", answer, options=("--skip", "PK103"))
+    said = talk(candle, "y", answer, options=("--skip", "PK103,PK203"))
     assert said.code == 0
     assert "Ported candle 0.11.1 to ROCm: 1 place;" in said.rest
-    assert "5 places left as asked" in said.rest
+    assert "4 places left as asked" in said.rest
 
 
 def test_a_person_may_change_what_is_written(candle: Path, tmp_path: Path) -> None:

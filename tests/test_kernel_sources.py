@@ -67,6 +67,25 @@ def apply(candle: Path, *options: str) -> str:
     return done.out
 
 
+def test_a_byte_order_mark_changes_nothing(candle: Path) -> None:
+    """Every kind of file may begin with one, and cargo, rustc and hipcc pass over it."""
+
+    def found() -> list[tuple[str, ...]]:
+        keys = ("code", "path", "construct", "symbol", "status", "applicability", "message")
+        return sorted(tuple(site[key] for key in keys) for site in sites(candle, "--kernels"))
+
+    plain = found()
+    for file in candle.rglob("*.*"):
+        if ".git" not in file.parts and file.is_file():
+            file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert found() == plain
+    apply(candle)
+    assert {site[4] for site in found()} == {"ported", "none"}
+    assert invoke("apply", candle, "--check", "--allow-dirty").code == 0
+    for file in (candle / HIP).rglob("*.*"):
+        assert not file.read_bytes().startswith(b"\xef"), file
+
+
 def no_translation(monkeypatch: pytest.MonkeyPatch) -> None:
     def translate(*_: object) -> None:
         raise AssertionError("a kernel is translated")

@@ -400,7 +400,7 @@ def test_without_pygls_it_says_what_to_install(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "pip install 'portkit[lsp]'" in " ".join(done.stderr.replace("│", " ").split())
+    assert "`pip install '.[lsp]'` in a checkout" in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""Ports in part: whatever is left out, a tree that compiled goes on to compile."""
+"""Ports in part: arms that are left out, and what would name what is not there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from apply_support import picture
 from cli_support import LIB, add_file, commit, invoke, make_candle
 from test_interactive import talk
+from tree_support import scan_of
+
+from portkit.scan.manifests import absent
+from portkit.write.change import Change
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +87,9 @@ def candle(tmp_path: Path) -> Path:
 
 
 def port(candle: Path, *options: str) -> Done:
-    return invoke("apply", candle, "--no-format", "--allow-dirty", "--skip", "PK103", *options)
+    return invoke(
+        "apply", candle, "--no-format", "--allow-dirty", "--skip", "PK103,PK203", *options
+    )
 
 
 def compile_(candle: Path, *features: str) -> str:
@@ -105,6 +112,61 @@ def skip(candle: Path, text: str) -> None:
     add_file(
         candle, "portkit.toml", f'[[skip]]\n{text}\nreason = "in a {{second}} step"\n'.encode()
     )
+
+
+def test_a_manifest_names_nothing_that_is_left_out(candle: Path) -> None:
+    """Cargo loads no manifest of a workspace of which one member is not there."""
+    before = picture(candle)
+    why = "the crate candle-hip would be named and not be there"
+    ways: list[tuple[str, ...]] = [("--select", "PK203"), ("--select", "PK2"), ("--skip", "PK103")]
+    for way in (*ways, ("--at", "Cargo.toml:2")):
+        done = invoke("apply", candle, "--no-format", *way)
+        assert (done.code, done.out) == (17, ""), way
+        assert why in done.err
+        assert "leave out Cargo.toml:2 (PK203)" in done.err
+    done = invoke("apply", candle, "--diff", "--no-format", "--at", "Cargo.toml:2")
+    assert (done.code, why in done.err, '"candle-hip"' in done.out) == (0, True, True)
+    assert picture(candle) == before
+    skip(candle, 'codes = ["PK103"]')
+    assert why in invoke("apply", candle, "--no-format").err
+    (candle / "portkit.toml").unlink()
+    assert invoke("apply", candle, "--no-format", "--select", "PK103,PK203").code == 0
+
+
+ROOT = b"""[workspace]
+members = ["a"]
+[workspace.dependencies]
+a = { path = "a" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("root", "manifest", "found"),
+    [
+        (ROOT, b'[package]\nname = "a"\n', []),
+        (ROOT.replace(b'"a"]', b'"a", "b"]'), b"", ["crate b"]),
+        (ROOT.replace(b'"a"]', b'"a", "crates/*"]'), b"", []),
+        (ROOT, b'[dependencies]\nb = { path = "../b" }\n', ["crate b"]),
+        (ROOT, b'[dependencies]\nb = { path = "../../b" }\n', []),
+        (ROOT, b"[dependencies]\nb.workspace = true\n", ["dependency of the workspace b"]),
+        (ROOT, b"[target.'cfg(unix)'.dependencies]\na.workspace = true\n", []),
+        (ROOT, b'[features]\nr = ["dep:b", "c/r", "d?/r", "e"]\n', [
+            "dependency b", "dependency c", "dependency d", "feature e",
+        ]),
+        (ROOT, b'[features]\nr = ["s", "dep:c", "c"]\ns = []\n[dependencies]\nc = "1"\n', []),
+        (ROOT, b'[features]\nr = ["a/x"]\n[dependencies]\na.workspace = true', ["feature of a x"]),
+        (ROOT, b'[dependencies]\na = { path = ".", features = ["y"] }\n', ["feature of a y"]),
+        (ROOT, b'[features]\nz = []\n[dependencies]\na = { path = ".", features = ["z"] }\n', []),
+    ],
+)  # fmt: skip
+def test_what_a_manifest_may_name(root: bytes, manifest: bytes, found: list[str]) -> None:
+    tree = {"Cargo.toml": ROOT, "a/Cargo.toml": b'[package]\nname = "a"\n'}
+    scan = scan_of(tree)
+    after = {"Cargo.toml": root, "a/Cargo.toml": manifest}
+    changes = [Change(path, tree[path], after[path]) for path in tree]
+    assert [f"{each.kind} {each.name}" for each in absent(scan, changes)] == found
+    # What is named before and is not there is no concern of the port's.
+    assert absent(scan_of(after), [Change(path, after[path], after[path]) for path in tree]) == []
 
 
 def test_a_skip_of_a_file_leaves_arms_that_answer_with_an_error(candle: Path) -> None:

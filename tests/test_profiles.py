@@ -85,7 +85,7 @@ BROKEN = [
         CODEBASE,
         HEAD + '[[keep]]\npath = "a"\nreason = " "\n',
         6,
-        "reason is not a text with",
+        "reason is empty",
     ),
     (CODEBASE, HEAD + '[names.words]\na = "b"\nc = 3\n', 6, "c is not a text"),
     (CODEBASE, HEAD + "[names]\nwords = { a = 1 }\n", 5, "a is not a text"),

@@ -187,6 +187,40 @@ def test_who_looks_is_told_what_who_writes_is_told(case: Case, tmp_path: Path) -
         assert written.code == 0 or not looked.out
 
 
+@pytest.mark.parametrize("options", [("--check",), ("--diff",), ("--patches", "patches")])
+def test_a_checkout_that_only_is_read_can_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(WORKSPACE, tree)
+    commit(tree)
+    asked = os.access
+
+    def access(path: str | Path, mode: int) -> bool:
+        inside = Path(path).resolve().is_relative_to(tree)
+        return asked(path, mode) and not (inside and mode & os.W_OK)
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.chdir(tmp_path)
+    before = picture(tree), listed(tree)
+    refused = invoke("apply", tree, "--no-format")
+    assert (refused.code, refused.out) == (21, "")
+    done = invoke("apply", tree, "--no-format", *options)
+    assert done.code == int(options == ("--check",)), done.err
+    assert {"--check": "Would port", "--diff": "+++ b/", "--patches": "patches/0001-"}[
+        options[0]
+    ] in done.out
+    if options[0] != "--patches":
+        why = refused.err.removeprefix("error: ")
+        assert done.err == f"`portkit apply` would refuse to write it: {why}"
+    assert (picture(tree), listed(tree)) == before
+    # What else stands in the way does so all the same.
+    (tree / "notes.txt").write_text("mine\n")
+    assert (
+        invoke("apply", tree, "--no-format", options[0], *["more"][: len(options) - 1]).code == 13
+    )
+
+
 def test_a_tree_that_is_ported_is_never_refused(tmp_path: Path) -> None:
     """Nothing would be written: what is uncommitted does not matter, to either."""
     shutil.copytree(WORKSPACE, tmp_path / "tree")

@@ -145,6 +145,31 @@ def test_a_second_run_writes_nothing(weir: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "written",
+    [
+        "assert_eq!(weir_core::flow(1, 0), 2, " + ", ".join(['"as wide as a page is"'] * 4) + ");",
+        "assert_eq!(weir_core::flow(\n            1,\n            0,\n        ), 2);",
+        "let each = |a: u8| { a };\n    assert_eq!(each(2), 2);",
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--no-format",)])
+def test_a_test_stands_as_rustfmt_has_laid_it_out(
+    weir: Path, profile: Path, written: str, more: tuple[str, ...]
+) -> None:
+    page = profile / "upstream/levels-behind.md"
+    page.write_text(page.read_text().replace("assert_eq!(weir_core::flow(1, 0), 2);", written))
+    asked = ("repairs", weir, "--profile", profile, "--codes", "levels-behind")
+    first = invoke(*asked, *more)
+    assert (first.code, first.err.split(":")[0]) == (0, "1 commit")
+    assert written in page.read_text()
+    test = (weir / "weir-core/tests/levels_behind_tests.rs").read_text()
+    assert (written in test) is bool(more)
+    again = invoke(*asked)
+    assert again.code == 0
+    assert "levels-behind: stands: " in again.err
+
+
+@pytest.mark.parametrize(
     ("asked", "names"),
     [
         ("shut-sluices", ["shut-sluices"]),
@@ -208,6 +233,11 @@ def _dirty(weir: Path) -> None:
     (weir / "notes.txt").write_text("mine")
 
 
+def _staged(weir: Path) -> None:
+    _dirty(weir)
+    git(weir, "add", "--all")
+
+
 def _signing(weir: Path) -> None:
     git(weir, "config", "commit.gpgSign", "true")
 
@@ -217,7 +247,8 @@ def _signing(weir: Path) -> None:
     [
         (_merge, "in the middle of a merge", 28),
         (_detached, "its HEAD is detached", 28),
-        (_dirty, "has uncommitted changes (notes.txt)", 13),
+        (_dirty, "has uncommitted changes (notes.txt): commit or stash them", 13),
+        (_staged, "has staged changes (notes.txt): commit or stash them", 13),
         (_signing, "asks for signed commits", 28),
     ],
 )
@@ -229,6 +260,7 @@ def test_what_takes_no_commits_is_said(
     done = invoke("repairs", weir, "--profile", WEIR / "profile")
     assert done.code == code
     assert sentence in " ".join(done.err.split())
+    assert "--allow" not in done.err  # the command has no such option
     assert state(weir) == before
 
 

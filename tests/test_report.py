@@ -14,7 +14,7 @@ from report_support import CODES, EVERY_KIND, SECRET, made
 
 from portkit.report.diff import patch
 from portkit.report.markdown import markdown
-from portkit.report.model import State, by_state
+from portkit.report.model import State, by_state, what_apply_writes
 from portkit.report.scan_json import scan_json
 from portkit.report.table import table
 from portkit.report.terminal import Terminal, columns, reflowed, terminal, wrapped
@@ -233,8 +233,9 @@ def test_unaccounted_mentions_are_loud() -> None:
         ),
         (
             made(*EVERY_KIND, REPAIRED),
-            "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review; of the other 3"
-            " for review 1\nare mended in the copies, and nothing is written at 2);",
+            "Next: `portkit apply tree` writes 2 places (1 mechanical, 1 for review); with --diff"
+            " it only shows\nthe changes.\nThe other 3 places for review:\n"
+            "  1 fixed in the ROCm copies, upstream's code untouched\n  2 left as they are\nIn a",
         ),
         (made(unaccounted=1), "Next: give each mention above a rule"),
         (made(EVERY_KIND[1]), "Nothing is left: every place has its counterpart. Next: "),
@@ -269,6 +270,14 @@ def test_unaccounted_mentions_are_loud() -> None:
 )
 def test_the_table_ends_with_what_to_do(report: Report, last: str) -> None:
     assert table(report, PLAIN).rstrip("\n").split("\n\n")[-1].startswith(last)
+
+
+def test_a_sentence_says_what_becomes_of_places_that_are_not_written() -> None:
+    said = what_apply_writes(made(*EVERY_KIND, REPAIRED))
+    assert said == (
+        "writes 2 places (1 mechanical, 1 for review; of the other 3 for review 1 is fixed in the"
+        " copies and 2 are left as they are)"
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
@@ -426,3 +435,17 @@ def test_git_makes_of_a_patch_what_it_says(tmp_path: Path) -> None:
     for change in CHANGES:
         assert (tmp_path / change.path).read_bytes() == change.after, change.path
     assert "same.rs" not in patch(CHANGES)
+
+
+def test_a_quoted_name_stays_as_it_is() -> None:
+    """Who copies the command copies the name."""
+    name = "'a  tree of   mine'"
+    text = (
+        f"CUDA's  own: `portkit apply {name} --profile 'b  c'` writes AMD's  places; `x`, it's  so."
+    )
+    for width in (20, 60, 200):
+        lines = wrapped(text, width)
+        assert any(name in line for line in lines)
+        assert any("'b  c'" in line for line in lines)
+        assert " ".join(lines).replace(name, "").replace("'b  c'", "").count("  ") == 1
+    assert wrapped(text, 200)[0].startswith("CUDA's own: `portkit apply 'a  tree")

@@ -59,3 +59,21 @@ def test_a_rustfmt_beside_a_rustup_that_is_another_program(folder: Path) -> None
     program(folder / "bin" / "rustfmt", SAYS.format(word="distribution"))
     assert Rustfmt(folder).formatted(b"", "2021") == b"distribution\n"
     assert not (folder / "asked").exists()
+
+
+@pytest.mark.parametrize(
+    ("style", "ends"),
+    [("", b"\r\n"), ("Auto", b"\r\n"), ("Windows", b"\r\n"), ("Unix", b"\n")],
+)
+def test_line_ends_are_those_that_cargo_fmt_would_leave(
+    tmp_path: Path, style: str, ends: bytes
+) -> None:
+    if style:
+        (tmp_path / "rustfmt.toml").write_text(f'newline_style = "{style}"\n')
+    laid = b"fn a() {}\n\nfn b() {}\n"
+    rustfmt = Rustfmt(tmp_path)
+    assert rustfmt.formatted(b"fn a( ) {}\r\n\r\nfn b() {}\r\n", "2021") == laid.replace(
+        b"\n", ends
+    )
+    plain = b"\r\n" if style == "Windows" else b"\n"
+    assert rustfmt.formatted(b"fn a( ) {}\n\nfn b() {}\n", "2021") == laid.replace(b"\n", plain)

@@ -225,6 +225,11 @@ def _dirty(toy: Path) -> None:
     (toy / "notes.txt").write_text("mine\n")
 
 
+def _staged(toy: Path) -> None:
+    _dirty(toy)
+    git(toy, "add", "--all")
+
+
 def _signing(toy: Path) -> None:
     git(toy, "config", "commit.gpgSign", "true")
 
@@ -239,7 +244,8 @@ def _locked(toy: Path) -> None:
         (_merge, "in the middle of a merge"),
         (_rebase, "in the middle of a rebase"),
         (_detached, "its HEAD is detached"),
-        (_dirty, "has uncommitted changes (notes.txt)"),
+        (_dirty, "has uncommitted changes (notes.txt): commit or stash them"),
+        (_staged, "has staged changes (notes.txt): commit or stash them"),
         (_signing, "asks for signed commits"),
         (_locked, "another git is at work"),
     ],
@@ -247,10 +253,14 @@ def _locked(toy: Path) -> None:
 def test_what_takes_no_commits_is_said(toy: Path, make: object, sentence: str) -> None:
     make(toy)  # type: ignore[operator]
     before = state(toy)
-    done = invoke("apply", toy, "--series")
-    assert done.code not in (0, 1, 70)
-    assert sentence in " ".join(done.err.split())
-    assert state(toy) == before
+    for way in (["--series"], ["--patches", toy.parent / "patches"]):
+        if way[0] == "--patches" and make not in (_dirty, _staged):
+            continue
+        done = invoke("apply", toy, *way)
+        assert done.code not in (0, 1, 70)
+        assert sentence in " ".join(done.err.split())
+        assert "--allow" not in done.err  # it is refused beside a series
+        assert state(toy) == before
 
 
 def test_who_writes_must_be_known(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

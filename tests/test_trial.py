@@ -497,9 +497,14 @@ def test_a_problem_ends_a_run_on_a_gpu(tmp_path: Path, alone: Callable[..., Any]
     assert (found["steps"][2]["verdict"], done.returncode) == ("passed", 1)
 
 
-def test_a_tree_that_is_none(tmp_path: Path, alone: Callable[..., Any]) -> None:
-    done = alone(tmp_path)
-    assert (done.returncode, "has no Cargo.toml" in done.stderr) == (10, True)
+def test_a_tree_that_is_none(
+    tmp_path: Path, alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is said before anybody is asked whether it may be run."""
+    monkeypatch.delenv("PORTKIT_TRUST", raising=False)
+    for place, said in ((tmp_path, "has no Cargo.toml"), ("/nope", "does not exist")):
+        done = alone(place)
+        assert (done.returncode, said in done.stderr) == (10, True), done.stderr
 
 
 def test_the_page_has_the_stages_with_their_limits() -> None:

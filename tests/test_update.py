@@ -11,6 +11,7 @@ from cli_support import LIB, MATMUL, add_file, commit, invoke
 from update_support import BACKEND, BRANCH, COPY, apply, edit, has_edits, make_upstream, replace
 
 from portkit.copying.additions import Mark
+from portkit.tree.trust import Said, remember, trusted
 from portkit.tree.vendor_branch import last_pure_port, pure_port
 from portkit.verify.baseline import default_revision
 
@@ -93,6 +94,20 @@ def test_edits_by_hand_survive(kind: str, tmp_path: Path, request: pytest.Fixtur
     git(root, "switch", "--quiet", BRANCH)
     standing = {path: data for path, (_, data) in picture(root).items()}
     assert standing == files_of_a_port(root, tmp_path / "new")
+
+
+@pytest.mark.parametrize("gating", ["", "dummy", "cfg"])
+def test_what_comes_next_names_the_tree_and_how_it_was_ported(tmp_path: Path, gating: str) -> None:
+    root = make_upstream(tmp_path / "candle")
+    options = ("--gating", gating) if gating else ()
+    tree = f"{root} --gating cfg" if gating == "cfg" else f"{root}"
+    # What the first was made with the second is, without a word.
+    for command in (("branch", root, *options), ("update", root, "--to", "upstream")):
+        said = invoke(*command).out
+        assert f"Next: `portkit scan {tree} --format plan` lists" in said
+        proof = f"portkit verify {tree}"
+        assert f"`{proof}` proves it" in said
+        assert invoke(*proof.split()[1:], "--only", "coverage,parity").code == 0
 
 
 def test_blame_tells_derived_lines_from_upstreams_and_ones_own(fork: Path) -> None:
@@ -281,7 +296,10 @@ def test_a_port_by_an_earlier_portkit(tmp_path: Path) -> None:
     edit(root)
     looked = invoke("update", root, "--to", "upstream", "--check")
     # Each is named, with the command that shows how: that is what a person wants to check.
-    assert "count as changed by you (`git diff portkit/rocm main` shows how):\n" in looked.out
+    assert (
+        f"count as changed by you (`git -C {root} diff portkit/rocm main` shows how):\n"
+        in looked.out
+    )
     assert f"\n  {COPY}\n" in looked.out
     assert "--pure" in looked.out
     done = invoke("update", root, "--to", "upstream", "--pure", pure)
@@ -301,7 +319,7 @@ def test_a_branch_whose_merges_were_squashed(fork: Path) -> None:
     assert has_edits(fork)
 
 
-def test_upstream_was_rewritten(fork: Path) -> None:
+def test_upstream_was_rewritten(fork: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(fork, "switch", "--quiet", "--orphan", "rewritten")
     git(fork, "checkout", "upstream", "--", ".")
     commit(fork)
@@ -311,8 +329,11 @@ def test_upstream_was_rewritten(fork: Path) -> None:
     assert done.code == 28
     assert "rewritten does not descend from" in done.err
     assert git(fork, "for-each-ref") == before
+    monkeypatch.delenv("PORTKIT_TRUST", raising=False)
+    remember(fork, Said.FETCHED)
     assert invoke("update", fork, "--to", "rewritten", "--allow-unrelated").code == 0
     assert has_edits(fork)
+    assert trusted(fork)  # as `portkit verify` asks for next
 
 
 def test_a_workspace_below_the_top(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from apply_support import git
 
-from portkit.errors import DirtyTreeError, ToolError
+from portkit.errors import DirtyTreeError, DiskError, ToolError
 from portkit.profile.settings import is_own_change
 from portkit.tree.git import Repository, check_clean, find_repository
+from portkit.tree.git_program import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,18 @@ def test_a_settings_file_that_is_a_link_or_of_another_workspace_is_a_change(
     (repository / "portkit.toml").write_text("")
     with pytest.raises(DirtyTreeError, match="uncommitted"):
         check_clean(repository / "src", allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
+def test_a_full_disk_is_no_defect_of_the_repository(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = tmp_path / "full"
+    full.write_text("#!/bin/sh\necho 'fatal: write error: No space left on device' >&2\nexit 128\n")
+    full.chmod(0o755)
+    monkeypatch.setattr("portkit.tree.git_program.find_program", lambda _: str(full))
+    with pytest.raises(DiskError, match=r"`git .*` could not write .*: free some space"):
+        run_git(repository, "write-tree")
 
 
 def test_a_clean_tree(repository: Path) -> None:

@@ -125,6 +125,16 @@ def test_a_failure_names_copies_of_an_older_version(tmp_path: Path) -> None:
     assert f"does not pass step0, and {copy} is not what" in said(Verdict.FAILED)
     assert remedy in said(Verdict.FAILED)
     assert said(Verdict.PASSED) == ""
+    # What is written anew is looked at in the same way.
+    asked = " --gating dummy"
+    steps, options = steps_that(Verdict.FAILED), Options(asked=asked)
+    lost = verify_tree(candle, options, Silent(), steps, consent=str).sentence(place)
+    assert f"`portkit apply {place}{asked} --regenerate`" in lost
+    scanned = " ".join(invoke("scan", candle, *asked.split()).out.split())
+    assert f"`portkit apply {place}{asked} --regenerate`" in scanned
+    unported = make_candle(tmp_path / "unported")
+    refused = invoke("verify", unported, *asked.split(), "--only", "parity")
+    assert f"`portkit apply {unported}{asked}` first" in refused.err
 
 
 def test_a_tree_that_cannot_be_ported_is_not_sent_to_apply(tmp_path: Path) -> None:

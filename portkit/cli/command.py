@@ -85,27 +85,32 @@ def _exit_code(run: Callable[[], int | None]) -> int:
         return run() or 0
     except (typer.Exit, typer.BadParameter):
         raise
-    except PortkitError as error:
+    except (Exception, KeyboardInterrupt) as error:
+        return told(error)
+
+
+def told(error: Exception | KeyboardInterrupt) -> int:
+    """Say in one sentence what has ended a run, and return the exit code."""
+    if isinstance(error, PortkitError):
         return _failed(str(error), error.exit_code)
-    except KeyboardInterrupt:
+    if isinstance(error, KeyboardInterrupt):
         return _failed("interrupted", INTERRUPTED)
-    except BrokenPipeError:
+    if isinstance(error, BrokenPipeError):
         return CLOSED_PIPE
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in _SURROUNDINGS:
-            where = error.filename or "a file"
-            return _failed(
-                f"the system refuses {where} ({error.strerror}): mend that and run portkit again",
-                DiskError.exit_code,
-            )
-        if os.environ.get("PORTKIT_TRACEBACK"):
-            traceback.print_exc()
-        said = one_line(error)
+    if isinstance(error, OSError) and error.errno in _SURROUNDINGS:
+        where = error.filename or "a file"
         return _failed(
-            f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in"
-            " the environment portkit shows where it happened",
-            DEFECT,
+            f"the system refuses {where} ({error.strerror}): mend that and run portkit again",
+            DiskError.exit_code,
         )
+    if os.environ.get("PORTKIT_TRACEBACK"):
+        traceback.print_exception(error)
+    said = one_line(error)
+    return _failed(
+        f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in"
+        " the environment portkit shows where it happened",
+        DEFECT,
+    )
 
 
 def _failed(sentence: str, code: int) -> int:

@@ -83,9 +83,11 @@ def explain(
         if not of_file and codes[0] not in known:
             from portkit.lang.typed import nearest
 
+            alike = [code for code in known if codes[0] and code.startswith(codes[0])]
+            near = f"; {', '.join(alike)} begin so" if alike else nearest(codes[0], known)
             raise typer.BadParameter(
                 f"there is no code {word!r}; `portkit rules` lists them, and FILE:LINE is a place"
-                f"{nearest(codes[0], known)}"
+                f"{near}"
             )
         if place and place["code"] and not _is_workspace(root):
             progress(f"{root} is no workspace; --tree DIR names the one that {word} is in.")

@@ -25,7 +25,8 @@ def lsp(
     """
     if find_spec("pygls") is None:
         raise typer.BadParameter(
-            "the language server needs pygls: install portkit with it, `pip install 'portkit[lsp]'`"
+            "the language server needs pygls: install portkit with it, `pip install '.[lsp]'` in a"
+            " checkout of portkit"
         )
     from portkit.editor.features import serve
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.completion import complete_codebases, complete_codes
+from portkit.lang.shell import options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,8 +45,23 @@ Profile = Annotated[
         autocompletion=complete_codebases,
     ),
 ]
+
+
+def _file(given: Path | None) -> Path | None:
+    """Return a file that a report goes to; none for standard output, which ``-`` stands for."""
+    return None if given == Path("-") else given
+
+
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the report to this file.")
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=_file,
+        help="Write the report to this file; - is standard output.",
+        show_default=False,
+    ),
 ]
 Select = Annotated[
     list[str] | None,
@@ -83,6 +99,11 @@ Sandbox = Annotated[
         "--sandbox", help="Run it in a sandbox (bubblewrap): no network, the tree read-only."
     ),
 ]
+
+
+def as_asked(gating: Gating | None, profile: str) -> str:
+    """Return how a tree is to be looked at, in options as they are typed, a space before each."""
+    return options({"--gating": gating or "", "--profile": profile})
 
 
 def profile_directory(given: str) -> directory.Directory | None:

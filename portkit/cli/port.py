@@ -25,6 +25,7 @@ from portkit.cli.options import (
     Select,
     Skip,
     Trust,
+    as_asked,
     check_codes,
     codes,
     profile_directory,
@@ -39,7 +40,7 @@ from portkit.cli.output import (
     screen,
     show,
 )
-from portkit.lang.shell import argument
+from portkit.lang.shell import argument, options
 from portkit.report.forms import Form
 from portkit.report.progress import waiting
 
@@ -216,7 +217,13 @@ def scan(
         _check_portable(scanned)
     except PortkitError as error:
         obstacle = str(error)
-    found = report(scanned, directory.as_posix(), partial=bool(select or skip), obstacle=obstacle)
+    found = report(
+        scanned,
+        directory.as_posix(),
+        partial=bool(select or skip),
+        obstacle=obstacle,
+        asked=as_asked(gating, profile),
+    )
     if at:
         # Out of the report rather than the scan: an identity counts places that are alike.
         named = {site.id for site, _ in _named(whole, directory, at)}
@@ -343,10 +350,11 @@ def apply(
     from portkit.profile.settings import is_own_change
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
+    from portkit.scan.manifests import absent, check_manifests, naming
     from portkit.scan.partial import check_variants, listed, with_errors, without_variant
     from portkit.scan.plan import plan
     from portkit.tree.finding import Status
-    from portkit.tree.git import check_clean
+    from portkit.tree.git import Held, check_clean, held_by_git
     from portkit.write.refusals import refuse
     from portkit.write.transaction import recover, write
 
@@ -383,10 +391,11 @@ def apply(
     )
     _check_portable(found)
     _check_declared(whole)
+    looking = as_asked(gating, profile)
     if series or patches is not None:
         from portkit.cli.series import write_series
 
-        write_series(directory, whole, patches, rustfmt=not no_format)
+        write_series(directory, whole, patches, rustfmt=not no_format, asked=looking)
         if series and any(f.looked_at for f in whole.findings):
             after, _ = _scanned(directory, None, None, gating, profile, kernels=True)
             _keep_looked_at(directory, whole, after)
@@ -424,7 +433,20 @@ def apply(
     chosen, found = found, with_errors(whole, found)
     with waiting(f"Porting {directory}"):
         planned = plan(found, rustfmt=not no_format)
-    refuse(directory, planned.changes, clean)
+    while interactive and (nameless := naming(chosen, absent(chosen, planned.changes))):
+        progress(f"Left as well, since what they name is left: {listed(whole, nameless)}")
+        left += len(nameless)
+        chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
+        found = with_errors(whole, chosen)
+        planned = plan(found, rustfmt=not no_format)
+    try:
+        check_manifests(chosen, planned.changes)
+    except PlanError as error:
+        if not (at and diff):
+            raise
+        progress(f"`portkit apply` would refuse to write it alone: {error}")
+    if denied := refuse(directory, planned.changes, clean, dry=dry):
+        progress(f"`portkit apply` would refuse to write it: {denied}")
     checking = None
     if verify and planned.changes:
         checking = type_checked(
@@ -437,12 +459,15 @@ def apply(
         )
         whole, found, planned = checking.whole, checking.chosen, checking.plan
     taken = taken_back(checking)
+    held = Held.NOT
     if not dry:
+        held = held_by_git(directory) if planned.changes else held
         write(directory, planned.changes)
         if planned.changes and any(f.looked_at for f in whole.findings):
             after, _ = _scanned(directory, None, None, gating, profile, kernels=True)
             _keep_looked_at(directory, whole, after)
-    summary = report(found, directory.as_posix(), partial=bool(select or skip or at))
+    partly = bool(select or skip or at)
+    summary = report(found, directory.as_posix(), partial=partly, asked=looking)
     if not planned.changes:
         for site, _ in named:
             progress(f"{site.position} {site.code}, {site.state}: {site.message}")
@@ -457,17 +482,15 @@ def apply(
             "--allow-staged": allow_staged,
             "--allow-no-vcs": allow_no_vcs,
             "--regenerate": regenerate,
-            f"--gating {gating}": gating,
-            f"--profile{argument(profile)}": profile,
         }
         said = applied(
             summary,
             planned,
             screen(),
-            written=not dry,
+            held=None if dry else held,
             left=left,
             taken=taken,
-            options="".join(f" {name}" for name, value in again.items() if value),
+            options=options(again),
         )
         show(said, end="")
     if page is not None:
@@ -496,19 +519,27 @@ def _check_portable(found: Scan) -> None:
 
 
 def _check_declared(whole: Scan) -> None:
-    """Refuse to write while a skip or a decision of ``portkit.toml`` does nothing.
+    """Refuse to write while a skip or a decision of ``portkit.toml``, or a comment, does nothing.
 
     What it was meant to leave out, or to decide, would be written as if nobody had said a word.
+    Pages may speak of such comments.
 
     Raises:
         ConfigError: one does nothing; the message names each.
     """
     from portkit.errors import ConfigError
     from portkit.profile.settings import NAME
+    from portkit.rules.unused_exception import RULE
 
-    idle = [f"line {f.line}: {f.message} ({f.code})" for f in whole.findings if f.path == NAME]
+    sources = whole.job.workspace.sources
+    idle = [f"{NAME}:{f.line}: {f.message} ({f.code})" for f in whole.findings if f.path == NAME]
+    idle += [
+        f"{f.path}:{sources[f.path].position(f.span.start)[0]}: {f.message} ({f.code})"
+        for f in whole.findings
+        if f.code == RULE.code and f.path != NAME and not f.path.endswith(".md")
+    ]
     if idle:
-        raise ConfigError(f"{NAME}: {'; '.join(idle)}; nothing was written")
+        raise ConfigError(f"{'; '.join(idle)}; nothing was written")
 
 
 def _keep_looked_at(directory: Path, before: Scan, after: Scan) -> None:

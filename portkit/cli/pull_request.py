@@ -13,6 +13,7 @@ from portkit.cli.options import (
     GatingOption,
     Output,
     Profile,
+    as_asked,
     profile_directory,
 )
 from portkit.cli.output import deliver
@@ -65,7 +66,7 @@ def pull_request(
     options = Options(revision=baseline)
     with waiting(f"Looking at {directory}"):
         found = scan_tree(directory, gating=gating or "", profile=profile_directory(profile))
-        check_ported(found, directory)
+        check_ported(found, directory, as_asked(gating, profile))
         tree = Tree(found, options, lambda line: None)
         series = members(tree.root)
         base = tree.commit if baseline or not series else series[0].parent

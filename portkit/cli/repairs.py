@@ -12,7 +12,7 @@ import typer
 from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, Profile, profile_directory, words
 from portkit.cli.output import progress, show
-from portkit.lang.shell import argument
+from portkit.lang.shell import in_git
 from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
@@ -118,18 +118,21 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     from portkit.profile.settings import is_own_change
     from portkit.repairs.message import message
     from portkit.repairs.repairs import together
+    from portkit.report.model import counted_noun
     from portkit.tree.git import check_clean
     from portkit.write.commits import Commit, commit_series, write_patches
     from portkit.write.refusals import refuse
     from portkit.write.repository import ground
 
     ground_ = ground(directory, moves=patches is None)
-    clean = partial(check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    clean = partial(
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change, options=False
+    )
     clean(directory)
     changes = together(due)
     if not changes:
         return
-    refuse(directory, changes, clean)
+    refuse(directory, changes, clean, dry=patches is not None)
     commits = [Commit(message(repair), repair.changes) for repair in due]
     if patches is not None:
         files = write_patches(ground_, commits, patches)
@@ -140,10 +143,10 @@ def _write(directory: Path, due: Sequence[Repair], patches: Path | None) -> None
     commit_series(ground_, commits, changes, by="portkit repairs")
     for number, repair in enumerate(due, 1):
         show(f"{number:3} {repair.name}: {repair.defect.subject}")
-    git = "git" if directory == Path() else f"git -C{argument(directory.as_posix())}"
+    git, them = in_git(directory.as_posix()), "it" if len(commits) == 1 else "them"
     progress(
-        f"{len(commits)} commits: `{git} log --stat {ground_.head[:12]}..` shows them;"
-        f" `{git} reset --hard {ground_.head[:12]}` takes them away again."
+        f"{counted_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
+        f" {them}; `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
     )
 
 

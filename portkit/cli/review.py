@@ -253,6 +253,7 @@ class Desk:
         Raises:
             ConfigError: the file cannot take it.
         """
+        from portkit.profile.looked import own_file
         from portkit.profile.settings import NAME
         from portkit.profile.skipping import check_skippable, with_skip
         from portkit.scan.exceptions import stands
@@ -260,7 +261,7 @@ class Desk:
 
         check_skippable(place.site.code, place.site.id, place.site.message)
         file = self.directory / NAME
-        before = file.read_bytes() if file.is_file() else None
+        before = own_file(file)
         site, why = place.site, " ".join(reason.split())
         after = with_skip(before or b"", site.code, site.path, site.symbol, why)
         kept, others = self.alike(place), self.beside(place)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from portkit.cli.output import progress, screen, show
-from portkit.lang.shell import argument
+from portkit.lang.shell import in_git
 from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from portkit.verify.options import Options
 
 
-def write_series(directory: Path, found: Scan, patches: Path | None, *, rustfmt: bool) -> None:
+def write_series(
+    directory: Path, found: Scan, patches: Path | None, *, rustfmt: bool, asked: str
+) -> None:
     """Write the port of a tree as commits on its branch, or as patches into a folder.
 
     Args:
@@ -26,6 +28,7 @@ def write_series(directory: Path, found: Scan, patches: Path | None, *, rustfmt:
         found: its scan.
         patches: where patches go, in place of commits.
         rustfmt: whether to format what is written.
+        asked: how the tree was to be looked at, in options as they are typed.
 
     Raises:
         PortkitError: it cannot be done; nothing was changed.
@@ -33,7 +36,7 @@ def write_series(directory: Path, found: Scan, patches: Path | None, *, rustfmt:
     from portkit.profile.settings import is_own_change
     from portkit.report.applied import applied, headline
     from portkit.report.commit_message import messages, subject
-    from portkit.report.model import report
+    from portkit.report.model import counted_noun, report
     from portkit.report.series import series
     from portkit.scan.plan import Plan
     from portkit.tree.git import check_clean
@@ -42,12 +45,14 @@ def write_series(directory: Path, found: Scan, patches: Path | None, *, rustfmt:
     from portkit.write.repository import ground
 
     ground_ = ground(directory, moves=patches is None)
-    clean = partial(check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change)
+    clean = partial(
+        check_clean, allow_dirty=False, allow_no_vcs=False, own=is_own_change, options=False
+    )
     clean(directory)
     with waiting(f"Porting {directory}"):
         made = series(found, rustfmt=rustfmt)
-    refuse(directory, made.changes, clean)
-    summary = report(found, directory.as_posix())
+    refuse(directory, made.changes, clean, dry=patches is not None)
+    summary = report(found, directory.as_posix(), asked=asked)
     planned = Plan(made.changes, made.unformatted)
     if not made.parts:
         show(applied(summary, planned, screen()), end="")
@@ -64,12 +69,11 @@ def write_series(directory: Path, found: Scan, patches: Path | None, *, rustfmt:
     show(f"{headline(summary, planned)}.")
     for number, part in enumerate(made.parts, 1):
         show(f"{number:3} {subject(summary, part)}")
-    where = argument(summary.root)
-    git = "git" if summary.root == "." else f"git -C {summary.root}"
+    git, them = in_git(summary.root), "it" if len(commits) == 1 else "them"
     progress(
-        f"{len(commits)} commits: `{git} log --stat {ground_.head[:12]}..` shows them, `portkit"
-        f" verify --series{where}` walks them; `{git} reset --hard {ground_.head[:12]}` takes them"
-        " away again."
+        f"{counted_noun(len(commits), 'commit')}: `{git} log --stat {ground_.head[:12]}..` shows"
+        f" {them}, `portkit verify --series{summary.tree}` walks {them};"
+        f" `{git} reset --hard {ground_.head[:12]}` takes {them} away again."
     )
 
 

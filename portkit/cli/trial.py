@@ -111,7 +111,9 @@ def trial(
     )
     if given:
         from portkit.cli.consent import may_run
+        from portkit.tree.workspace import root_manifest
 
+        root_manifest(given[0])  # before anything is asked about it
         may_run(given[0].resolve(), given=trust)
     with placed(wanted, given[0] if given else None) as ready:
         return _tried(ready, report)

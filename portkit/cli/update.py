@@ -10,6 +10,7 @@ import typer
 from portkit.cli.command import FOUND, command
 from portkit.cli.options import Directory, GatingOption, Profile, profile_directory
 from portkit.cli.output import is_half_written, progress, show
+from portkit.lang.shell import argument, in_git, options
 from portkit.report.progress import waiting
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def branch(
         gating=gating or "",
         profile=profile_directory(profile),
     )
-    return _run(directory, begin, asked)
+    return _run(directory, begin, asked, profile)
 
 
 @command(
@@ -127,10 +128,12 @@ def update(
         gating=gating or "",
         profile=profile_directory(profile),
     )
-    return _run(directory, follow, asked)
+    return _run(directory, follow, asked, profile)
 
 
-def _run(directory: Path, action: Callable[[Ready, Asked], Outcome], asked: Asked) -> int:
+def _run(
+    directory: Path, action: Callable[[Ready, Asked], Outcome], asked: Asked, profile: str
+) -> int:
     """Do it, and print what came of it."""
     from portkit.update.ready import ready
     from portkit.update.update import BRANCH
@@ -142,7 +145,9 @@ def _run(directory: Path, action: Callable[[Ready, Asked], Outcome], asked: Aske
         outcome = action(found, asked)
     if outcome.unproven:
         progress(outcome.unproven)
-    show("".join(f"{line}\n" for line in _said(found, asked, outcome)), end="")
+    tree = _tree(directory, found, outcome, profile)
+    git = in_git(directory.as_posix())
+    show("".join(f"{line}\n" for line in _said(found, asked, outcome, tree, git)), end="")
     if found.signs and (outcome.is_new or outcome.merged) and not asked.check:
         progress(
             "The commits are not signed, though commit.gpgSign is set: portkit runs no program for"
@@ -152,8 +157,26 @@ def _run(directory: Path, action: Callable[[Ready, Asked], Outcome], asked: Aske
     return FOUND if outcome.conflicts or (asked.check and moved) else 0
 
 
-def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
-    """Yield the lines of the report."""
+def _tree(directory: Path, ready: Ready, outcome: Outcome, profile: str) -> str:
+    """Return what stands behind a command that is to look at the port as it was made."""
+    from portkit.profile.settings import read
+    from portkit.scan.session import DEFAULT_GATING
+
+    told = outcome.gating == (read(ready.root).gating or DEFAULT_GATING)
+    asked = options({"--gating": "" if told else outcome.gating, "--profile": profile})
+    return argument(directory.as_posix()) + asked
+
+
+def _said(ready: Ready, asked: Asked, outcome: Outcome, tree: str, git: str) -> Iterator[str]:
+    """Yield the lines of the report.
+
+    Args:
+        ready: the repository.
+        asked: what was asked for.
+        outcome: what was done.
+        tree: what stands behind a command of portkit's.
+        git: how a command of git begins.
+    """
     from portkit.report.model import counted_noun
 
     port = f"The pure port of {outcome.title}"
@@ -166,7 +189,7 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
         if outcome.edited:
             yield (
                 f"{counted_noun(len(outcome.edited), 'file')} of {ready.branch} that differ from"
-                f" the pure port count as changed by you (`git diff {ready.vendor}"
+                f" the pure port count as changed by you (`{git} diff {ready.vendor}"
                 f" {ready.branch}` shows how):"
             )
             yield from (f"  {path}" for path in outcome.edited[:_SHOWN])
@@ -188,14 +211,14 @@ def _said(ready: Ready, asked: Asked, outcome: Outcome) -> Iterator[str]:
             yield from _explained(conflict, ready.vendor)
         yield ""
         if not asked.check:
-            yield f"Next: `git merge {ready.vendor}` brings them into the work tree."
+            yield f"Next: `{git} merge {ready.vendor}` brings them into the work tree."
         return
     if outcome.merged:
         yield f"{ready.branch} {is_done} merged with it."
     if not asked.check:
         yield (
-            "Next: `portkit scan --format plan` lists what is for a person, `portkit verify` proves"
-            " it."
+            f"Next: `portkit scan{tree} --format plan` lists what is for a person, `portkit"
+            f" verify{tree}` proves it."
         )
 
 

@@ -20,6 +20,7 @@ from portkit.cli.options import (
     Profile,
     Sandbox,
     Trust,
+    as_asked,
     profile_directory,
     words,
 )
@@ -230,6 +231,7 @@ def verify(
             checked=check_memory,
             chaos=chaos,
             profile=profile_directory(profile),
+            asked=as_asked(gating, profile),
             sandbox=sandbox,
         )
         consent = partial(may_run, given=trust)

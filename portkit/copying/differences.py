@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from portkit.lang.shell import argument
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, NewFile, Status
 from portkit.tree.workspace import CUDA_CODE
@@ -113,18 +112,18 @@ def outdated(findings: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def regenerating(outdated: Sequence[str], where: str) -> str:
+def regenerating(outdated: Sequence[str], tree: str) -> str:
     """Return what to do about files that are not what would be written now, as half a sentence.
 
     Args:
         outdated: the files, at least one.
-        where: the tree as the user named it.
+        tree: what names the tree behind a command, and how it is looked at, with a space before.
     """
     first, *more = outdated
     others = f" and {len(more)} other file{'s' * (len(more) > 1)}" if more else ""
     return (
         f"{first}{others} {'are' if more else 'is'} not what portkit would write now, as after a"
-        f" merge of upstream: `portkit apply{argument(where)} --regenerate` writes"
+        f" merge of upstream: `portkit apply{tree} --regenerate` writes"
         f" {'them' if more else 'it'} anew, and `git diff` shows then whether a person's change is"
-        f" lost with it; a change that is to stay `portkit review{argument(where)}` accepts"
+        f" lost with it; a change that is to stay `portkit review{tree}` accepts"
     )

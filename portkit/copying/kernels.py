@@ -6,7 +6,6 @@ What compiles the latter is a copy of the crate in ``crates/build``, or that cra
 from __future__ import annotations
 
 import posixpath
-import tomllib
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from portkit.errors import ConfigError
 from portkit.hipify.paths import BUILD, PATCH
 from portkit.profile.settings import BINDINGS as SOURCE
 from portkit.profile.settings import NAME
+from portkit.tree.manifest import parse_manifest
 
 if TYPE_CHECKING:
     from portkit.profile.profile import CodebaseProfile
@@ -60,7 +60,7 @@ def _compiled_by(workspace: Workspace, name: str, said: Settings) -> dict[str, s
         ConfigError: ``portkit.toml`` says something else.
     """
     place = f"{name}/Cargo.toml"
-    manifest = tomllib.loads(workspace.sources[place].data.decode())
+    manifest = parse_manifest(workspace.sources[place].data)
     standing = manifest.get("build-dependencies", {}).get(BUILD, {})
     found = {key: standing[key] for key in SOURCE if key in standing}
     if "path" in found:

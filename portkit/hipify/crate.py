@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -32,6 +31,7 @@ from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.templates import folder, loader, text
 from portkit.tree.finding import Applicability, Finding, Status
+from portkit.tree.manifest import parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -401,7 +401,7 @@ def _declarations(ffi: str | None) -> str:
 
 def _package(source: Mapping[str, bytes]) -> Mapping[str, Any]:
     """Return what the CUDA crate's manifest says of the package; empty where it is not there."""
-    manifest = tomllib.loads(_text(source, "Cargo.toml") or "")
+    manifest = parse_manifest(source.get("Cargo.toml", b""))
     package = manifest.get("package", {})
     return package if isinstance(package, dict) else {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -21,12 +21,13 @@ from portkit.hipify.profile import NO_PROFILE, KernelProfile
 from portkit.hipify.rules import RULES, hip_shim, ptx_instruction
 from portkit.lang.span import Span
 from portkit.lang.value import Value
-from portkit.tree.finding import Applicability, Finding, Status
+from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from portkit.tree.finding import Edit
+_MARK: Final = b"\xef\xbb\xbf".decode("latin-1")
+"""The byte order mark of UTF-8, which some editors begin a file with."""
 
 _OWN_DEFINITION = re.compile(
     rb"#[ \t]*define[ \t]+(cu\w+|__[a-z]\w*|atomic[A-Z]\w*)"
@@ -79,7 +80,7 @@ def translate(
     text = content.decode("latin-1")
     original = KernelSource(path, text, profile.undefined, own, profile.defined, renamed)
     patches = list(_patch(original, profile))
-    patched, back = apply_edits(text, _edits(patches), path)
+    patched, back = apply_edits(text, [*_unmarked(text), *_edits(patches)], path)
     source = original if patched == text else replace(original, text=patched)
     found = _find(source)
     written, _ = apply_edits(patched, _edits(found), path)
@@ -98,7 +99,8 @@ def translate(
 def patch_source(path: str, content: bytes, profile: KernelProfile) -> bytes:
     """Return a source with the profile's patches and nothing else."""
     source = KernelSource(path, content.decode("latin-1"))
-    return apply_edits(source.text, _edits(_patch(source, profile)), path)[0].encode("latin-1")
+    edits = [*_unmarked(source.text), *_edits(_patch(source, profile))]
+    return apply_edits(source.text, edits, path)[0].encode("latin-1")
 
 
 def apply_rules(path: str, text: str, profile: KernelProfile = NO_PROFILE) -> str:
@@ -121,6 +123,14 @@ def own_names(files: Mapping[str, bytes]) -> frozenset[str]:
         for content in files.values()
         for match in _OWN_DEFINITION.finditer(content)
     )
+
+
+def _unmarked(text: str) -> list[Edit]:
+    """Return the edit that takes a byte order mark away, which may stand before a first line only.
+
+    Lines are put before the first, and what begins a line is no directive behind the mark.
+    """
+    return [Edit(0, len(_MARK), "")] if text.startswith(_MARK) else []
 
 
 def _find(source: KernelSource) -> list[Finding]:

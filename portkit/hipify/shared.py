@@ -55,7 +55,10 @@ _RENAMES: Final = frozenset({api_name.CODE, intrinsic.CODE, narrow_float.CODE})
 _OF_THE_PRELUDE: Final = frozenset({arch_macro.CODE, kernel_attribute.CODE, prelude_include.CODE})
 """Rules whose outcome the prelude has, or the line that the build puts before a source."""
 
-INCLUDE: Final = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+INCLUDE: Final = re.compile(
+    rb'^(?:\A\xef\xbb\xbf)?[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE
+)
+"""An include, that of a first line with a byte order mark too."""
 
 _QUOTED: Final = re.compile(r'"([^"]+)"')
 

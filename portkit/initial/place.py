@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from portkit.errors import ProfileError
 from portkit.initial.text import text
 from portkit.lang.typed import decode
 from portkit.profile.entries import CodebaseFile
+from portkit.profile.looked import own_file
 from portkit.profile.settings import NAME, read
 from portkit.write.change import Change
 
@@ -55,12 +57,12 @@ def changes(root: Path, folder: str, draft: Draft) -> list[Change]:
 
     Raises:
         ProfileError: the tree has names that no profile can hold.
-        OSError: ``portkit.toml`` cannot be read.
+        ConfigError: ``portkit.toml`` cannot be read.
     """
     made = text(draft)
     decode(made, f"{folder}/{MAIN}, which `portkit init` makes of {root},", CodebaseFile)
     place = root / NAME
-    before = place.read_bytes() if place.is_file() else None
+    before = own_file(place)
     # At the beginning: behind a table it would be that table's.
     line = f"profile = {json.dumps(folder)}\n"
     said = read(root) if before is not None else None
@@ -71,5 +73,5 @@ def changes(root: Path, folder: str, draft: Draft) -> list[Change]:
         )
     return [
         Change(f"{folder}/{MAIN}", None, made.encode()),
-        Change(NAME, before, line.encode() + (before or b"")),
+        Change(NAME, before, line.encode() + (before or b"").removeprefix(BOM_UTF8)),
     ]

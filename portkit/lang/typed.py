@@ -89,6 +89,7 @@ def parse(
         raise error(f"{where} has more than {LARGEST >> 10} KiB: a file of this kind is smaller")
     try:
         text = data if isinstance(data, str) else data.decode()
+        text = text.removeprefix("\ufeff")  # as editors of Windows begin a file, which cargo passes
         for number, line in enumerate(text.split("\n"), 1):
             if line.count(".") > _DOTS:
                 raise error(f"{where}:{number}: the line has more than {_DOTS} dots: shorten it")
@@ -175,8 +176,9 @@ def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
     if " of length " in what:
         return key, f"{name} is not a list with something in it: write {name} = [...]"
     if "matching regex" in what and "title" in meta:
-        shown = repr(value) if value.strip() else name
-        return key, f"{shown} is not {meta['title']}"
+        if not value.strip():
+            return key, f"{name} is empty"
+        return key, f"{value!r} is not {meta['title']}"
     expected = re.match(r"Expected `(\w+)", what)
     word = _WORDS.get(expected[1], what) if expected else what
     shown = repr(value) if key and isinstance(key[-1], int) else name

@@ -16,7 +16,7 @@ from portkit.errors import ConfigError
 from portkit.lang.typed import LARGEST, Fault, Lines, decode
 from portkit.lang.value import Value
 from portkit.profile.entries import Text
-from portkit.tree.regular import read_regular, stands
+from portkit.tree.regular import read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +76,23 @@ class Looked(Value, frozen=True):
     line: int = 0
 
 
+def own_file(file: Path) -> bytes | None:
+    """Return a file in which people speak to portkit; None where there is none.
+
+    What stands under its name and is no file of the tree would be passed over by a scan, and what
+    it says with it.
+
+    Raises:
+        ConfigError: it is no plain file, or cannot be read.
+    """
+    try:
+        return read_plain(file, LARGEST)
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read ({error.strerror}): put a file there, or take it away"
+        ) from None
+
+
 def entries(source: Source | None) -> Mapping[str, Looked]:
     """Return what a file says, by the identities of the places; nothing where there is no file.
 
@@ -100,16 +117,8 @@ def read(directory: Path) -> tuple[bytes | None, Mapping[str, Looked]]:
     """
     from portkit.lang.source import Source
 
-    file = directory / NAME
-    try:
-        if not stands(file):
-            return None, {}
-        data = read_regular(file, LARGEST)
-    except OSError as error:
-        raise ConfigError(
-            f"{file} cannot be read ({error.strerror}): mend it, or take it away"
-        ) from None
-    return data, entries(Source(NAME, data))
+    data = own_file(directory / NAME)
+    return data, entries(None if data is None else Source(NAME, data))
 
 
 def text(looked: Mapping[str, Looked]) -> str:

@@ -34,7 +34,7 @@ ARCH: Final = r"gfx([6-9][0-9a-f]{2}|1[0-3][0-9a-f]{2}|(9|1[0-3])(-[0-9])?-gener
 BINDINGS: Final = ("path", "git", "branch", "tag", "rev", "version")
 """Where a crate may come from, in the words of Cargo's dependencies."""
 
-Arch = Annotated[str, Meta(pattern=f"^{ARCH}$", title="an architecture as gfx1100")]
+Arch = Annotated[str, Meta(pattern=f"^{ARCH}$", title="an architecture such as gfx1100")]
 Code = Annotated[str, Meta(pattern="^P[KH][0-9]{0,3}$", title="a code, or how it begins: PK301")]
 
 
@@ -264,9 +264,9 @@ def read(directory: Path) -> Settings:
     """Return the settings of the tree at a path.
 
     Raises:
-        ConfigError: the file is malformed.
+        ConfigError: the file is malformed, or cannot be read.
     """
     from portkit.lang.source import Source
 
-    file = directory / NAME
-    return settings(Source(NAME, file.read_bytes()) if file.is_file() else None)
+    data = looked.own_file(directory / NAME)
+    return settings(None if data is None else Source(NAME, data))

@@ -6,6 +6,7 @@ is made of the same declarations.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MENDED: Final = "nothing of it is found: upstream has mended it, or says it in other words"
 _SHOWN: Final = 60
 """How many characters of a declaration are shown."""
+_LAST_COMMA: Final = re.compile(rb",(?=[)\]}])")
 _VERSION: Final = "it is not in this version"
 
 
@@ -159,8 +161,8 @@ def _settled(
     if crate is None:
         return replace(repair, why=f"the tree has no package {package}")
     test = test_of(scan, repair.page, crate, defect.page)
-    if test is not None and files.get(test.path) is not None:
-        if _words(files[test.path]) == _words(test.text.encode()):
+    if test is not None and (standing := files.get(test.path)) is not None:
+        if _is_written(scan, test, standing, rustfmt=rustfmt):
             return replace(repair, state=State.STANDS, why=f"{test.path} is there", test=test)
         return replace(
             repair, state=State.UNFIT, why=f"{test.path} is there and is another file: rename it"
@@ -202,8 +204,20 @@ def _unfit(declaration: Within | Patch) -> str:
     )
 
 
-def _words(data: bytes) -> list[bytes]:
-    return data.split()
+def _is_written(scan: Scan, test: Test, standing: bytes, *, rustfmt: bool) -> bool:
+    """Whether a file is a test, as it is brought or as rustfmt lays it out."""
+    text = test.text.encode()
+    if _without_layout(standing) == _without_layout(text):
+        return True
+    if not rustfmt:
+        return False
+    laid, _ = formatted(scan, {test.path: Change(test.path, None, text)})
+    return _without_layout(standing) == _without_layout(laid[test.path].after)
+
+
+def _without_layout(data: bytes) -> bytes:
+    """Return a text without what rustfmt changes most: blanks, and commas before what closes."""
+    return _LAST_COMMA.sub(b"", b"".join(data.split()))
 
 
 def _defects(job: Job) -> tuple[Defect, ...]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.copying.differences import regenerating
-from portkit.lang.shell import argument
+from portkit.lang.shell import in_git
 from portkit.report.model import counted_noun, places
 from portkit.report.settling import left_out
 from portkit.report.table import grouped_places, sections
 from portkit.report.terminal import wrapped
 from portkit.tree.finding import Applicability, Status
+from portkit.tree.git import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ def applied(
     plan: Plan,
     terminal: Terminal,
     *,
-    written: bool = True,
+    held: Held | None = None,
     left: int = 0,
     taken: Sequence[ReportedSite] = (),
     options: str = "",
@@ -40,12 +41,13 @@ def applied(
         report: of the scan that the plan was made from, that is, of the tree before.
         plan: what was written, or would be.
         terminal: where it is read.
-        written: whether the plan was carried out.
+        held: how far git held the tree before the plan was carried out; None where it was not.
         left: how many places a person did not want written.
         taken: the places that were taken back, since the tree would not type-check with them.
         options: what ``portkit apply`` is to be told again, with a blank before.
     """
-    following = _next(report, options, written=written)
+    following = _next(report, options, held)
+    written = held is not None
     lines = [*_lines(report, plan, terminal, following, written=written, left=left)]
     if taken:
         at = max(i for i, line in enumerate(lines) if not line)  # before what comes next
@@ -66,7 +68,7 @@ def headline(report: Report, plan: Plan, *, written: bool = True) -> str:
 def _lines(
     report: Report, plan: Plan, terminal: Terminal, following: str, *, written: bool, left: int
 ) -> Iterator[str]:
-    where = argument(report.root)
+    where = report.tree
     if report.unaccounted:
         mentions = counted_noun(len(report.unaccounted), "backend mention")
         yield terminal.loud(
@@ -82,7 +84,7 @@ def _lines(
         yield terminal.good(f"Nothing to write: {report.title} is ported to {report.platform}.")
         if report.outdated:
             yield ""
-            text = f"Next: {regenerating(report.outdated, report.root)}."
+            text = f"Next: {regenerating(report.outdated, report.tree)}."
             yield from map(terminal.bold, wrapped(text, terminal.width))
         return
     for line in wrapped(headline(report, plan, written=written), terminal.width):
@@ -109,18 +111,23 @@ def _lines(
         yield terminal.bold(line)
 
 
-def _next(report: Report, options: str, *, written: bool) -> str:
-    where = argument(report.root)
-    if not written:
+def _next(report: Report, options: str, held: Held | None) -> str:
+    where = report.tree
+    if held is None:
         return (
             f"`portkit apply{where}{options}`{' with the same choice' if report.partial else ''}."
         )
     if report.outdated:
-        return f"commit what is written; {regenerating(report.outdated, report.root)}."
-    git = f"git -C{where}" if where else "git"
+        return f"commit what is written; {regenerating(report.outdated, report.tree)}."
+    git, proof = in_git(report.root), f"`portkit verify{where}` proves it"
+    if held is Held.NOT:
+        return f"{proof}."
+    if held is Held.PART:
+        # In the index, or in a stash, it would be one with what the user has changed.
+        return f"`{git} status` shows it beside what was not committed before, {proof}."
     return (
         # Without the first, the second would not show the files that are new.
-        f"`{git} add --all` and `{git} diff --cached` show it, `portkit verify{where}` proves it;"
+        f"`{git} add --all` and `{git} diff --cached` show it, {proof};"
         f" `{git} stash --include-untracked` takes it away again."
     )
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from portkit.copying.differences import outdated
 from portkit.copying.patches import REPAIR
 from portkit.lang.packed import in_turn
+from portkit.lang.shell import argument
 from portkit.lang.value import Value
 from portkit.tree.finding import Applicability, Status, identified
 
@@ -138,6 +139,7 @@ class Report(Value, frozen=True):
         shared: whether that crate compiles them as they stand.
         outdated: files that were written as a whole and are not what would be written now, sorted.
         directory: the codebase's, if it has one.
+        asked: how the tree was to be looked at, in options as they are typed, a space before each.
     """
 
     root: str
@@ -157,6 +159,12 @@ class Report(Value, frozen=True):
     shared: bool = False
     outdated: tuple[str, ...] = ()
     directory: Directory | None = None
+    asked: str = ""
+
+    @property
+    def tree(self) -> str:
+        """What stands behind a command that is to look at the tree as this did."""
+        return argument(self.root) + self.asked
 
     @property
     def title(self) -> str:
@@ -190,7 +198,9 @@ class Report(Value, frozen=True):
         return max(inside, key=len, default=".")
 
 
-def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") -> Report:
+def report(
+    scan: Scan, root: str, *, partial: bool = False, obstacle: str = "", asked: str = ""
+) -> Report:
     """Make the report of a scan.
 
     Args:
@@ -198,6 +208,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         root: the workspace as the user named it, with ``/``.
         partial: whether only chosen findings are part of it.
         obstacle: why ``portkit apply`` would refuse the tree.
+        asked: how the tree was to be looked at, in options as they are typed.
     """
     job = scan.job
     sources = job.workspace.sources
@@ -228,6 +239,7 @@ def report(scan: Scan, root: str, *, partial: bool = False, obstacle: str = "") 
         shared=kernels is not None and kernels.form == "shared",
         outdated=outdated(scan.findings),
         directory=job.codebase.directory,
+        asked=asked,
     )
 
 
@@ -268,10 +280,19 @@ def by_state(sites: Iterable[ReportedSite]) -> Mapping[State, int]:
     return {state: counts[state] for state in State}
 
 
-def what_apply_writes(report: Report) -> str:
+def other_reviews(report: Report) -> tuple[int, int]:
+    """Return how many places for review are fixed in copies, and how many are left as they are."""
+    asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
+    fixed = sum(site.code == REPAIR for site in asked)
+    return fixed, len(asked) - fixed
+
+
+def what_apply_writes(report: Report, *, others: bool = True) -> str:
     """Return what ``portkit apply`` would do: ``writes 9 places (8 mechanical, 1 for review)``.
 
-    Where there are more places for review than it writes, it says what those are.
+    Args:
+        report: the report.
+        others: whether it says what the places for review are that it does not write.
     """
     if report.obstacle:
         return "cannot write them"
@@ -282,13 +303,15 @@ def what_apply_writes(report: Report) -> str:
         for state, words in ((State.MECHANICAL, "mechanical"), (State.REVIEW, "for review"))
         if counts[state]
     ]
-    asked = [s for s in report.sites if s.state is State.REVIEW and s.status is not Status.TODO]
-    mended = sum(site.code == REPAIR for site in asked)
-    bare = len(asked) - mended
+    fixed, bare = other_reviews(report) if others else (0, 0)
     asking = f"; nothing is written at the other {bare} for review" if bare else ""
-    if mended:
-        asking = f"; of the other {len(asked)} for review {mended} are mended in the copies"
-        asking += f", and nothing is written at {bare}" if bare else ""
+    if fixed:
+        asking = (
+            f"; of the other {fixed + bare} for review {fixed} {_are(fixed)} fixed in the copies"
+        )
+        asking += f" and {bare} {_are(bare)} left as {'it is' if bare == 1 else 'they are'}" * bool(
+            bare
+        )
     text = f"writes {places(todo)}" + (f" ({', '.join(kinds)}{asking})" if len(kinds) > 1 else "")
     if errors := sum(site.is_left_out for site in todo):
         arms = "an arm that answers" if errors == 1 else "arms that answer"
@@ -302,6 +325,10 @@ def what_apply_writes(report: Report) -> str:
             else f" and translates {sources}"
         )
     return text
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def unseen_kernels(scan: Scan) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.differences import regenerating
-from portkit.lang.shell import argument
 from portkit.report.model import (
     MEANINGS,
     State,
     by_state,
     counted_noun,
+    other_reviews,
     places,
     what_apply_writes,
 )
@@ -128,24 +128,38 @@ def _unaccounted(report: Report, terminal: Terminal, *, source: bool) -> Iterato
 
 def _next(report: Report, terminal: Terminal) -> list[str]:
     """Return what to do now, as the last lines."""
-    where = argument(report.root)
+    where = report.tree
     if report.count(status=Status.TODO) and report.obstacle:
         text = f"`portkit apply` refuses: {report.obstacle}."
         return [terminal.bold(line) for line in wrapped(text, terminal.width)]
     if report.outdated:
-        text = f"Next: {regenerating(report.outdated, report.root)}."
+        text = f"Next: {regenerating(report.outdated, report.tree)}."
         return [terminal.bold(line) for line in wrapped(text, terminal.width)]
     if report.count(status=Status.TODO):
         alike = " with the same choice" if report.partial else ""
-        text = f"Next: `portkit apply{where}`{alike} {what_apply_writes(report)}; with --diff it"
-        text += " only shows the changes."
+        fixed, bare = other_reviews(report)
+        writes = what_apply_writes(report, others=not fixed)
+        text = (
+            f"Next: `portkit apply{where}`{alike} {writes}; with --diff it only shows the changes."
+        )
         page = f"In a browser: `portkit scan{where} --format html --output report.html`."
         lines = [terminal.bold(line) for line in wrapped(text, terminal.width)]
+        if fixed:
+            lines += _other_reviews(fixed, bare)
         return [*lines, *wrapped(page, terminal.width)]
     if report.unaccounted:
         text = "Next: give each mention above a rule, or an entry in the profile that keeps it."
         return [terminal.loud(line) for line in wrapped(text, terminal.width)]
     return [terminal.good(line) for line in wrapped(_nothing_left(report, where), terminal.width)]
+
+
+def _other_reviews(fixed: int, bare: int) -> Iterator[str]:
+    """Yield what becomes of the places for review that are not written, a line for each."""
+    wide = len(str(max(fixed, bare)))
+    yield f"The other {counted_noun(fixed + bare, 'place')} for review:"
+    yield f"  {fixed:>{wide}} fixed in the ROCm copies, upstream's code untouched"
+    if bare:
+        yield f"  {bare:>{wide}} left as {'it is' if bare == 1 else 'they are'}"
 
 
 def _nothing_left(report: Report, where: str) -> str:

@@ -28,6 +28,12 @@ _HIDDEN: Final = re.compile(
 what changes the direction of text (Unicode Standard Annex 9, section 2)."""
 
 
+_COMMAND: Final = re.compile("`[^`]*`")
+_NAME: Final = re.compile(r"(?<=[ =])'[^']*'")
+_GLUE: Final = "\0"
+"""Stands for a blank that belongs to a name; no name has it."""
+
+
 class Terminal(Value, frozen=True):
     """Where a report is read.
 
@@ -115,8 +121,17 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     """Return a text as lines that fit the width, each after the first with an indent.
 
     What the text begins with before its first word stays; a word that is wider than the line
-    stands alone.
+    stands alone. A quoted name in a command is one word, with its blanks as they are.
     """
+    text = _COMMAND.sub(lambda command: _NAME.sub(_glued, command[0]), text)
+    return [line.replace(_GLUE, " ") for line in _wrapped(text, width, indent)]
+
+
+def _glued(name: Match[str]) -> str:
+    return name[0].replace(" ", _GLUE)
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
     first, *words = text.split() or [""]
     lines = [text[: text.find(first)] + first]
     for word in words:

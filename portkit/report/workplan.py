@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.shell import argument
 from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.markdown import code, escaped
 from portkit.report.model import State, by_state, counted_noun, what_apply_writes
@@ -113,7 +112,7 @@ def _tasks(report: Report, phase: Phase, sites: Iterable[ReportedSite]) -> Itera
             grouped.setdefault(key, []).append(site)
     if mechanical:
         todo = [site for site in mechanical if site.state is State.MECHANICAL]
-        where = argument(report.root)
+        where = report.tree
         count = counted_noun(len(todo or mechanical), "place")
         yield Task(
             what=f"write {count}" if todo else f"{count} written",

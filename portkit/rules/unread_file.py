@@ -1,7 +1,7 @@
 """A file that could not be looked at, or a folder.
 
-It cannot be read or listed, it is a link out of the tree, it is not UTF-8, it is too much for
-portkit, or portkit fails on it: the message says which. Nothing is known about the backend
+It cannot be read or listed, it is a link out of the tree or to nowhere, it is not UTF-8, it is too
+much for portkit, or portkit fails on it: the message says which. Nothing is known about the backend
 mentions in it, and nothing is written.
 """
 

@@ -3,7 +3,7 @@
 ``// portkit: keep PK501 reason`` above an item keeps what PK501 finds at it; in a manifest
 the comment begins with ``#``. Where nothing of that code begins there, where the comment
 names no code, or where it gives no reason, it would only hide what comes there later: mend
-it or take it away.
+it or take it away. The same is said of one that is written otherwise, as ``// Portkit keep``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from portkit.lang.typed import nearest
 from portkit.profile.settings import NAME, Skip
 from portkit.rules import ExceptionRule
 from portkit.tree.finding import Applicability, Finding, Status
-from portkit.tree.keep_comments import VERB, Kept
+from portkit.tree.keep_comments import MARK, VERB, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -54,6 +54,8 @@ def _lost(skip: Skip, paths: Collection[str]) -> str:
 
 def _why(comment: Kept, unknown: str, known: Sequence[str]) -> str:
     codes = " or ".join(comment.codes)
+    if comment.mark != MARK:
+        return f"it begins with {comment.mark!r}: write `// {MARK} {VERB} PK501 reason`"
     if comment.verb != VERB:
         return f"there is no {comment.verb!r}: write `portkit: {VERB} PK501 reason`"
     if unknown:

@@ -95,7 +95,7 @@ def _seeds(job: Job, source: Source) -> list[int]:
     """Return the offsets that are looked at although they hold no mention."""
     if source.path.endswith("Cargo.toml"):
         names = "|".join(("members", "exclude", *job.vendor.dependencies))
-        heads = rf"^[ \t]*\[[ \t]*([^]\n]*?)[ \t]*\]|^[\"']?({names})[\"']?\s*="
+        heads = rf"^(?:\xef\xbb\xbf)?[ \t]*\[[ \t]*([^]\n]*?)[ \t]*\]|^[\"']?({names})[\"']?\s*="
         found, table = [], b""
         for line in re.finditer(heads.encode(), source.data, re.MULTILINE):
             if line[2] is None:

@@ -8,13 +8,17 @@ lies, and is told which settings to read.
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
 from portkit.errors import ToolError
+from portkit.tree.regular import read_regular
 from portkit.tree.tools import NOWHERE, ask, find_program
 
+_LARGEST: Final = 1 << 20
+"""How many bytes settings may have."""
 _SETTINGS: Final = ("rustfmt.toml", ".rustfmt.toml")
 """What rustfmt calls its settings, in the order in which it looks for them (its README)."""
 
@@ -46,11 +50,13 @@ class Rustfmt:
                 "rustfmt is missing: install it (rustup component add rustfmt) or pass --no-format"
             )
         self._command = [_behind(program), "--emit", "stdout", "--quiet"]
+        self._follows = True
         root = root.resolve()
         for folder in (root, *root.parents):
             for name in _SETTINGS:
                 if (folder / name).is_file():
                     self._command += ["--config-path", str(folder / name)]
+                    self._follows = _follows_file(folder / name)
                     return
 
     def check(self) -> None:
@@ -75,7 +81,11 @@ class Rustfmt:
             text: the file's text. rustfmt reads it alone and follows no ``mod`` of it.
             edition: the edition of Rust that it is written in.
         """
-        done = self._run(["--edition", edition], text)
+        arguments = ["--edition", edition]
+        # What it prints has line ends of Unix, where in the file itself it would keep the others.
+        if self._follows and text[: text.find(b"\n") + 1].endswith(b"\r\n"):
+            arguments += ["--config", "newline_style=Windows"]
+        done = self._run(arguments, text)
         if done is None:
             return Refusal.SLOW
         return done.stdout if done.returncode == 0 else Refusal.UNREADABLE
@@ -98,6 +108,15 @@ class Rustfmt:
                 f"{self._command[0]} cannot be run ({error.strerror}): mend that or pass"
                 " --no-format"
             ) from error
+
+
+def _follows_file(settings: Path) -> bool:
+    """Whether line ends are to be as they are (rustfmt's setting ``newline_style``, by default)."""
+    try:
+        said = tomllib.loads(read_regular(settings, _LARGEST).decode())
+    except (OSError, ValueError):  # rustfmt says what is wrong with it
+        return True
+    return bool(said.get("newline_style", "Auto") == "Auto")
 
 
 def _behind(program: str) -> str:

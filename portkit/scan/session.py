@@ -125,8 +125,8 @@ def look(
         ConfigError: ``portkit.toml`` or ``portkit.review.toml`` is malformed.
     """
     workspace = _with(load(directory), buffers)
-    said = settings(workspace.sources.get(NAME))
-    seen = looked.entries(workspace.sources.get(looked.NAME))
+    said = settings(_spoken(workspace, NAME))
+    seen = looked.entries(_spoken(workspace, looked.NAME))
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))
     conditions = (*said.decisions, *codebase.conditions)
@@ -165,6 +165,18 @@ def look(
             " nothing to port: name the root of a workspace with a CUDA backend"
         )
     return _settled(found, said, seen)
+
+
+def _spoken(workspace: Workspace, name: str) -> Source | None:
+    """Return a file in which people speak to portkit; None where there is none.
+
+    Raises:
+        ConfigError: what stands under its name was not read with the other files of the tree.
+    """
+    source = workspace.sources.get(name)
+    if source is None and (data := looked.own_file(workspace.root / name)) is not None:
+        return Source(name, data)  # it is not UTF-8, which is said with the name
+    return source
 
 
 def _settled(whole: Scan, said: Settings, seen: Mapping[str, Looked]) -> Look:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, DiskError, HistoryError, ToolError
@@ -34,6 +35,17 @@ _UNDER_WAY: Final = {
     "BISECT_LOG": "a bisection",
 }
 """What git keeps in its directory while it is in the middle of something (gitrepository-layout)."""
+
+
+class Held(Enum):
+    """How far git could bring a tree back as it stands."""
+
+    WHOLE = 1
+    """All that is in the repository is committed."""
+    PART = 2
+    """Something is not committed, of the tree's or beside it."""
+    NOT = 3
+    """The tree is in no repository, or the repository ignores it."""
 
 
 class Repository(Value, frozen=True):
@@ -92,6 +104,7 @@ def check_clean(
     allow_no_vcs: bool,
     allow_staged: bool = False,
     own: Callable[[str, bytes, bytes], bool] = lambda path, before, after: False,
+    options: bool = True,
 ) -> None:
     """Refuse a tree whose state before the port could not be brought back by git.
 
@@ -110,6 +123,7 @@ def check_clean(
         allow_staged: accept changes that are staged.
         own: whether a change is a user's word to portkit, which is no change of the tree's: of a
             path below the root, what is committed, empty where nothing is, and what stands.
+        options: whether the user has the options to accept what is refused.
 
     Raises:
         DirtyTreeError: there are uncommitted changes, or no repository.
@@ -124,11 +138,15 @@ def check_clean(
             return
         raise DirtyTreeError(
             f"{root} is in no git repository, so the port could not be undone: run `git init` and"
-            " commit the tree, or pass --allow-no-vcs"
+            f" commit the tree{_or_pass('--allow-no-vcs', options=options)}"
         )
     if allow_dirty:
         return
-    dirty, staged = uncommitted(root)
+    try:
+        dirty, staged = uncommitted(root)
+    except ToolError as error:
+        passed = _or_pass("--allow-dirty and --allow-no-vcs", options=options)
+        raise ToolError(f"{error}{passed}") from None
     if len(dirty) + len(staged) <= _LOOKED_AT:
         dirty, staged = (
             [path for path in paths if not _is_own(root, repository.top / path, own)]
@@ -136,14 +154,38 @@ def check_clean(
         )
     if dirty:
         raise DirtyTreeError(
-            f"{repository.top} has uncommitted changes ({listed(dirty)}): commit or stash them, or"
-            " pass --allow-dirty"
+            f"{repository.top} has uncommitted changes ({listed(dirty)}): commit or stash"
+            f" them{_or_pass('--allow-dirty', options=options)}"
         )
     if staged and not allow_staged:
         raise DirtyTreeError(
-            f"{repository.top} has staged changes ({listed(staged)}): commit or stash them, or"
-            " pass --allow-staged"
+            f"{repository.top} has staged changes ({listed(staged)}): commit or stash"
+            f" them{_or_pass('--allow-staged', options=options)}"
         )
+
+
+def _or_pass(option: str, *, options: bool) -> str:
+    """Return the end of a sentence about what is refused, with the option that accepts it."""
+    return f", or pass {option}" if options else ""
+
+
+def held_by_git(root: Path) -> Held:
+    """Return how far git could bring a tree back as it stands.
+
+    Args:
+        root: the workspace root.
+
+    Raises:
+        DiskError: the disk does not tell.
+    """
+    root = root.resolve()
+    repository = find_repository(root)
+    try:
+        if repository is None or (root != repository.top and _is_ignored(root)):
+            return Held.NOT
+        return Held.PART if any(uncommitted(root)) else Held.WHOLE
+    except ToolError:  # the user has said to write without what git would say
+        return Held.NOT
 
 
 def _git_dir(entry: Path) -> Path | None:
@@ -206,8 +248,7 @@ def _git(
     if done.returncode not in accept:
         said = done.stderr.decode(errors="backslashreplace").strip().splitlines() or ["no message"]
         raise ToolError(
-            f"`git {arguments[0]}` failed in {directory} ({said[0]}): mend the repository, or pass"
-            " --allow-dirty and --allow-no-vcs"
+            f"`git {arguments[0]}` failed in {directory} ({said[0]}): mend the repository"
         )
     return done
 

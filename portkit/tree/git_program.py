@@ -14,7 +14,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import ToolError
+from portkit.errors import DiskError, ToolError
 from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
@@ -37,6 +37,12 @@ _MERGE: Final = "git merge-file --marker-size=%L %A %O %B"
 
 _OWN_SCOPES: Final = frozenset({"local", "worktree"})
 """What ``git config --show-scope`` calls the configuration that comes with a repository."""
+
+_FULL: Final = tuple(
+    os.strerror(number).encode()
+    for number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+)
+"""What git says, in the words of the system, where a disk is full."""
 
 _PATIENCE: Final = 120.0
 """How long git may take, in seconds: a large tree takes a few."""
@@ -63,6 +69,7 @@ def run_git(
 
     Raises:
         ToolError: git is missing or takes too long; a failing one is for the caller to judge.
+        DiskError: the disk is full.
     """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     # Where the user has moved the configuration, it stays there.
@@ -150,7 +157,7 @@ def _run(
     try:
         if not program:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        return subprocess.run(
+        done = subprocess.run(
             [program, *arguments],
             cwd=directory,
             env=environment,
@@ -168,3 +175,9 @@ def _run(
             f"`git {arguments[0]}` did not end in {_PATIENCE:.0f} s in {directory}: look at the"
             " repository with git"
         ) from None
+    if done.returncode != 0 and (full := next(filter(done.stderr.count, _FULL), b"")):
+        raise DiskError(
+            f"`git {arguments[0]}` could not write in {directory} ({full.decode()}): free some"
+            " space and run portkit again"
+        )
+    return done

@@ -15,11 +15,19 @@ if TYPE_CHECKING:
 
 VERB: Final = "keep"
 """What such a comment can ask for; there is nothing else."""
-_MARK: Final = b"portkit:"
+MARK: Final = "portkit:"
+"""What such a comment begins with."""
+_HINTS: Final = (b"ortkit", b"ORTKIT", b"ortKit")
+"""A part of the mark, also as somebody may have meant it; to ask for these is faster."""
 _COMMENT: Final = re.compile(
     r"(?P<code>.*?)(?://+|#)\s*portkit:[ \t]*(?P<verb>\w*)[ \t]*"
     r"(?P<codes>P[KH]\d{3}(?:\s*,\s*P[KH]\d{3})*)?[ \t]*(?P<reason>.*?)\s*(?:\*/)?\s*"
 )
+_ALMOST: Final = re.compile(
+    r"(?P<code>.*?)(?P<mark>(?://+!?|/\*+!?|#+!?)\s*portkit(?:\s*:)?)\s*(?:keep\b|\w*\s*P[KH]\d).*",
+    re.IGNORECASE,
+)
+"""A comment that was meant to keep something, and is none of those that do."""
 _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
 """A line that may stand between a comment and its place: a comment, an attribute, nothing."""
 
@@ -35,6 +43,7 @@ class Kept(Value, frozen=True):
         last: the last one.
         reason: why; empty where the comment gives none.
         verb: what is to be done; there is only ``keep``.
+        mark: what it begins with, where that is not the mark of such comments.
     """
 
     path: str
@@ -44,11 +53,12 @@ class Kept(Value, frozen=True):
     last: int
     reason: str
     verb: str
+    mark: str = MARK
 
     @property
     def is_whole(self) -> bool:
         """Whether it says what is to be done, and why; another keeps nothing."""
-        return self.verb == VERB and bool(self.reason)
+        return self.mark == MARK and self.verb == VERB and bool(self.reason)
 
     def keeps(self, code: str, line: int) -> bool:
         """Whether it keeps a place with this code that begins at this line of its file."""
@@ -56,16 +66,19 @@ class Kept(Value, frozen=True):
 
 
 def comments(source: Source) -> Iterator[Kept]:
-    """Yield the comments of a file that keep something."""
-    if _MARK not in source.data:
+    """Yield the comments of a file that keep something, or were meant to."""
+    if not any(hint in source.data for hint in _HINTS):
         return
     lines = source.data.decode(errors="replace").split("\n")
     below = _places_below(lines)
     for number, line in enumerate(lines, 1):
+        start = source.line_starts[number - 1]
         found = _COMMENT.fullmatch(line)
         if found is None:
+            if (almost := _ALMOST.fullmatch(line)) is not None:
+                span = Span(start, start + len(line.encode()))
+                yield Kept(source.path, span, (), number, number, "", "", almost["mark"])
             continue
-        start = source.line_starts[number - 1]
         codes = tuple(re.findall(r"P[KH]\d{3}", found["codes"] or ""))
         first = last = number
         if not found["code"].strip():
@@ -76,7 +89,7 @@ def comments(source: Source) -> Iterator[Kept]:
 
 def without_comments(text: bytes) -> bytes:
     """Return a file without the comments that keep something, whole lines of them included."""
-    if _MARK not in text:
+    if MARK.encode() not in text:
         return text
     kept = []
     for line in text.decode("latin-1").splitlines(keepends=True):

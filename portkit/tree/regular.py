@@ -61,8 +61,26 @@ def read_regular(path: Path | str, limit: int, *, follow: bool = True) -> bytes:
     finally:
         os.close(descriptor)
     if left == 0:
-        raise OSError(errno.EFBIG, f"it is larger than {limit >> 20 or 1} MiB", str(path))
+        size = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+        raise OSError(errno.EFBIG, f"it is larger than {size}", str(path))
     return b"".join(pieces)
+
+
+def read_plain(path: Path, limit: int) -> bytes | None:
+    """Return the content of a plain file that may be missing; None where nothing stands there.
+
+    Args:
+        path: the file, which may be no link.
+        limit: how many bytes it may have.
+
+    Raises:
+        OSError: something else stands there, or it cannot be read; the message says which.
+    """
+    if not stands(path):
+        return None
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, and links are not followed", str(path))
+    return read_regular(path, limit, follow=False)
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -57,7 +57,10 @@ class Word(Value, frozen=True):
 
 
 def origin(root: Path) -> str:
-    """Return the remotes of a tree's repository, or else its first commits, as one line.
+    """Return the remotes of a tree's repository, or else its first commit, as one line.
+
+    Of several first commits it is the one that the branch itself goes back to: what was merged into
+    it since, as `portkit update --allow-unrelated` does, has brought the others.
 
     Names and passwords in addresses are left out. Empty where there is no git repository. A
     repository says this of itself: it tells trees apart that are there honestly, and is no proof.
@@ -70,9 +73,8 @@ def origin(root: Path) -> str:
         entries = remotes.stdout.decode(errors="replace").split("\0")
         found = {_WHO.sub("//", entry.partition("\n")[2]) for entry in entries if entry}
         return " ".join(" ".join(sorted(found)).split())
-    first = run_git(root, "rev-list", "--max-parents=0", "HEAD")
-    commits = first.stdout.decode(errors="replace").split()
-    return " ".join(sorted(commits)) if first.returncode == 0 else ""
+    first = run_git(root, "rev-list", "--first-parent", "--max-parents=0", "HEAD")
+    return first.stdout.decode(errors="replace").strip() if first.returncode == 0 else ""
 
 
 def trusted(root: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import re
@@ -33,6 +34,8 @@ LARGEST_FILE = 16 << 20
 LOOKED_AT = (".rs", ".toml", ".py", ".pyi", ".md", *CUDA_CODE)
 """How the names of files end that are looked at; what is Metal's own by its name is not."""
 
+_NOWHERE = frozenset({errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR})
+"""What the system answers of a link that leads to nothing (path_resolution(7))."""
 _DEPENDENCIES = ("dependencies", "dev-dependencies", "build-dependencies")
 # https://git-scm.com/docs/git-merge#_how_conflicts_are_presented
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
@@ -287,17 +290,11 @@ def check_folder(directory: Path) -> None:
         )
 
 
-def load(directory: Path) -> Workspace:
-    """Read the workspace at ``directory``.
-
-    Symbolic links are never followed: what they lead to is not part of the tree.
-
-    Args:
-        directory: the directory that holds the root ``Cargo.toml``.
+def root_manifest(directory: Path) -> dict[str, Any]:
+    """Return the root manifest of the workspace at ``directory``.
 
     Raises:
-        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
-            file holds the conflicts of a merge.
+        NotAWorkspaceError: there is no readable one with a package or a workspace.
     """
     check_folder(directory)
     manifest_path = directory / "Cargo.toml"
@@ -321,6 +318,22 @@ def load(directory: Path) -> Workspace:
             f"{directory} is one crate of the workspace in {above}, which is ported as a whole;"
             " name that directory"
         )
+    return manifest
+
+
+def load(directory: Path) -> Workspace:
+    """Read the workspace at ``directory``.
+
+    Symbolic links are never followed: what they lead to is not part of the tree.
+
+    Args:
+        directory: the directory that holds the root ``Cargo.toml``.
+
+    Raises:
+        NotAWorkspaceError: there is no readable ``Cargo.toml`` with a package or a workspace, or a
+            file holds the conflicts of a merge.
+    """
+    manifest = root_manifest(directory)
     sources: dict[str, Source] = {}
     merging: list[tuple[str, int]] = []
     held = 0
@@ -439,8 +452,8 @@ def _files(root: Path) -> tuple[list[str], list[Unread]]:
         for entry in entries:
             path = f"{below}{entry.name}"
             if entry.is_symlink():
-                if _leads_out(root, entry):
-                    unread.append(Unread(path, "it is a link out of the tree, and not followed"))
+                if why := _not_followed(root, entry):
+                    unread.append(Unread(path, why))
                 continue
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith(".") and entry.name not in SKIPPED_DIRECTORIES:
@@ -450,9 +463,35 @@ def _files(root: Path) -> tuple[list[str], list[Unread]]:
     return sorted(found), sorted(unread, key=lambda each: each.path)
 
 
-def _leads_out(root: Path, link: os.DirEntry[str]) -> bool:
-    """Whether a link leads to something out of the tree that would be looked at inside of it."""
+def _not_followed(root: Path, link: os.DirEntry[str]) -> str:
+    """Return why what a link leads to is not looked at, as half a sentence.
+
+    Empty where nothing is missed: the link leads to what is looked at where it stands, or to what
+    would not be looked at inside of the tree either.
+    """
     hidden = link.name.startswith(".") or link.name in SKIPPED_DIRECTORIES
-    wanted = link.name.endswith(LOOKED_AT) or (not hidden and link.is_dir())
+    named = link.name.endswith(LOOKED_AT)
+    if not named and (hidden or not _may_be_folder(link)):
+        return ""
     # A ring of links has no end for `Path.resolve` before Python 3.13.
-    return wanted and not Path(os.path.realpath(link.path)).is_relative_to(root.resolve())
+    if not Path(os.path.realpath(link.path)).is_relative_to(root.resolve()):
+        return "it is a link out of the tree, and not followed"
+    # What is hidden is an editor's: Emacs locks a file by a link that leads nowhere.
+    return "" if hidden or _exists(link) else "it is a link that leads nowhere"
+
+
+def _exists(link: os.DirEntry[str]) -> bool:
+    """Whether a link leads to anything, or to what the system does not show."""
+    try:
+        link.stat()
+    except OSError as error:
+        return error.errno not in _NOWHERE
+    return True
+
+
+def _may_be_folder(link: os.DirEntry[str]) -> bool:
+    """Whether a link leads to a folder, or to what the system does not show."""
+    try:
+        return link.is_dir()
+    except OSError as error:
+        return error.errno not in _NOWHERE

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from portkit.cache import alone, cache_folder, path_key
-from portkit.errors import DiskError, NotAWorkspaceError
+from portkit.errors import DiskError
+from portkit.tree.workspace import root_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +37,8 @@ def placed(wanted: Wanted, given: Path | None) -> Iterator[Wanted]:
         NotAWorkspaceError: the given tree is none.
         DiskError: the folder cannot be written.
     """
-    if given is not None and not (given / "Cargo.toml").is_file():
-        raise NotAWorkspaceError(f"{given} has no Cargo.toml: name a workspace's root")
+    if given is not None:
+        root_manifest(given)
     name = path_key(given.resolve()) if given else wanted.spec.replace("/", "-")
     folder = cache_folder() / "trial" / name
     busy = f"another trial works in {folder}: wait for its end, or end it"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from portkit.codebases.known import announced, brought
 from portkit.lang.source import Source
 from portkit.lang.value import Value
-from portkit.profile.settings import NAME, settings
+from portkit.profile.settings import NAME, read, settings
+from portkit.scan.manifests import check_manifests
 from portkit.scan.partial import check_variants
 from portkit.scan.plan import plan
 from portkit.scan.session import check_portable, scan_tree
@@ -84,13 +85,13 @@ def made(git: Git, upstream: str, wanted: Wanted) -> Iterator[Made]:
             place = root / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
-        toml = root / NAME
-        said = settings(Source(NAME, toml.read_bytes()) if toml.is_file() else None)
-        gating = wanted.gating or said.gating or wanted.recorded
+        gating = wanted.gating or read(root).gating or wanted.recorded
         scan = scan_tree(root, gating=gating, kernels=True, profile=wanted.profile)
         check_portable(scan)
         check_variants(scan, scan)
-        yield Made(upstream, committed(git, upstream, plan(scan).changes), scan)
+        changes = plan(scan).changes
+        check_manifests(scan, changes)
+        yield Made(upstream, committed(git, upstream, changes), scan)
 
 
 def own_files(git: Git, wanted: Wanted) -> Iterator[tuple[str, bytes]]:

@@ -72,6 +72,7 @@ class Outcome(Value, frozen=True):
         merged: the hash that the user's branch has now; empty where it was not moved.
         conflicts: what keeps it from being merged.
         unproven: where nobody has tried a port of the version, a sentence that says so.
+        gating: what the pure port has without the feature, ``dummy`` or ``cfg``.
     """
 
     title: str
@@ -82,6 +83,7 @@ class Outcome(Value, frozen=True):
     merged: str = ""
     conflicts: tuple[Conflict, ...] = ()
     unproven: str = ""
+    gating: str = ""
 
 
 class _Start(Value, frozen=True):
@@ -186,6 +188,7 @@ def _finished(ready: Ready, asked: Asked, start: _Start, theirs: str, port: Made
         merged="" if found or into == ready.head else into,
         conflicts=found,
         unproven=unproven(port.scan.job.codebase, port.scan.job.workspace.version),
+        gating=port.scan.job.gating.value,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from portkit.copying.differences import regenerating
 from portkit.errors import DiskError, PortkitError, VerificationError, one_line
+from portkit.lang.shell import argument
 from portkit.verify.options import BadOptionError
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class Summary:
         title: what was looked at, such as ``toy 1.2.3``.
         commit: the commit that it was compared with; empty where nothing was.
         outdated: after a failure, files of the port that are not what would be written now.
+        asked: how the tree was to be looked at, in options as they are typed.
     """
 
     results: tuple[Result, ...]
@@ -191,6 +193,7 @@ class Summary:
     title: str = ""
     commit: str = ""
     outdated: tuple[str, ...] = ()
+    asked: str = ""
 
     def named(self, *verdicts: Verdict) -> list[str]:
         """Return the names of the steps that ended so."""
@@ -237,7 +240,8 @@ class Summary:
         if lost := self.named(Verdict.FAILED):
             wrong = f"{place} does not pass {_list(lost)}"
             if self.outdated:
-                return f"{wrong}, and {regenerating(self.outdated, place)}; verify again then"
+                tree = argument(place) + self.asked
+                return f"{wrong}, and {regenerating(self.outdated, tree)}; verify again then"
             return f"{wrong}: mend what the evidence names and verify again"
         if self.verdict is Verdict.INTERRUPTED:
             return "interrupted: the same command goes on where it was"

@@ -120,6 +120,7 @@ class Options:
         checked: whether the CPU device watches every access of memory.
         chaos: the seed of what the CPU device does where HIP leaves it open; 0 for none.
         profile: the codebase's directory; none for the one that the tree's own settings name.
+        asked: how the tree is to be looked at, in options as they are typed, a space before each.
         sandbox: whether what the tree brings is run in a sandbox.
         unfinished: whether places may still be to do, as before the last commit of a series.
     """
@@ -141,5 +142,6 @@ class Options:
     checked: bool = False
     chaos: int = 0
     profile: Directory | None = None
+    asked: str = ""
     sandbox: bool = False
     unfinished: bool = False

@@ -50,7 +50,7 @@ def verify_tree(
         try:
             scan = scan_tree(directory, gating=options.gating, profile=options.profile)
             if not options.unfinished:
-                check_ported(scan, directory)
+                check_ported(scan, directory, options.asked)
             tree = Tree(scan, options, watch.line)
             if not all(step.looks for step in wanted):
                 # A sandbox that there is not is said first: nobody is asked in vain.
@@ -62,7 +62,7 @@ def verify_tree(
             found = climb(wanted, tree, watch)
             if not found.named(Verdict.FAILED):
                 return found
-            return replace(found, outdated=_outdated(directory, options))
+            return replace(found, outdated=_outdated(directory, options), asked=options.asked)
         except PortkitError as error:
             return _nothing(wanted, options, str(error), error.exit_code)
         except KeyboardInterrupt:
@@ -81,8 +81,13 @@ def _outdated(directory: Path, options: Options) -> tuple[str, ...]:
         return ()
 
 
-def check_ported(scan: Scan, directory: Path) -> None:
+def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
     """Refuse a tree without any counterpart of what it has for CUDA.
+
+    Args:
+        scan: of the tree.
+        directory: the tree as the user named it.
+        asked: how it was to be looked at, in options as they are typed.
 
     Raises:
         PortkitError: it has none, and cannot be ported by ``portkit apply``.
@@ -92,8 +97,8 @@ def check_ported(scan: Scan, directory: Path) -> None:
     if Status.TODO in statuses and Status.PORTED not in statuses:
         check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
-            f"{directory} holds no port to {scan.job.vendor.title}: run"
-            f" `portkit apply{argument(directory.as_posix())}` first, or name a tree that is ported"
+            f"{directory} holds no port to {scan.job.vendor.title}: run `portkit"
+            f" apply{argument(directory.as_posix())}{asked}` first, or name a tree that is ported"
         )
 
 

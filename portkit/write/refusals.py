@@ -2,11 +2,13 @@
 
 ``apply --check`` and ``apply --diff`` ask what ``apply`` asks, so that neither promises a port that
 the other refuses. Nothing is written here. What only the writing shows stays with it: a disk that
-fills up, an edit that is made meanwhile.
+fills up, an edit that is made meanwhile. Who looks at a checkout in which nothing may be written at
+all, as a container has it, is told so and sees the port.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Final
@@ -27,7 +29,13 @@ if TYPE_CHECKING:
 _DISK: Final = Disk()
 
 
-def refuse(root: Path, changes: Sequence[Change], check_clean: Callable[[Path], object]) -> None:
+def refuse(
+    root: Path,
+    changes: Sequence[Change],
+    check_clean: Callable[[Path], object],
+    *,
+    dry: bool = False,
+) -> str:
     """Refuse a plan that cannot be written into a tree, or may not.
 
     A plan without changes is never refused.
@@ -36,6 +44,10 @@ def refuse(root: Path, changes: Sequence[Change], check_clean: Callable[[Path], 
         root: the workspace root.
         changes: at most one for each path.
         check_clean: refuses a tree that git could not bring back (``portkit.tree.git``).
+        dry: whether nothing is to be written.
+
+    Returns:
+        Why the plan would be refused by permissions, where nothing is to be written; else nothing.
 
     Raises:
         DirtyTreeError: git could not bring the tree back.
@@ -47,13 +59,26 @@ def refuse(root: Path, changes: Sequence[Change], check_clean: Callable[[Path], 
         DiskError: there is no place for the journal.
     """
     if not changes:
-        return
+        return ""
     check_clean(root)
     check_paths([change.path for change in changes])
     root = root.resolve()
-    journal_for(root, _DISK).check()
+    denied = ""
+    try:
+        journal_for(root, _DISK).check()
+    except DiskError as error:
+        if not (dry and _is_denied(error)):
+            raise
+        denied = str(error)
     for change in changes:
-        check_place(root, change)
+        check_place(root, change, permitted=not denied)
+    return denied
+
+
+def _is_denied(error: DiskError) -> bool:
+    """Whether it is permissions that an error comes from, or a disk that only is read."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def is_left(root: Path) -> bool:
@@ -107,8 +132,13 @@ def check_paths(paths: list[str]) -> None:
                 )
 
 
-def check_place(root: Path, change: Change) -> os.stat_result | None:
+def check_place(root: Path, change: Change, *, permitted: bool = True) -> os.stat_result | None:
     """Return the status of the file that a change replaces, if that file is as the plan saw it.
+
+    Args:
+        root: the workspace root, absolute and without symbolic links.
+        change: the change.
+        permitted: whether the file must be one that may be written.
 
     Raises:
         OutsideTreeError: as ``locate``.
@@ -123,7 +153,7 @@ def check_place(root: Path, change: Change) -> os.stat_result | None:
                 f"{folder}, which is to hold {path}, is not a folder: move it away and run portkit"
                 " again; nothing was changed"
             )
-        if not _is_writable(folder):
+        if permitted and not _is_writable(folder):
             raise TreeChangedError(
                 f"the folder {folder} is read-only, so {path} cannot be written: make it writable"
                 " and run portkit again; nothing was changed"
@@ -141,7 +171,7 @@ def check_place(root: Path, change: Change) -> os.stat_result | None:
                 f"{path} stands where portkit was to write a file: move it away and run portkit"
                 " again; nothing was changed"
             )
-        if not _is_writable(place):
+        if permitted and not _is_writable(place):
             raise TreeChangedError(
                 f"{path} is read-only: make it writable and run portkit again; nothing was changed"
             )

@@ -40,6 +40,22 @@ def test_a_folder_keeps_its_shape(source: Path, tmp_path: Path) -> None:
     assert report.exit_code == 0
 
 
+def test_a_byte_order_mark_is_passed_over(source: Path, tmp_path: Path) -> None:
+    """Behind it the first line was no directive, and the prelude was put before it."""
+    plain = hipify([source], tmp_path / "plain")
+    for path in ("a.cu", "inner/cuda_b.cuh"):
+        (source / path).write_bytes(b"\xef\xbb\xbf" + (source / path).read_bytes())
+    marked = hipify([source], tmp_path / "marked")
+    for path in ("a.hip", "inner/hip_b.h"):
+        there, here = (tmp_path / each / path for each in ("plain", "marked"))
+        assert here.read_bytes() == there.read_bytes()
+    spans = [
+        [finding.span.start for each in report.translations for finding in each.findings]
+        for report in (plain, marked)
+    ]
+    assert [start + 3 for start in spans[0]] == spans[1]
+
+
 def test_without_an_output_nothing_is_written(source: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     report = hipify([source])

@@ -51,6 +51,14 @@ def defined(names: str) -> dict[str, str]:
     return {name: new for _, name, new in lines}
 
 
+def test_a_byte_order_mark_is_passed_over() -> None:
+    def compiled(sources: dict[str, str]) -> dict[str, str]:
+        made = shared(sources)
+        return assembled({path: made.text(path) for path in made.paths}, sources, "cuda")
+
+    assert compiled({path: f"\ufeff{text}" for path, text in CUDA.items()}) == compiled(CUDA)
+
+
 def test_a_name_is_a_macro_and_what_is_none_is_in_the_patch() -> None:
     made = shared(CUDA)
     assert defined(made.text("hipx_names.h")) == {

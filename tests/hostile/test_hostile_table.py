@@ -262,7 +262,7 @@ CASES = (
         0,
         r"places",
     ),
-    Case("settings that are a pipe", pipe("portkit.toml"), "scan .", 0, r"places? for ROCm"),
+    Case("settings that are a pipe", pipe("portkit.toml"), "scan .", 23, r"it is no regular file"),
     Case(
         "a record that is a pipe", record, "apply .", 21, r"cannot be read \(it is no regular file"
     ),
