@@ -94,7 +94,7 @@ def test_a_file_larger_than_any_source(tmp_path: Path) -> None:
     assert (unread.path, "larger than 16 MiB" in unread.reason) == ("big.rs", True)
 
 
-def test_a_link_out_of_the_tree_is_said_and_one_within_is_not(tmp_path: Path) -> None:
+def test_a_link_out_of_the_tree_or_to_nothing_is_said_and_one_within_is_not(tmp_path: Path) -> None:
     tree, elsewhere = tmp_path / "tree", tmp_path / "elsewhere"
     for folder in (tree / "own", elsewhere):
         folder.mkdir(parents=True)
@@ -113,6 +113,8 @@ def test_a_link_out_of_the_tree_is_said_and_one_within_is_not(tmp_path: Path) ->
     assert [(each.path, "out of the tree" in each.reason) for each in load(tree).unread] == [
         ("lib.rs", True),
         ("member", True),
+        ("ring1.rs", False),
+        ("ring2.rs", False),
     ]
 
 

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_file_or_a_folder_is_named_after_its_architecture() {
-        let folder = env::temp_dir().join(format!("hiprc-kernels-{}", std::process::id()));
+        let folder = env::temp_dir().join(format!("kernels-of-hipblaslt-{}", std::process::id()));
         fs::create_dir_all(folder.join("gfx950")).unwrap();
         fs::write(folder.join("TensileLibrary_lazy_gfx90a.dat"), "").unwrap();
         assert!(lists(&folder, "gfx90a"));
