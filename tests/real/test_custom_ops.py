@@ -36,7 +36,16 @@ def test_the_build_script_is_asked_as_that_of_the_kernels_is(
     ported: Callable[[str], Path], tmp_path: Path
 ) -> None:
     crate, script = ported("0.11.1") / "candle-examples", tmp_path / "build"
-    compiled = ["rustc", "--edition", "2021", "--cfg", 'feature="rocm"', "build.rs", "-o", script]
+    compiled = [
+        "rustc",
+        "--edition",
+        "2021",
+        "--cfg",
+        'feature="rocm"',
+        "build.rs",
+        "-o",
+        str(script),
+    ]
     subprocess.run(compiled, cwd=crate, check=True)
     values = {"OUT_DIR": str(tmp_path), "CARGO_CFG_TARGET_OS": "linux"}
     without = {"CANDLE_ROCM_KERNELS": "none"}
