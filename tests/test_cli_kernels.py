@@ -150,7 +150,9 @@ def test_the_report_names_each_place(cuda: Path, tmp_path: Path) -> None:
     (cuda / "c.cu").write_bytes(b"\x7fELF\0")
     file = tmp_path / "report.json"
     done = invoke("hipify", cuda, "-o", tmp_path / "hip", "--report", file)
+    # As with every code from 10 on, the last line says what is wrong and what to do.
     assert done.code == 33
+    assert done.err.endswith(f"\nerror: {cuda / 'c.cu'} is a binary file: give CUDA sources\n")
     found = document(file)
     assert found["files"] == [
         {"path": "a.cu", "target": "a.hip"},
@@ -164,6 +166,9 @@ def test_the_report_names_each_place(cuda: Path, tmp_path: Path) -> None:
     assert [assembly[key] for key in ("line", "column", "applicability")] == [2, 5, "manual"]
     assert found["summary"]["applicability"] == {"manual": 1, "safe": 3}
     assert "a.hip" in found["written"]
+    (cuda / "d.cu").write_bytes(b"\x7fELF\0")
+    done = invoke("hipify", cuda, "-o", tmp_path / "hip", "--report", file)
+    assert done.err.endswith(": give CUDA sources; 1 more file of which the report speaks\n")
 
 
 def test_the_report_of_a_run_without_output_follows_the_schema(cuda: Path, tmp_path: Path) -> None:

@@ -260,6 +260,30 @@ def test_the_second_codebase_is_what_its_page_shows() -> None:
         assert any(part in text for text in texts), part
 
 
+def test_the_first_scan_of_the_second_codebase_is_what_its_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "tests/fixtures/codebases/tarn/tree", tmp_path / "tarn")
+    monkeypatch.chdir(tmp_path)
+    printed = invoke("scan", "tarn").out
+    page = (DOCS / "guide-codebase.md").read_text()
+    shown = page.partition("```text\n$ portkit scan tarn\n")[2].partition("```")[0]
+    parts = [part for part in shown.split("...\n") if part]
+    assert len(parts) == 2
+    for part in parts:
+        assert part in printed
+    assert printed.rstrip().rpartition("\n\n")[2].startswith(parts[-1])
+    assert invoke("apply", "tarn").code == 16
+
+
+def test_the_phases_that_the_page_on_series_lists() -> None:
+    file = ROOT / "portkit/codebases/candle/phases.toml"
+    titles = [each["title"] for each in tomllib.loads(file.read_text())["phase"]]
+    page = " ".join((DOCS / "series.md").read_text().split())
+    assert f"for candle {', '.join(titles)}.".lower() in page.lower()
+    assert f"`Portkit-Series: 4/{len(titles)}`" in page
+
+
 def test_the_guide_names_what_there_is() -> None:
     text = "".join(page.read_text() for page in WRITTEN)
     for path in set(re.findall(r"`((?:portkit|ci|tests)/[\w./-]+)`", text)) - {BRANCH, FOLLOWING}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_support import invoke
 
+from portkit.codebases.known import names
 from portkit.scan.codes import pages
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/exit-codes.md")
 
 
@@ -42,6 +44,46 @@ def test_the_way_to_a_report_is_read_in_a_minute() -> None:
     told = rest.partition("On a tree of your own")[0]
     assert len(before.split()) < 140
     assert len((before + told).split()) < 200
+
+
+def test_what_a_reader_must_know_first_stands_first() -> None:
+    beginning = README.partition("## Try it")[0]
+    _, what, tried, *_ = beginning.split("\n\n")
+    assert "\n" not in what
+    assert tried == "Nothing has been run on an AMD GPU yet."
+    ready = re.findall(r"`([^`]+)`", beginning.partition("[Ready ones]")[2].partition(" For ")[0])
+    assert tuple(ready) == names()
+    assert "`portkit init` first" in beginning
+
+
+def test_the_time_of_the_demo_is_what_make_says() -> None:
+    (said,) = re.findall(r"takes about (a quarter of an hour) on two cores", MAKEFILE)
+    told = README.partition("$ make demo")[2].partition("On a tree")[0]
+    assert f"that takes about {said}" in told
+    assert f"takes {said} on two cores" in MAKEFILE.partition("\ndemo:")[2]
+
+
+def rounded(number: int) -> str:
+    """Return a number of lines as pages have it, to the hundred."""
+    return f"{round(number, -2):,}"
+
+
+def test_lines_of_a_port_are_those_that_were_counted() -> None:
+    counted = (ROOT / "reports/proof/lines.md").read_text().partition("\n## 0.11.1\n")[2]
+    rows = dict(
+        re.findall(r"^\| ([\w -]+?) \|(.*)\|$", counted.partition("\n## ")[0], re.MULTILINE)
+    )
+    whole, kernels, bindings = (
+        [int(n.replace(",", "")) for n in re.findall(r"\+([\d,]+) ", rows[name])]
+        for name in ("in all", "candle-rocm-kernels", "candle-hip")
+    )
+    assert f"for candle 0.11.1 {rounded(whole[1])} lines, half\nof them bindings" in README
+    assert 0.45 < bindings[1] / whole[1] < 0.55
+    assert f"reduce that to {rounded(whole[3])} lines" in README
+    page = (ROOT / "docs/decisions.md").read_text()
+    assert f"For 0.11.1 the crate of kernels has {rounded(kernels[1])} lines" in page
+    assert f"for candle 0.11.1 the crate of kernels has {rounded(kernels[0])} lines" in page
+    assert f"as they stand {rounded(kernels[1] - kernels[3])} know nothing of candle" in page
 
 
 def test_the_codes_of_the_readme_exist() -> None:

@@ -101,8 +101,10 @@ def hipify(
     rule can do is named with its place and what to do about it, and the exit code is 1.
     """
     from portkit.hipify.engines import Engine
+    from portkit.hipify.errors import KernelInputError
     from portkit.hipify.stage import hipify as translate
     from portkit.report.hipified import hipified, hipify_json
+    from portkit.report.model import counted_noun
     from portkit.tree.process import interruptible
 
     with interruptible():
@@ -122,6 +124,12 @@ def hipify(
         _pipe(done)
     else:
         show(hipified(done, output, screen()), end="")
+    if done.refusals:
+        first, *more = done.refusals
+        others = (
+            f"; {counted_noun(len(more), 'more file')} of which the report speaks" if more else ""
+        )
+        raise KernelInputError(f"{first.reason}{others}")
     return done.exit_code
 
 

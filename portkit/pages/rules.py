@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portkit.report.model import MEANINGS
 from portkit.scan.codes import pages
 
 if TYPE_CHECKING:
@@ -39,11 +40,12 @@ def file_name(page: Page) -> str:
 
 def _index() -> str:
     rows = [f"| [{p.code}]({file_name(p)}) | {_code(p.title)} |" for p in pages()]
+    states = ", ".join(f"`{state.value}` ({meaning})" for state, meaning in MEANINGS.items())
     head = [
         "# What a report can name",
         "",
-        "`portkit explain CODE` prints the same pages. A finding is `safe` (mechanical), `review` "
-        "(a person should look), `manual` (not written) or `keep` (left alone on purpose).",
+        "`portkit explain CODE` prints the same pages. A place is in one of these states:"
+        f" {states}.",
         "",
         "| code | finds |",
         "| --- | --- |",

@@ -66,6 +66,31 @@ def test_the_page_is_fresh(made: Callable[[str], Made], version: str) -> None:
     assert page.read_text() == made(version)["markdown"], f"{page.name}: run `make reports`"
 
 
+def test_the_hours_that_a_page_names_are_those_of_the_report(
+    made: Callable[[str], Made],
+) -> None:
+    text = made("0.11.1")["html"]
+    left, by_hand = (
+        re.search(rf"<dt>{title}</dt><dd>about ([^<]+)</dd>", text)
+        for title in ("Left to a person", "Mechanical, if done by hand")
+    )
+    assert left is not None
+    assert by_hand is not None
+    page = " ".join((REPORTS.parent / "docs/comparison.md").read_text().split())
+    assert f"for candle 0.11.1 is {by_hand[1]} by hand for what portkit writes" in page
+    assert f"and {left[1]} for what it leaves to a person" in page
+
+
+def test_the_patch_of_the_kernels_is_as_long_as_pages_say(
+    ported: Callable[[str], Path],
+) -> None:
+    patch = ported("0.11.1") / "candle-rocm-kernels/src/cuda.patch"
+    lines = round(len(patch.read_text().splitlines()) / 50) * 50
+    root = REPORTS.parent
+    assert f"a patch of {lines} lines" in " ".join((root / "README.md").read_text().split())
+    assert f"`src/cuda.patch`, {lines} lines" in (root / "docs/decisions.md").read_text()
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_as_many_places_as_are_known(made: Callable[[str], Made], version: str) -> None:
     assert json.loads(made(version)["json"])["summary"]["states"] == COUNTS[version]
