@@ -133,6 +133,15 @@ def test_a_manifest_names_nothing_that_is_left_out(candle: Path) -> None:
     assert invoke("apply", candle, "--no-format", "--select", "PK103,PK203").code == 0
 
 
+def test_what_the_whole_port_does_not_bring_either_is_no_concern(candle: Path) -> None:
+    """A workspace below another one is found with it, and its member is named there too."""
+    make_candle(candle / "build/candle", repository=False)
+    commit(candle)
+    assert invoke("apply", candle, "--no-format", "--check").code == 1
+    done = invoke("apply", candle, "--no-format", "--check", "--skip", "PK103")
+    assert "the crate candle-hip would be named" in done.err
+
+
 ROOT = b"""[workspace]
 members = ["a"]
 [workspace.dependencies]
@@ -164,9 +173,14 @@ def test_what_a_manifest_may_name(root: bytes, manifest: bytes, found: list[str]
     scan = scan_of(tree)
     after = {"Cargo.toml": root, "a/Cargo.toml": manifest}
     changes = [Change(path, tree[path], after[path]) for path in tree]
-    assert [f"{each.kind} {each.name}" for each in absent(scan, changes)] == found
+    assert [f"{each.kind} {each.name}" for each in absent(scan.job.workspace, changes)] == found
     # What is named before and is not there is no concern of the port's.
-    assert absent(scan_of(after), [Change(path, after[path], after[path]) for path in tree]) == []
+    assert (
+        absent(
+            scan_of(after).job.workspace, [Change(path, after[path], after[path]) for path in tree]
+        )
+        == []
+    )
 
 
 def test_a_skip_of_a_file_leaves_arms_that_answer_with_an_error(candle: Path) -> None:

@@ -350,7 +350,7 @@ def apply(
     from portkit.profile.settings import is_own_change
     from portkit.report.applied import applied, headline
     from portkit.report.model import report
-    from portkit.scan.manifests import absent, check_manifests, naming
+    from portkit.scan.manifests import check_manifests, left_out, naming
     from portkit.scan.partial import check_variants, listed, with_errors, without_variant
     from portkit.scan.plan import plan
     from portkit.tree.finding import Status
@@ -433,14 +433,14 @@ def apply(
     chosen, found = found, with_errors(whole, found)
     with waiting(f"Porting {directory}"):
         planned = plan(found, rustfmt=not no_format)
-    while interactive and (nameless := naming(chosen, absent(chosen, planned.changes))):
+    while interactive and (nameless := naming(chosen, left_out(whole, chosen, planned.changes))):
         progress(f"Left as well, since what they name is left: {listed(whole, nameless)}")
         left += len(nameless)
         chosen = replace(chosen, findings=tuple(f for f in chosen.findings if f not in nameless))
         found = with_errors(whole, chosen)
         planned = plan(found, rustfmt=not no_format)
     try:
-        check_manifests(chosen, planned.changes)
+        check_manifests(whole, chosen, planned.changes)
     except PlanError as error:
         if not (at and diff):
             raise

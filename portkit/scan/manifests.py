@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from portkit.errors import PlanError
 from portkit.lang.value import Value
-from portkit.scan.partial import listed
+from portkit.scan.partial import listed, place
 from portkit.tree.finding import Status
 from portkit.tree.manifest import parse_manifest
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from portkit.scan.scan import Scan
     from portkit.tree.finding import Finding
+    from portkit.tree.workspace import Workspace
     from portkit.write.change import Change
 
 Manifest = dict[str, Any]
@@ -38,24 +39,27 @@ class Absent(Value, frozen=True, order=True):
         path: the manifest.
         kind: what it is.
         name: its name.
+        where: the folder, or the manifest, in which it would be.
     """
 
     path: str
     kind: str
     name: str
+    where: str
 
 
-def check_manifests(chosen: Scan, changes: Sequence[Change]) -> None:
+def check_manifests(whole: Scan, chosen: Scan, changes: Sequence[Change]) -> None:
     """Refuse to write a manifest that names what is left out.
 
     Args:
-        chosen: a scan with the places that are to be written.
+        whole: the scan of the tree, what people except told apart.
+        chosen: the same with the places alone that are to be written.
         changes: what they come to.
 
     Raises:
         PlanError: there is one; with the places.
     """
-    if found := absent(chosen, changes):
+    if found := left_out(whole, chosen, changes):
         named = ", ".join(f"the {each.kind} {each.name}" for each in found)
         raise PlanError(
             f"{named} would be named and not be there, so that cargo would load no manifest of the"
@@ -64,9 +68,30 @@ def check_manifests(chosen: Scan, changes: Sequence[Change]) -> None:
         )
 
 
-def absent(chosen: Scan, changes: Iterable[Change]) -> list[Absent]:
-    """Return what manifests would name anew and not find, each once; the arguments as above."""
-    sources = chosen.job.workspace.sources
+def left_out(whole: Scan, chosen: Scan, changes: Iterable[Change]) -> list[Absent]:
+    """Return what manifests would name anew and is left out, each once; the arguments as above.
+
+    What would not be there after the whole port either is no concern of who chooses.
+    """
+    written = {place(f) for f in chosen.findings if f.status is Status.TODO and not f.excepted}
+    left = {
+        name
+        for f in whole.findings
+        if f.excepted or (f.status is Status.TODO and place(f) not in written)
+        for name in (f.path, f.symbol)
+    }
+    if not left:
+        return []
+    return [
+        each
+        for each in absent(whole.job.workspace, changes)
+        if any(name == each.where or name.startswith(f"{each.where}/") for name in left)
+    ]
+
+
+def absent(workspace: Workspace, changes: Iterable[Change]) -> list[Absent]:
+    """Return what the manifests among some changes would name anew and not find, each once."""
+    sources = workspace.sources
     manifests = [change for change in changes if posixpath.basename(change.path) == _FILE]
     before = {path: source.data for path, source in sources.items() if path.endswith(_FILE)}
     after = before | {change.path: change.after for change in manifests}
@@ -113,7 +138,7 @@ def _absent(path: str, manifests: Mapping[str, Manifest]) -> Iterator[Absent]:
         if isinstance(entry, dict) and isinstance(entry.get("path"), str):
             yield from _crate(path, _joined(folder, entry["path"]), manifests)
         if _is_shared(entry) and name not in _shared(manifest, manifests):
-            yield Absent(path, "dependency of the workspace", name)
+            yield Absent(path, "dependency of the workspace", name, _root_of(path, manifest))
     names = {name for name, _ in dependencies}
     for name, entry in dependencies:
         for feature in entry.get("features", []) if isinstance(entry, dict) else []:
@@ -124,9 +149,9 @@ def _absent(path: str, manifests: Mapping[str, Manifest]) -> Iterator[Absent]:
             crate = crate.removesuffix("?")
             if slash or member.startswith("dep:"):
                 if crate not in names:
-                    yield Absent(path, "dependency", crate)
+                    yield Absent(path, "dependency", crate, path)
             elif crate not in names and crate not in manifest["features"]:
-                yield Absent(path, "feature", crate)
+                yield Absent(path, "feature", crate, path)
             if slash:
                 yield from _feature_of(path, crate, feature, manifest, manifests)
 
@@ -134,7 +159,7 @@ def _absent(path: str, manifests: Mapping[str, Manifest]) -> Iterator[Absent]:
 def _crate(path: str, folder: str, manifests: Mapping[str, Manifest]) -> Iterator[Absent]:
     # What lies outside the tree is nobody's here.
     if not folder.startswith("../") and folder not in manifests:
-        yield Absent(path, "crate", folder)
+        yield Absent(path, "crate", folder, folder)
 
 
 def _feature_of(
@@ -149,11 +174,14 @@ def _feature_of(
             folder, entry = ".", _shared(manifest, manifests).get(name)
         if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
             continue
-        crate = manifests.get(_joined(folder, entry["path"]))
+        home = _joined(folder, entry["path"])
+        crate = manifests.get(home)
         if crate is not None and feature != "default":
             known = {*crate.get("features", {}), *(each for each, _ in _dependencies(crate))}
             if feature not in known:
-                yield Absent(path, f"feature of {name}", feature)
+                yield Absent(
+                    path, f"feature of {name}", feature, f"{home}/{_FILE}".removeprefix("./")
+                )
 
 
 def _dependencies(manifest: Manifest) -> Iterator[tuple[str, Any]]:
@@ -176,6 +204,11 @@ def _shared(manifest: Manifest, manifests: Mapping[str, Manifest]) -> Mapping[st
     root = manifest if "workspace" in manifest else manifests.get(".", {})
     offered = root.get("workspace", {}).get("dependencies", {})
     return offered if isinstance(offered, dict) else {}
+
+
+def _root_of(path: str, manifest: Manifest) -> str:
+    """Return the manifest that offers a crate the dependencies of its workspace."""
+    return path if "workspace" in manifest else _FILE
 
 
 def _joined(folder: str, path: str) -> str:

@@ -90,7 +90,7 @@ def made(git: Git, upstream: str, wanted: Wanted) -> Iterator[Made]:
         check_portable(scan)
         check_variants(scan, scan)
         changes = plan(scan).changes
-        check_manifests(scan, changes)
+        check_manifests(scan, scan, changes)
         yield Made(upstream, committed(git, upstream, changes), scan)
 
 
