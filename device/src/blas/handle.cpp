@@ -11,7 +11,9 @@ API rocblas_create_handle(rocblas_handle *handle) {
     require(handle != nullptr, rocblas_status_invalid_handle);
     // It has memory, which is asked for as any other is (rocBLAS, library/src/handle.cpp).
     void *memory = nullptr;
-    require(hipMalloc(&memory, MEMORY) == hipSuccess, rocblas_status_memory_error);
+    const hipError_t asked = hipMalloc(&memory, MEMORY);
+    require(asked != hipErrorOutOfMemory, rocblas_status_memory_error);
+    require(asked == hipSuccess, rocblas_status_internal_error);
     *handle = new _rocblas_handle{memory};
   });
 }

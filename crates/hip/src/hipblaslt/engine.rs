@@ -209,6 +209,12 @@ impl Engine {
         good.then_some(())
     }
 
+    /// The architecture of the device, without features of the target; none where HIP does not say it.
+    fn arch(&self) -> Option<String> {
+        let name = get_arch_name(self.stream.context().hip_device()).ok()?;
+        name.split(':').next().map(str::to_string)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -231,9 +237,8 @@ impl Drop for Engine {
 impl State {
     /// The architecture of the device; none where HIP does not say it.
     fn arch(&mut self, engine: &Engine) -> Option<&str> {
-        if self.arch.is_none() {
-            let name = get_arch_name(engine.stream.context().hip_device()).ok()?;
-            self.arch = Some(name.split(':').next().unwrap_or_default().to_string());
+        if self.arch.is_none() && engine.choice == Choice::Auto {
+            self.arch = Some(engine.arch()?);
         }
         Some(self.arch.as_deref().unwrap_or_default())
     }
@@ -246,8 +251,13 @@ impl State {
             Handle::Untried if engine.stream.captures_are_underway() => return None,
             Handle::Untried => {}
         }
-        let arch = self.arch.as_deref().unwrap_or_default();
-        if !HIPBLASLT.is_absent() && !kernels::are_there_for(arch) {
+        // Where HIP does not say it, there is nothing to look for.
+        let arch = self
+            .arch
+            .clone()
+            .or_else(|| engine.arch())
+            .unwrap_or_default();
+        if !HIPBLASLT.is_absent() && !kernels::are_there_for(&arch) {
             if engine.choice == Choice::Hipblaslt {
                 say(format!(
                     "hipBLASLt has no kernels for {arch}; rocBLAS does all products"
