@@ -45,7 +45,7 @@ def test_what_the_workspace_has_for_all_crates_is_not_said_again() -> None:
     package = tomllib.loads(render_facade(WORKSPACES["all"], shared)["Cargo.toml"])["package"]
     assert package["version"] == package["license"] == {"workspace": True}
     assert package["edition"] == "2021"  # what the crate is written in
-    assert "rust-version" not in package  # the workspace's half says which is needed
+    assert package["rust-version"] == "1.81"  # as half asks for from 2.6 on
 
 
 def test_a_copy_differs_from_the_crate_in_its_name_alone() -> None:

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// Whether there are any; also where the folder of its kernels is not found, as on Windows.
 pub(super) fn are_there_for(arch: &str) -> bool {
-    folder().map_or(true, |folder| lists(&folder, arch))
+    match folder() {
+        Some(folder) => lists(&folder, arch),
+        None => true,
+    }
 }
 
 /// Where hipBLASLt looks for its kernels (`tensile_host.cpp`), when it is loaded.

@@ -46,7 +46,10 @@ impl Own {
             self.chosen.0.insert(problem.clone(), found);
         }
         let mut solutions = self.chosen.0[&problem].iter();
-        let wanted = solutions.find(|one| algorithm.map_or(true, |wanted| wanted == one.algorithm));
+        let wanted = solutions.find(|one| match algorithm {
+            Some(wanted) => wanted == one.algorithm,
+            None => true,
+        });
         wanted
             .copied()
             .ok_or(MiopenError(miopenStatus_t::NO_SOLUTION))

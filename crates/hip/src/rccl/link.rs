@@ -161,7 +161,10 @@ impl Link {
             };
         }
         let newest = state.marks.back().map(|(_, since)| since.elapsed());
-        let due = newest.map_or(true, |age| age > limit / 8);
+        let due = match newest {
+            Some(age) => age > limit / 8,
+            None => true,
+        };
         if state.unmarked && state.calling.is_none() && due && !self.stream.is_of_thread() {
             state.mark(&self.stream);
         }
