@@ -353,6 +353,8 @@ class _Beside(Value, frozen=True, dict=True):
 
     def in_the_way(self) -> str:
         """Return why a source cannot have its translation beside it, or an empty string."""
+        if not self._may_be_in_the_way:
+            return ""
         for path, target in self.translated.targets.items():
             place = f"{self.site.folder}/{target}"
             if self.job.stands(place):
@@ -361,6 +363,17 @@ class _Beside(Value, frozen=True, dict=True):
                     " already: give one of the two another name"
                 )
         return ""
+
+    @property
+    def _may_be_in_the_way(self) -> bool:
+        """Whether a file has a name that a translation could have, for to make those is dear."""
+        for path in _below(self.job.workspace.sources, self.site.folder):
+            folder, slash, name = path.rpartition("/")
+            renamed = {hip_path(path), f"{folder}{slash}{name.replace('cuda', 'hip')}"} - {path}
+            stands = any(self.job.stands(f"{self.site.folder}/{each}") for each in renamed)
+            if stands or name.startswith("hip_"):
+                return True
+        return False
 
     @property
     def _elsewhere(self) -> Set[str]:
