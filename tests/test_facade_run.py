@@ -303,7 +303,11 @@ def test_page_locked_memory(call: Call) -> None:
 
 
 def test_products(call: Call) -> None:
-    products = [line for line in call("gemm") if line.startswith("gemm")]
+    log = call("gemm")
+    # A new handle is told of both before it has a product.
+    at = log.index("set stream")
+    assert log[at : at + 2] == ["set stream", "no atomics"]
+    products = [line for line in log if line.startswith("gemm")]
     rest = "in place 1 ld 2 2 stride 2 2 count 2 algo 0 solution 0 flags 0"
     # 150 and 168 are rocBLAS' f16 and bf16, 151 its f32.
     assert products == [

@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import bound
+from portkit.copying import bound_features
 from portkit.copying.bindings import FLOAT8
 from portkit.copying.members import (
     bound_dependency,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.site.context import Site
-    from portkit.tree.workspace import Crate
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -144,7 +143,7 @@ def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
     if not members and re.fullmatch(rf"{re.escape(job.vendor.source)}[-_]?\d+", name):
         kept = "it is a version of CUDA's toolkit, which a build script sets"
         yield Keep(construct, kept, symbol=name)
-    elif why := _of_bound(site, name):
+    elif why := bound_features.why(job, site.crate, name) if site.crate else "":
         yield Keep(construct, f"{why}: it is not ported", symbol=name)
     elif asked and not job.names_source(name) and all(_is_weak(site, m) for m in asked):
         listed = " and ".join(asked)
@@ -158,37 +157,6 @@ def _beside(site: Site, name: str, construct: str) -> Iterator[Intent]:
                 f" {job.vendor.title} needs: see whether it is to stay, by hand"
             )
         yield Ask(construct, ask, symbol=name)
-
-
-def _of_bound(site: Site, feature: str) -> str:
-    """Return why a feature turns on what CUDA alone has, and nothing else, if it does.
-
-    ``fast = ["cuda", "dep:swift-norm"]`` does, and so does a feature of another
-    crate of the tree that turns on CUDA and that one.
-    """
-    return "" if site.crate is None else _bound_in(site, site.crate, feature, frozenset())
-
-
-def _bound_in(site: Site, crate: Crate, feature: str, seen: frozenset[tuple[str, str]]) -> str:
-    job, key = site.job, (crate.directory, feature)
-    members = crate.manifest.get("features", {}).get(feature, ())
-    rest = [m for m in members if m not in job.counterparts]
-    if key in seen or not rest or not any(m == job.source_feature for m in members):
-        return ""
-    why = [_why_bound(site, crate, member, seen | {key}) for member in rest]
-    return why[0] if all(why) else ""
-
-
-def _why_bound(site: Site, crate: Crate, member: str, seen: frozenset[tuple[str, str]]) -> str:
-    name, _, feature = member.removeprefix("dep:").partition("/")
-    name = name.rstrip("?")
-    if (found := bound.dependencies(site.job, crate).get(name)) is not None:
-        return found.reason
-    package = str(site.job.workspace.dependency(crate, name).get("package", name))
-    below = next((c for c in site.job.workspace.crates if c.name == package), None)
-    if not feature or below is None:
-        return ""
-    return _bound_in(site, below, feature, seen)
 
 
 def _is_of_source(site: Site, member: str) -> bool:

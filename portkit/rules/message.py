@@ -28,16 +28,13 @@ from portkit.copying import programs
 from portkit.lang.cfg import around
 from portkit.lang.features import variable
 from portkit.lang.renaming import conditions
-from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
-from portkit.site.questions import called, feature_variable
-from portkit.site.telling import only_told, tells
+from portkit.site.questions import feature_variable
+from portkit.site.telling import given_to, only_told, tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
 
     from portkit.site.context import Job, Site
 
@@ -47,7 +44,6 @@ _TRIGGER = ("cargo:rerun-if-", "cargo::rerun-if-")
 _LITERAL = re.compile(r'[bc]?r?#*"(.*?)"#*', re.DOTALL)
 # An option, a path, the name of a file, an assignment; a web address is none of them.
 _OF_CODE = re.compile(r"--?\w\S*|(?!\w+://)\S*[/\\=]\S*|\S*\w\.[A-Za-z]\w*[,;]?")
-_GIVEN = frozenset({"arguments", "token_tree"})
 # What is given a condition, or a value to compare, before it says why it fails.
 _CHECKS = re.compile(r"(?:debug_)?assert(?:_eq|_ne)?|ensure")
 
@@ -139,7 +135,7 @@ def _to_be_done(site: Site) -> str:
             f"a build script acts by it: see what it is for {title}, and do that under the feature"
             f" {job.feature}"
         )
-    embedded = _given_to(site) == "include_str"
+    embedded = given_to(site) == "include_str"
     if embedded and job.rename(site.code).strip('"#').endswith(job.vendor.names.binary):
         return (
             f"it embeds CUDA's text, and what {title} loads is bytes: `include_bytes!`, under the"
@@ -153,34 +149,8 @@ def _to_be_done(site: Site) -> str:
 
 def _is_for_people(site: Site) -> bool:
     """Whether a string is given to what only tells people about it."""
-    name = _given_to(site)
+    name = given_to(site)
     return tells(site, name) or _CHECKS.fullmatch(name) is not None or only_told(site, name)
-
-
-def _given_to(site: Site) -> str:
-    """Return the name of the macro or the function that a string is given to, or an empty string.
-
-    What embeds a file is told through the macros that make the path of it.
-    """
-    outer = site.outer
-    while outer is not None and outer.outer is not None and outer.kind in _GIVEN:
-        name = _before(outer.node, outer.outer.node)
-        if name != "concat":
-            return name
-        outer = outer.outer
-    return ""
-
-
-def _before(arguments: Node, holder: Node) -> str:
-    """Return the name before arguments; the tokens of a macro's are no calls yet."""
-    if holder.type == "macro_invocation":
-        return field_text(holder, "macro").rsplit("::", 1)[-1]
-    if holder.type == "call_expression":
-        return called(holder)
-    before = arguments.prev_sibling
-    if before is not None and before.type == "!":
-        before = before.prev_sibling
-    return node_text(before)
 
 
 def _is_of_source(site: Site) -> bool:

@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.lang.items import items
-from portkit.lang.source import descendants, field_text
+from portkit.lang.source import descendants, field_text, node_text
+from portkit.site.questions import called
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.site.context import Site
 
+_GIVEN: Final = frozenset({"arguments", "token_tree"})
 _SAYS: Final = re.compile(
     r"panic|unreachable|todo|unimplemented|eprint(?:ln)?|bail"
     r"|anyhow|expect|expect_err|context|trace|debug|info|warn|error"
@@ -54,6 +56,35 @@ def only_told(site: Site, name: str) -> bool:
     uses = re.finditer(rb"\b%s\b" % re.escape(parameter.encode()), site.source.data)
     within = [use.start() for use in uses if body.start_byte <= use.start() < body.end_byte]
     return bool(within) and all(any(_holds(each, at) for each in told) for at in within)
+
+
+def given_to(site: Site) -> str:
+    """Return the name of the macro or the function that a string is given to, or an empty string.
+
+    What embeds a file is told through the macros that make the path of it.
+
+    Args:
+        site: the string.
+    """
+    outer = site.outer
+    while outer is not None and outer.outer is not None and outer.kind in _GIVEN:
+        name = _before(outer.node, outer.outer.node)
+        if name != "concat":
+            return name
+        outer = outer.outer
+    return ""
+
+
+def _before(arguments: Node, holder: Node) -> str:
+    """Return the name before arguments; the tokens of a macro's are no calls yet."""
+    if holder.type == "macro_invocation":
+        return field_text(holder, "macro").rsplit("::", 1)[-1]
+    if holder.type == "call_expression":
+        return called(holder)
+    before = arguments.prev_sibling
+    if before is not None and before.type == "!":
+        before = before.prev_sibling
+    return node_text(before)
 
 
 def _parameter(site: Site, given: Node, function: Node) -> str:
