@@ -2,7 +2,7 @@
 //! there is one.
 //!
 //! On a device that does the work of streams as late as HIP allows, each of these fails where
-//! something does not wait.
+//! something does not wait. None waits for the whole device, which ends the captures of others.
 
 use hiprc::driver::{
     record_launch, result, sys, DevicePtr, DevicePtrMut, HipContext, HipError, HipSlice, HipStream,
@@ -82,7 +82,9 @@ fn a_writer_waits_for_every_reader() -> Outcome {
     );
     let mut there = writer.clone_htod(&vec![1u32; N])?;
     let mut copies = [one.alloc_zeros::<u32>(N)?, two.alloc_zeros::<u32>(N)?];
-    context.synchronize()?;
+    for stream in [&writer, &one, &two] {
+        stream.synchronize()?;
+    }
     {
         // Both reads are put in before either is over.
         let [first, second] = &mut copies;
@@ -113,7 +115,7 @@ fn work_counts_that_is_put_in_after_its_guard() -> Outcome {
     let (writer, reader) = (context.new_stream()?, context.new_stream()?);
     let ones = writer.clone_htod(&vec![1u32; N])?;
     let mut there = writer.alloc_zeros::<u32>(N)?;
-    context.synchronize()?;
+    writer.synchronize()?;
     // As callers do that keep the address alone.
     let from = ones.device_ptr(&writer).0;
     let to = there.device_ptr_mut(&writer).0;
@@ -156,7 +158,7 @@ fn a_use_counts_from_when_it_begins() -> Outcome {
     let (writer, reader) = (context.new_stream()?, context.new_stream()?);
     let ones = writer.clone_htod(&vec![1u32; N])?;
     let there = writer.alloc_zeros::<u32>(N)?;
-    context.synchronize()?;
+    writer.synchronize()?;
     let (from, _from) = ones.device_ptr(&writer);
     let (to, _to) = there.device_ptr(&writer);
     // SAFETY: the memory holds N values, and nothing else writes it.
@@ -286,5 +288,53 @@ fn each_thread_has_a_handle_of_rocblas() -> Outcome {
         assert_eq!(own, handle());
         assert_ne!(own, other);
     }
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn what_a_stream_did_before_its_capture_is_waited_for() -> Outcome {
+    let context = HipContext::new(0)?;
+    let reader = context.new_stream()?;
+    for writer in [context.new_stream()?, context.per_thread_stream()] {
+        // SAFETY: the memory is written in the next line.
+        let mut host = unsafe { context.alloc_pinned::<u32>(N) }?;
+        host.as_mut_slice()?.fill(6);
+        let there = being_written(&writer)?;
+        let from_host = writer.clone_htod(&host)?;
+        writer.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal)?;
+        // Neither another stream nor the host may ask for it by an event.
+        let read = std::thread::scope(|scope| {
+            let values = scope.spawn(|| {
+                let first = reader.clone_dtoh(&there)?;
+                reader.memcpy_htod(&host, &mut reader.alloc_zeros::<u32>(N)?)?;
+                Ok::<_, HipError>((first, reader.clone_dtoh(&from_host)?))
+            });
+            values.join().unwrap()
+        });
+        host.as_mut_slice()?.fill(7);
+        drop((host, context.new_stream()?));
+        let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+        writer.end_capture(flags)?;
+        let (ones, sixes) = read?;
+        assert_eq!((right(&ones, 1), right(&sixes, 6)), (N, N));
+    }
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_stream_that_joins_a_capture_is_waited_for() -> Outcome {
+    let context = HipContext::new(0)?;
+    let [origin, joined, reader] = [0; 3].map(|_| context.new_stream());
+    let (origin, joined, reader) = (origin?, joined?, reader?);
+    let there = being_written(&joined)?;
+    origin.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal)?;
+    joined.join(&origin)?;
+    let read = std::thread::scope(|scope| scope.spawn(|| reader.clone_dtoh(&there)).join());
+    origin.join(&joined)?;
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    origin.end_capture(flags)?;
+    assert_eq!(right(&read.unwrap()?, 1), N);
     Ok(context.check_err()?)
 }

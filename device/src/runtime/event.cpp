@@ -25,6 +25,22 @@ struct Event {
   check::Clock clock;                // what is done when it is reached
 
   bool reached() const { return stream == nullptr || stream->reached(position); }
+
+  // The capture that its stream is in now, whether the record is part of it or was before.
+  std::shared_ptr<Capture> underway() const {
+    if (capture != nullptr) return capture;
+    return stream == nullptr ? nullptr : capture_of(stream.get());
+  }
+  // For the host, which is told nothing of a stream that is captured, and breaks the capture by
+  // asking, nor may ask in a capture of another (clr, hip_event.cpp, hipEventSynchronize and
+  // ihipEventQuery).
+  void require_told() const {
+    if (const auto broken = underway()) {
+      broken->broken = true;
+      throw Failure{hipErrorCapturedEvent};
+    }
+    require_no_capture();
+  }
 };
 
 struct Events {
@@ -102,12 +118,15 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
     // Once the capture is over, such a record counts no more (clr, hip_stream.cpp,
     // hipStreamWaitEvent_common).
     if (event->capture != nullptr && !event->capture->ended) {
-      stream->capture = event->capture;  // it joins
+      join(stream, event->capture);
       stream->capture->wait(stream.get(), event->captured);
       return;
     }
-    // Only the order of a stream's own work crosses the border of a capture.
+    // Only the order of a stream's own work crosses the border of a capture; nor does anybody wait
+    // for what a stream that is captured now was given before.
     require(stream->capture == nullptr || event->stream == nullptr, hipErrorStreamCaptureIsolation);
+    require(event->capture != nullptr || event->underway() == nullptr,
+            hipErrorStreamCaptureIsolation);
     stream->comes_after(event->clock);
     if (event->stream != nullptr) submit_wait(stream_handle, event->stream, event->position);
   });
@@ -116,8 +135,7 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
 HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Event> event = event_of(handle);
-    require(event->capture == nullptr, hipErrorCapturedEvent);
-    require_no_capture();
+    event->require_told();
     if (event->reached()) {
       check::host_waited(event->clock);
       return;
@@ -130,7 +148,7 @@ HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle) {
 HIP_EXPORT hipError_t hipEventSynchronize(hipEvent_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Event> event = event_of(handle);
-    require(event->capture == nullptr, hipErrorCapturedEvent);
+    event->require_told();
     if (event->stream != nullptr) event->stream->wait_until(event->position);
     check::host_waited(event->clock);
   });

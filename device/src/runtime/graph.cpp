@@ -1,4 +1,5 @@
 // Captures of streams, and graphs that repeat them.
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -20,6 +21,7 @@ namespace {
 struct Captures {
   std::mutex mutex;
   std::set<std::shared_ptr<Capture>> underway;
+  std::map<const Stream *, std::shared_ptr<Capture>> of;  // by each stream in it
 };
 
 Captures &captures() {
@@ -39,17 +41,39 @@ bool is_any_captured() {
   return !captures().underway.empty();
 }
 
+void require_none_captured() {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  for (const auto &capture : captures().underway) capture->broken = true;
+  require(captures().underway.empty(), hipErrorStreamCaptureUnsupported);
+}
+
 void require_no_capture() {
   const hipStreamCaptureMode mode = mode_of_thread();
   if (mode == hipStreamCaptureModeRelaxed) return;
   std::lock_guard<std::mutex> lock(captures().mutex);
+  bool forbidden = false;
   for (const auto &capture : captures().underway) {
     const bool own = capture->thread == std::this_thread::get_id();
-    require(capture->mode == hipStreamCaptureModeRelaxed ||
-                (!own && (capture->mode == hipStreamCaptureModeThreadLocal ||
-                          mode == hipStreamCaptureModeThreadLocal)),
-            hipErrorStreamCaptureUnsupported);
+    if (capture->mode == hipStreamCaptureModeRelaxed ||
+        (!own && (capture->mode == hipStreamCaptureModeThreadLocal ||
+                  mode == hipStreamCaptureModeThreadLocal))) {
+      continue;
+    }
+    capture->broken = forbidden = true;
   }
+  require(!forbidden, hipErrorStreamCaptureUnsupported);
+}
+
+std::shared_ptr<Capture> capture_of(const Stream *stream) {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  const auto found = captures().of.find(stream);
+  return found == captures().of.end() ? nullptr : found->second;
+}
+
+void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<Capture> capture) {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  captures().of[stream.get()] = capture;
+  stream->capture = std::move(capture);
 }
 
 }  // namespace hipcpu
@@ -70,12 +94,13 @@ HIP_EXPORT hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCapture
     require(handle != nullptr && handle != hipStreamLegacy, hipErrorStreamCaptureUnsupported);
     const std::shared_ptr<Stream> stream = stream_of(handle);
     require(stream->capture == nullptr, hipErrorIllegalState);
-    stream->capture = std::make_shared<Capture>();
-    stream->capture->origin = handle;
-    stream->capture->mode = mode;
-    stream->capture->thread = std::this_thread::get_id();
+    const auto capture = std::make_shared<Capture>();
+    capture->origin = handle;
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    join(stream, capture);
     std::lock_guard<std::mutex> lock(captures().mutex);
-    captures().underway.insert(stream->capture);
+    captures().underway.insert(capture);
   });
 }
 
@@ -92,6 +117,8 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
     {
       std::lock_guard<std::mutex> lock(captures().mutex);
       captures().underway.erase(capture);
+      auto &of = captures().of;
+      for (auto at = of.begin(); at != of.end();) at = at->second == capture ? of.erase(at) : ++at;
     }
     require(!capture->broken, hipErrorStreamCaptureInvalidated);
     *graph = new ihipGraph{capture->last_first()};

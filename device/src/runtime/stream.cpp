@@ -224,6 +224,17 @@ std::shared_ptr<Stream> after_capture(std::shared_ptr<Stream> stream) {
   return stream;
 }
 
+// For the host, which is told nothing of a stream that is captured, and breaks the capture by
+// asking, nor may ask in a capture of another (clr, hip_stream.cpp, hipStreamSynchronize_common and
+// hipStreamQuery_common).
+void require_told(const Stream &stream) {
+  if (stream.capture != nullptr) {
+    stream.capture->broken = true;
+    throw Failure{hipErrorStreamCaptureUnsupported};
+  }
+  require_no_capture();
+}
+
 hipStream_t create(unsigned flags, int priority) {
   require((flags & ~unsigned{hipStreamNonBlocking}) == 0, hipErrorInvalidValue);
   auto stream = std::make_shared<Stream>(current_device(), flags, priority);
@@ -343,7 +354,7 @@ HIP_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
 HIP_EXPORT hipError_t hipStreamQuery(hipStream_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Stream> stream = stream_of(handle);
-    require(stream->capture == nullptr, hipErrorStreamCaptureUnsupported);
+    require_told(*stream);
     if (stream->reached(stream->submitted())) {
       stream->wait();
       return;
@@ -356,10 +367,7 @@ HIP_EXPORT hipError_t hipStreamQuery(hipStream_t handle) {
 HIP_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
   return answer(__func__, [&] {
     const std::shared_ptr<Stream> stream = stream_of(handle);
-    if (stream->capture != nullptr) {
-      stream->capture->broken = true;
-      throw Failure{hipErrorStreamCaptureUnsupported};
-    }
+    require_told(*stream);
     if (stream == default_stream(stream->device)) {
       for (const auto &[other, position] : implicit_dependencies(stream)) other->wait();
     }

@@ -5,6 +5,7 @@
 // that it does not wait for.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -48,7 +49,7 @@ struct Capture {
   hipStream_t origin;
   hipStreamCaptureMode mode;
   std::thread::id thread;  // in which it began
-  bool broken = false;
+  std::atomic<bool> broken{false};  // whoever does what it forbids breaks it
   bool ended = false;
 };
 
@@ -115,10 +116,22 @@ void submit_wait(hipStream_t handle, std::shared_ptr<Stream> source, uint64_t po
 void submit_and_wait(hipStream_t handle, Work work);
 
 // Throws hipErrorStreamCaptureUnsupported where a capture that is underway forbids the calling
-// thread what it does not see, such as to allocate memory (HIP, hipThreadExchangeStreamCaptureMode).
+// thread what it does not see, such as to allocate memory or to wait for another stream (HIP,
+// hipThreadExchangeStreamCaptureMode). The capture is broken then (clr, hip_internal.hpp,
+// CHECK_STREAM_CAPTURE_SUPPORTED; hip_stream.cpp, Stream::StreamCaptureOngoing).
 void require_no_capture();
 
+// The capture that a stream is in, which may be another thread's; null for none.
+std::shared_ptr<Capture> capture_of(const Stream *stream);
+
+// Lets a stream join a capture.
+void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<Capture> capture);
+
 bool is_any_captured();
+
+// Throws hipErrorStreamCaptureUnsupported where a stream is captured, in whatever mode, and breaks
+// the capture (clr, hip_internal.hpp, CHECK_SUPPORTED_DURING_CAPTURE).
+void require_none_captured();
 
 // Waits for all work of a device.
 void wait_for_device(int device);

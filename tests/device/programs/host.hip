@@ -152,6 +152,74 @@ static void test_captures() {
   HIP(hipStreamDestroy(stream));
 }
 
+// What is forbidden beside a capture, and what breaks it (clr, hip_stream.cpp and hip_event.cpp).
+static void test_beside_a_capture() {
+  hipStream_t captured, other;
+  HIP(hipStreamCreateWithFlags(&captured, hipStreamNonBlocking));
+  HIP(hipStreamCreateWithFlags(&other, hipStreamNonBlocking));
+  hipEvent_t before, elsewhere;
+  HIP(hipEventCreate(&before));
+  HIP(hipEventCreate(&elsewhere));
+  HIP(hipEventRecord(before, captured));
+  HIP(hipEventRecord(elsewhere, other));
+  hipGraph_t graph;
+  const auto begin = [&](hipStreamCaptureMode mode) { HIP(hipStreamBeginCapture(captured, mode)); };
+  const auto holds = [&] {
+    HIP(hipStreamEndCapture(captured, &graph));
+    HIP(hipGraphDestroy(graph));
+  };
+  const auto broken = [&] {
+    CHECK(hipStreamEndCapture(captured, &graph) == hipErrorStreamCaptureInvalidated);
+  };
+  begin(hipStreamCaptureModeRelaxed);
+  CHECK(hipStreamWaitEvent(other, before, 0) == hipErrorStreamCaptureIsolation);
+  CHECK(hipStreamWaitEvent(captured, elsewhere, 0) == hipErrorStreamCaptureIsolation);
+  HIP(hipEventSynchronize(elsewhere));
+  HIP(hipEventQuery(elsewhere));
+  HIP(hipStreamSynchronize(other));
+  HIP(hipStreamQuery(other));
+  holds();
+  HIP(hipStreamWaitEvent(other, before, 0));
+  HIP(hipEventSynchronize(before));
+  HIP(hipStreamSynchronize(other));
+  for (const auto ask : {hipEventQuery, hipEventSynchronize}) {
+    begin(hipStreamCaptureModeRelaxed);
+    CHECK(ask(before) == hipErrorCapturedEvent);
+    broken();
+    begin(hipStreamCaptureModeThreadLocal);
+    CHECK(ask(elsewhere) == hipErrorStreamCaptureUnsupported);
+    broken();
+  }
+  for (const auto ask : {hipStreamQuery, hipStreamSynchronize}) {
+    begin(hipStreamCaptureModeThreadLocal);
+    CHECK(ask(other) == hipErrorStreamCaptureUnsupported);
+    broken();
+    begin(hipStreamCaptureModeThreadLocal);
+    std::thread([&] { HIP(ask(other)); }).join();
+    holds();
+    begin(hipStreamCaptureModeGlobal);
+    std::thread([&] { CHECK(ask(other) == hipErrorStreamCaptureUnsupported); }).join();
+    broken();
+    begin(hipStreamCaptureModeGlobal);
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    HIP(hipThreadExchangeStreamCaptureMode(&mode));
+    HIP(ask(other));
+    HIP(hipThreadExchangeStreamCaptureMode(&mode));
+    holds();
+  }
+  begin(hipStreamCaptureModeRelaxed);
+  std::thread([] { CHECK(hipDeviceSynchronize() == hipErrorStreamCaptureUnsupported); }).join();
+  broken();
+  begin(hipStreamCaptureModeThreadLocal);
+  void *memory;
+  CHECK(hipMalloc(&memory, 4) == hipErrorStreamCaptureUnsupported);
+  broken();
+  HIP(hipEventDestroy(elsewhere));
+  HIP(hipEventDestroy(before));
+  HIP(hipStreamDestroy(other));
+  HIP(hipStreamDestroy(captured));
+}
+
 static void test_modules(const char *path) {
   hipModule_t module;
   HIP(hipModuleLoad(&module, path));
@@ -263,6 +331,7 @@ int main(int, char **arguments) {
   test_streams();
   test_host_functions();
   test_captures();
+  test_beside_a_capture();
   test_modules(arguments[1]);
   test_errors();
   test_occupancy();

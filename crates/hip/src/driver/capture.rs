@@ -3,10 +3,12 @@
 //! What a stream does while it is captured is not done then, but with each launch of the graph. So
 //! an order between it and other work is not made while it is captured, where HIP would refuse to
 //! wait for what is not in the capture, but with each launch; and its memory is kept from other
-//! work as long as the graph may be launched.
+//! work as long as the graph may be launched. What it did before has been waited for when it comes
+//! to be captured, since HIP lets nobody wait for that meanwhile (`hipErrorStreamCaptureIsolation`
+//! in `hipStreamWaitEvent_common`, `hipamd/src/hip_stream.cpp`).
 
 use super::allocator::{Address, Pool, SHARED};
-use super::gpu::{lock, Gpu, Moment, StreamKey};
+use super::gpu::{lock, Gpu, StreamKey};
 use super::uses::Uses;
 use super::{result, sys, HipError};
 use std::any::Any;
@@ -30,21 +32,14 @@ pub(super) struct Captures {
 #[derive(Debug)]
 struct Capture {
     pool: Pool,
-    members: Vec<Member>,
+    /// The streams in it, first the one that it began on.
+    members: Vec<StreamKey>,
     /// By address: memory that is used, and the streams whose uses no other has waited for.
     uses: HashMap<usize, (Uses, Vec<StreamKey>)>,
     held: Vec<(Address, Uses)>,
     read: Vec<Read>,
     /// Those of graphs that were dropped meanwhile.
     pools: Vec<Pool>,
-}
-
-/// A captured stream.
-#[derive(Debug)]
-struct Member {
-    stream: StreamKey,
-    /// What it was given before; nothing waits for it where there is one stream only.
-    before: Option<Moment>,
 }
 
 /// Lets the calling thread do what captures forbid, until it is dropped.
@@ -76,11 +71,12 @@ impl Captures {
         self.count.load(Ordering::SeqCst) > 0
     }
 
-    /// Lets the calling thread allocate and free memory that is none of a capture's business, where
-    /// one is underway.
+    /// Lets the calling thread allocate and free memory and wait for streams that are none of a
+    /// capture's business, where one is underway.
     ///
     /// Else HIP refuses that in each thread, and newer ones end the capture as well
-    /// (`CHECK_STREAM_CAPTURE_SUPPORTED` in `hipamd/src/hip_internal.hpp`).
+    /// (`CHECK_STREAM_CAPTURE_SUPPORTED` in `hipamd/src/hip_internal.hpp`, `StreamCaptureOngoing` in
+    /// `hip_stream.cpp`).
     pub(super) fn relaxed(&self) -> Result<Option<Relaxed>, HipError> {
         if !self.are_underway() {
             return Ok(None);
@@ -101,13 +97,13 @@ impl Captures {
         stream: StreamKey,
         begin: impl FnOnce() -> Result<(), HipError>,
     ) -> Result<(), HipError> {
+        self.wait(stream)?;
         let mut underway = lock(&self.underway);
-        let before = gpu.orders().then(|| gpu.record(stream)).transpose()?;
         begin()?;
         gpu.count_use();
         underway.push(Capture {
             pool: self.last.fetch_add(1, Ordering::Relaxed) + 1,
-            members: vec![Member { stream, before }],
+            members: vec![stream],
             uses: HashMap::new(),
             held: Vec::new(),
             read: Vec::new(),
@@ -118,22 +114,36 @@ impl Captures {
     }
 
     /// Has to be told before a stream waits for an event of a capture, which it joins by that.
-    pub(super) fn join(&self, gpu: &Gpu, pool: Pool, stream: StreamKey) -> Result<(), HipError> {
-        let mut underway = lock(&self.underway);
-        if underway.iter().any(|capture| capture.has(stream)) {
+    pub(super) fn join(&self, pool: Pool, stream: StreamKey) -> Result<(), HipError> {
+        if self.has(stream) {
             return Ok(());
         }
+        self.wait(stream)?;
+        let mut underway = lock(&self.underway);
         if let Some(capture) = underway.iter_mut().find(|capture| capture.pool == pool) {
-            let before = gpu.orders().then(|| gpu.record(stream)).transpose()?;
-            capture.members.push(Member { stream, before });
+            capture.members.push(stream);
         }
         Ok(())
+    }
+
+    /// Whether a stream is captured. Then all is done that it was given before.
+    pub(super) fn has(&self, stream: StreamKey) -> bool {
+        self.of(stream, |_| ()).is_some()
+    }
+
+    /// Does what no capture may be beside, if there is none.
+    pub(super) fn without(
+        &self,
+        body: impl FnOnce() -> Result<(), HipError>,
+    ) -> Result<(), HipError> {
+        let underway = lock(&self.underway);
+        underway.is_empty().then(body).unwrap_or(Ok(()))
     }
 
     /// Ends the capture that began on a stream.
     pub(super) fn end(&self, stream: StreamKey) -> Option<Captured> {
         let mut underway = lock(&self.underway);
-        let of = |capture: &Capture| capture.members[0].stream == stream;
+        let of = |capture: &Capture| capture.members[0] == stream;
         let mut capture = underway.iter().position(of).map(|at| underway.remove(at))?;
         self.count.store(underway.len(), Ordering::SeqCst);
         capture.pools.push(capture.pool);
@@ -218,7 +228,7 @@ impl Captures {
     /// none did.
     pub(super) fn reads(&self, stream: StreamKey, read: Read) -> bool {
         self.of(stream, |capture| {
-            let began = capture.members[0].stream == stream;
+            let began = capture.members[0] == stream;
             if began {
                 capture.read.push(read);
             }
@@ -241,22 +251,11 @@ impl Captures {
         captured
     }
 
-    /// Lets a stream wait for another, which is not a thread's. Of one that is captured it is what
-    /// the stream was given before that counts.
-    pub(super) fn order(
-        &self,
-        gpu: &Gpu,
-        first: StreamKey,
-        then: StreamKey,
-    ) -> Result<(), HipError> {
-        let underway = lock(&self.underway);
-        let members = underway.iter().flat_map(|capture| &capture.members);
-        for member in members {
-            if member.stream == first {
-                return member.before.as_ref().map_or(Ok(()), |m| m.before(then));
-            }
-        }
-        gpu.order_at_once(first, then)
+    /// Waits for a stream that is not captured.
+    fn wait(&self, stream: StreamKey) -> Result<(), HipError> {
+        let _relaxed = self.relaxed()?;
+        // SAFETY: the stream is one that its caller has, so it is alive.
+        unsafe { result::stream::synchronize(stream.handle()) }
     }
 
     fn of<T>(&self, stream: StreamKey, body: impl FnOnce(&mut Capture) -> T) -> Option<T> {
@@ -271,7 +270,7 @@ impl Captures {
 
 impl Capture {
     fn has(&self, stream: StreamKey) -> bool {
-        self.members.iter().any(|member| member.stream == stream)
+        self.members.contains(&stream)
     }
 
     fn users(&mut self, uses: &Uses) -> &mut Vec<StreamKey> {

@@ -240,7 +240,7 @@ impl HipContext {
 
     /// Whether streams wait for each other where they use the same memory.
     pub fn is_managing_stream_synchronization(&self) -> bool {
-        self.gpu.orders()
+        self.gpu.has_many_streams() && self.gpu.is_tracking()
     }
 
     /// Lets slices know which streams use them, as they do from the beginning. This is one setting

@@ -136,9 +136,10 @@ impl Gpu {
         self.many.load(Ordering::SeqCst)
     }
 
-    /// Whether uses of memory are put in order.
+    /// Whether uses of memory are put in order. A graph of the only stream may be launched when
+    /// there are others.
     pub(super) fn orders(&self) -> bool {
-        self.has_many_streams() && self.is_tracking()
+        self.is_tracking() && (self.has_many_streams() || self.captures.are_underway())
     }
 
     pub(super) fn is_tracking(&self) -> bool {
@@ -161,8 +162,8 @@ impl Gpu {
     /// Has to be told of each stream before anybody gets it.
     ///
     /// From the second stream on uses of memory are recorded. What was put in before that is
-    /// waited for here; whoever puts work in meanwhile looks again whether to record it
-    /// afterwards.
+    /// waited for here, unless the first stream is captured, when it has been; whoever puts work in
+    /// meanwhile looks again whether to record it afterwards.
     pub(super) fn hand_out(&self, stream: StreamKey) -> Result<(), HipError> {
         lock(&self.alive).insert(stream);
         let mut streams = lock(&self.streams);
@@ -176,13 +177,9 @@ impl Gpu {
             Streams::Many { settled: true } => return Ok(()),
             _ => {}
         }
-        // To wait would end the capture.
-        if self.captures.are_underway() {
-            return Err(HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported));
-        }
         *streams = Streams::Many { settled: false };
         self.many.store(true, Ordering::SeqCst);
-        self.wait()?;
+        self.captures.without(|| self.wait())?;
         *streams = Streams::Many { settled: true };
         Ok(())
     }
@@ -212,7 +209,10 @@ impl Gpu {
     /// Lets what `then` is given from now on wait for what `first`, a stream of this GPU that is
     /// not a thread's, has been given so far.
     pub(super) fn order(&self, first: StreamKey, then: StreamKey) -> Result<(), HipError> {
-        self.captures.order(self, first, then)
+        if self.captures.has(first) {
+            return Ok(());
+        }
+        self.order_at_once(first, then)
     }
 
     /// The same for work of which none or all is captured.

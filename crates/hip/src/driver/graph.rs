@@ -77,8 +77,11 @@ impl HipStream {
         let Some(captured) = captured else { return };
         let held: Vec<&Uses> = captured.held.iter().map(|(_, uses)| uses).collect();
         context.record_err(uses::begin(&held, self));
+        let relaxed = gpu.captures.relaxed();
         // SAFETY: the stream is alive.
-        if let Err(error) = unsafe { result::stream::synchronize(self.hip_stream()) } {
+        let done =
+            relaxed.and_then(|_relaxed| unsafe { result::stream::synchronize(self.hip_stream()) });
+        if let Err(error) = done {
             context.record_err::<()>(Err(error));
             if let Err(error) = gpu.wait() {
                 // What may still be read or written is nobody else's.

@@ -26,7 +26,9 @@ impl HostUses {
             return Ok(());
         }
         let uses = lock(&self.0);
-        let mut others = uses.iter().filter(|(by, _)| *by != key);
+        let mut others = uses
+            .iter()
+            .filter(|(by, event)| *by != key && !is_captured(*by, event));
         others.try_for_each(|(_, event)| stream.wait(event))
     }
 
@@ -50,10 +52,19 @@ impl HostUses {
 
     /// Waits for all uses.
     fn wait(&self) -> Result<(), HipError> {
-        lock(&self.0)
-            .iter()
-            .try_for_each(|(_, event)| event.synchronize())
+        let uses = lock(&self.0);
+        let mut underway = uses.iter().filter(|(by, event)| !is_captured(*by, event));
+        underway.try_for_each(|(_, event)| {
+            let _relaxed = event.context().gpu().captures.relaxed()?;
+            event.synchronize()
+        })
     }
+}
+
+/// Whether the stream of a use is captured by now. Then the use is over, and to ask its event would
+/// end the capture (`hipEventSynchronize` in `hipamd/src/hip_event.cpp`).
+fn is_captured(by: StreamKey, event: &HipEvent) -> bool {
+    event.context().gpu().captures.has(by)
 }
 
 // SAFETY: the memory is owned; other threads see it through `&self` only once streams are done.

@@ -51,8 +51,9 @@ impl Drop for Queue {
         }
         let context = &self.context;
         let _bound = context.bound();
+        let relaxed = self.gpu().captures.relaxed();
         // SAFETY: the stream is alive.
-        let done = unsafe { result::stream::synchronize(self.stream) };
+        let done = relaxed.and_then(|_relaxed| unsafe { result::stream::synchronize(self.stream) });
         // What is kept frees its memory for this stream.
         self.kept.clear();
         self.gpu().forget(self.key());
@@ -255,7 +256,7 @@ impl HipStream {
     pub fn wait(&self, event: &HipEvent) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
         if let Some(pool) = event.captured() {
-            self.gpu().captures.join(self.gpu(), pool, self.key())?;
+            self.gpu().captures.join(pool, self.key())?;
         }
         // SAFETY: both are alive.
         unsafe { result::stream::wait_event(self.0.stream, event.hip_event()) }

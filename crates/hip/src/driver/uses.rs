@@ -74,11 +74,13 @@ pub(super) fn wait(uses: &[&Uses], stream: &HipStream) -> Result<(), HipError> {
     for list in uses.iter().filter_map(|uses| uses.0.as_ref()) {
         let mut list = lock(list);
         for other in list.iter().filter(|other| other.by != by) {
+            let gpu = other.queue.gpu();
             match &other.over {
+                Some(_) if gpu.captures.has(other.by) => {}
                 Some(moment) => moment.before(by)?,
                 None if waited.contains(&other.by) => {}
                 None => {
-                    other.queue.gpu().order(other.by, by)?;
+                    gpu.order(other.by, by)?;
                     waited.push(other.by);
                 }
             }
