@@ -9,11 +9,24 @@ use hiprc::driver::{
 };
 use hiprc::rocblas::RocBlas;
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 const N: usize = 1 << 14;
+
+static CAPTURES: RwLock<()> = RwLock::new(());
+
+/// For a test that captures.
+fn captures() -> RwLockReadGuard<'static, ()> {
+    CAPTURES.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For a test of what may end the captures of others: work on the default stream, that of a stream
+/// which waits for it, and the end of a handle of cuBLAS, which waits for the device.
+fn without_captures() -> RwLockWriteGuard<'static, ()> {
+    CAPTURES.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Ones that a stream has yet to write, where zeros are.
 fn being_written(stream: &Arc<HipStream>) -> Result<HipSlice<u32>, Box<dyn Error>> {
@@ -32,6 +45,7 @@ fn right(values: &[u32], expected: u32) -> usize {
 #[test]
 #[ignore = "needs a HIP device"]
 fn another_context_reads_what_was_written() -> Outcome {
+    let _alone = without_captures();
     let (one, other) = (HipContext::new(0)?, HipContext::new(0)?);
     for (writer, reader) in [
         (one.default_stream(), other.new_stream()?),
@@ -74,6 +88,7 @@ fn another_thread_reads_what_was_written_on_its_stream() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn a_writer_waits_for_every_reader() -> Outcome {
+    let _alone = without_captures();
     let context = HipContext::new(0)?;
     let (writer, one, two) = (
         context.default_stream(),
@@ -181,6 +196,7 @@ fn what_a_launcher_met_is_told_by_the_next_call() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn memory_of_a_graph_is_nobody_else_s_after_the_capture() -> Outcome {
+    let _captures = captures();
     let context = HipContext::new(0)?;
     if context.has_async_alloc() {
         return Ok(()); // HIP's pool makes it part of the graph
@@ -207,6 +223,7 @@ fn memory_of_a_graph_is_nobody_else_s_after_the_capture() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn a_graph_waits_when_it_is_launched() -> Outcome {
+    let _captures = captures();
     let context = HipContext::new(0)?;
     let (stream, other) = (context.new_stream()?, context.new_stream()?);
     let mut source = other.clone_htod(&vec![1u32; N])?;
@@ -236,6 +253,7 @@ fn a_graph_waits_when_it_is_launched() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn what_a_graph_of_a_thread_s_stream_writes_is_waited_for() -> Outcome {
+    let _captures = captures();
     let context = HipContext::new(0)?;
     let (stream, other) = (context.per_thread_stream(), context.new_stream()?);
     let source = stream.clone_htod(&vec![1u32; N])?;
@@ -254,6 +272,7 @@ fn what_a_graph_of_a_thread_s_stream_writes_is_waited_for() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn a_capture_of_two_streams_keeps_their_order() -> Outcome {
+    let _captures = captures();
     let context = HipContext::new(0)?;
     let (stream, other) = (context.new_stream()?, context.new_stream()?);
     let source = stream.clone_htod(&vec![5u32; N])?;
@@ -279,6 +298,7 @@ fn a_capture_of_two_streams_keeps_their_order() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn each_thread_has_a_handle_of_rocblas() -> Outcome {
+    let _alone = without_captures();
     let context = HipContext::new(0)?;
     for stream in [context.per_thread_stream(), context.new_stream()?] {
         let blas = RocBlas::new(stream)?;
@@ -294,6 +314,7 @@ fn each_thread_has_a_handle_of_rocblas() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn what_a_stream_did_before_its_capture_is_waited_for() -> Outcome {
+    let _captures = captures();
     let context = HipContext::new(0)?;
     let reader = context.new_stream()?;
     for writer in [context.new_stream()?, context.per_thread_stream()] {
@@ -325,6 +346,7 @@ fn what_a_stream_did_before_its_capture_is_waited_for() -> Outcome {
 #[test]
 #[ignore = "needs a HIP device"]
 fn a_stream_that_joins_a_capture_is_waited_for() -> Outcome {
+    let _captures = captures();
     let context = HipContext::new(0)?;
     let [origin, joined, reader] = [0; 3].map(|_| context.new_stream());
     let (origin, joined, reader) = (origin?, joined?, reader?);

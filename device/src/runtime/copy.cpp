@@ -68,11 +68,17 @@ void move(void *to, const void *from, size_t bytes, Direction direction) {
   memmove(to, from, bytes);
 }
 
+// No capture bears a copy or a fill that names no stream and waits.
+void require_allowed(hipStream_t stream, Wait wait) {
+  if (stream == nullptr && wait == Wait::yes) require_none_captured(hipErrorStreamCaptureImplicit);
+}
+
 // Host memory that is not page-locked is read before an asynchronous copy returns, and has been
 // written when it returns (HIP, "Memory management", "Pageable memory").
 void copy(void *to, const void *from, size_t bytes, Direction direction, hipStream_t stream,
           Wait wait) {
   if (bytes == 0) return;
+  require_allowed(stream, wait);
   require_range(to, bytes, direction.to);
   require_range(from, bytes, direction.from);
   if (direction.to == Side::device && direction.from == Side::device &&
@@ -97,6 +103,7 @@ void copy(void *to, const void *from, size_t bytes, Direction direction, hipStre
 template <typename T>
 void fill(void *pointer, T value, size_t count, hipStream_t stream, Wait wait) {
   if (count == 0) return;
+  require_allowed(stream, wait);
   require_range(pointer, count * sizeof(T), Side::device);
   require(reinterpret_cast<uintptr_t>(pointer) % sizeof(T) == 0, hipErrorInvalidValue);
   const Work work = [=] {

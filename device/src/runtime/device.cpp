@@ -221,7 +221,7 @@ HIP_EXPORT hipError_t hipDeviceSynchronize() {
   return answer(__func__, [&] {
     // In whatever mode: the device has the captured stream too (CUDA C++ Programming Guide, "Prohibited
     // and Unhandled Operations").
-    require_none_captured();
+    require_none_captured(hipErrorStreamCaptureUnsupported);
     wait_for_device(current());
   });
 }

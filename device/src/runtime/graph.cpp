@@ -1,8 +1,10 @@
 // Captures of streams, and graphs that repeat them.
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "stream.h"
 
@@ -21,7 +23,7 @@ namespace {
 struct Captures {
   std::mutex mutex;
   std::set<std::shared_ptr<Capture>> underway;
-  std::map<const Stream *, std::shared_ptr<Capture>> of;  // by each stream in it
+  std::vector<std::pair<std::shared_ptr<Stream>, std::shared_ptr<Capture>>> of;  // each stream
 };
 
 Captures &captures() {
@@ -41,10 +43,19 @@ bool is_any_captured() {
   return !captures().underway.empty();
 }
 
-void require_none_captured() {
+void require_none_captured(hipError_t error) {
   std::lock_guard<std::mutex> lock(captures().mutex);
   for (const auto &capture : captures().underway) capture->broken = true;
-  require(captures().underway.empty(), hipErrorStreamCaptureUnsupported);
+  require(captures().underway.empty(), error);
+}
+
+void require_no_blocking_captured(int device) {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  bool forbidden = false;
+  for (const auto &[stream, capture] : captures().of) {
+    if (stream->device == device && stream->blocking()) capture->broken = forbidden = true;
+  }
+  require(!forbidden, hipErrorStreamCaptureImplicit);
 }
 
 void require_no_capture() {
@@ -66,13 +77,15 @@ void require_no_capture() {
 
 std::shared_ptr<Capture> capture_of(const Stream *stream) {
   std::lock_guard<std::mutex> lock(captures().mutex);
-  const auto found = captures().of.find(stream);
-  return found == captures().of.end() ? nullptr : found->second;
+  for (const auto &[member, capture] : captures().of) {
+    if (member.get() == stream) return capture;
+  }
+  return nullptr;
 }
 
 void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<Capture> capture) {
   std::lock_guard<std::mutex> lock(captures().mutex);
-  captures().of[stream.get()] = capture;
+  captures().of.emplace_back(stream, capture);
   stream->capture = std::move(capture);
 }
 
@@ -118,7 +131,8 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
       std::lock_guard<std::mutex> lock(captures().mutex);
       captures().underway.erase(capture);
       auto &of = captures().of;
-      for (auto at = of.begin(); at != of.end();) at = at->second == capture ? of.erase(at) : ++at;
+      const auto ended = [&](const auto &member) { return member.second == capture; };
+      of.erase(std::remove_if(of.begin(), of.end(), ended), of.end());
     }
     require(!capture->broken, hipErrorStreamCaptureInvalidated);
     *graph = new ihipGraph{capture->last_first()};

@@ -193,6 +193,7 @@ bool let_reach(Stream &stream, uint64_t position) {
 
 // Puts work into a stream that is not captured.
 uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work, Ready ready = nullptr) {
+  if (stream == default_stream(stream->device)) require_no_blocking_captured(stream->device);
   let_any_get_on(stream->device);
   std::vector<Moment> before = implicit_dependencies(stream);
   bool all_reached = true;

@@ -129,9 +129,13 @@ void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<Capture> captur
 
 bool is_any_captured();
 
-// Throws hipErrorStreamCaptureUnsupported where a stream is captured, in whatever mode, and breaks
-// the capture (clr, hip_internal.hpp, CHECK_SUPPORTED_DURING_CAPTURE).
-void require_none_captured();
+// Throws an error where a stream is captured, in whatever mode, and breaks the capture (clr,
+// hip_internal.hpp, CHECK_SUPPORTED_DURING_CAPTURE and CHECK_STREAM_CAPTURING).
+void require_none_captured(hipError_t error);
+
+// The same where one is that waits for the default stream, which work is put into (CUDA driver API,
+// CUDA_ERROR_STREAM_CAPTURE_IMPLICIT).
+void require_no_blocking_captured(int device);
 
 // Waits for all work of a device.
 void wait_for_device(int device);

@@ -210,6 +210,18 @@ static void test_beside_a_capture() {
   begin(hipStreamCaptureModeRelaxed);
   std::thread([] { CHECK(hipDeviceSynchronize() == hipErrorStreamCaptureUnsupported); }).join();
   broken();
+  Device<int> value(std::vector<int>(1, 1));
+  int there = 0;
+  begin(hipStreamCaptureModeRelaxed);
+  CHECK(hipMemcpyDtoH(&there, static_cast<int *>(value), 4) == hipErrorStreamCaptureImplicit);
+  broken();
+  begin(hipStreamCaptureModeRelaxed);
+  HIP(hipMemsetD8Async(static_cast<int *>(value), 0, 4, nullptr));
+  holds();
+  hipStream_t blocking = hipStreamPerThread;
+  HIP(hipStreamBeginCapture(blocking, hipStreamCaptureModeRelaxed));
+  CHECK(hipMemsetD8Async(static_cast<int *>(value), 0, 4, nullptr) == hipErrorStreamCaptureImplicit);
+  CHECK(hipStreamEndCapture(blocking, &graph) == hipErrorStreamCaptureInvalidated);
   begin(hipStreamCaptureModeThreadLocal);
   void *memory;
   CHECK(hipMalloc(&memory, 4) == hipErrorStreamCaptureUnsupported);

@@ -15,7 +15,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::mem::{size_of, size_of_val};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a graph reads, and so has to have as long as it may be launched.
 pub(super) type Read = Arc<dyn Any + Send + Sync>;
@@ -40,6 +40,11 @@ struct Capture {
     read: Vec<Read>,
     /// Those of graphs that were dropped meanwhile.
     pools: Vec<Pool>,
+}
+
+/// While it is there, no capture begins.
+pub(super) struct Quiet<'a> {
+    _underway: MutexGuard<'a, Vec<Capture>>,
 }
 
 /// Lets the calling thread do what captures forbid, until it is dropped.
@@ -131,13 +136,16 @@ impl Captures {
         self.of(stream, |_| ()).is_some()
     }
 
-    /// Does what no capture may be beside, if there is none.
-    pub(super) fn without(
-        &self,
-        body: impl FnOnce() -> Result<(), HipError>,
-    ) -> Result<(), HipError> {
+    /// What keeps captures from beginning as long as it is there, for what none may be beside;
+    /// `None` where there is one.
+    pub(super) fn quiet(&self) -> Option<Quiet<'_>> {
         let underway = lock(&self.underway);
-        underway.is_empty().then(body).unwrap_or(Ok(()))
+        if !underway.is_empty() {
+            return None;
+        }
+        Some(Quiet {
+            _underway: underway,
+        })
     }
 
     /// Ends the capture that began on a stream.

@@ -1,6 +1,7 @@
 //! Where the memory of a GPU comes from.
 
 use super::allocator::{Address, Backend, Cache, MemoryStats, Pool};
+use super::capture::Quiet;
 use super::gpu::{lock, Gpu, Moment, StreamKey};
 use super::{result, sys, HipError};
 use std::sync::{Arc, Mutex};
@@ -105,6 +106,7 @@ impl Memory {
                     return recorded;
                 }
                 // It was allocated elsewhere.
+                let _relaxed = gpu.captures.relaxed()?;
                 result::stream::synchronize(stream.handle())?;
                 result::free_sync(address)
             }
@@ -173,6 +175,7 @@ impl Device {
 impl Backend for Device {
     type Stream = StreamKey;
     type Event = Arc<Moment>;
+    type Quiet = Quiet<'static>;
     type Error = HipError;
 
     fn allocate(&self, bytes: usize) -> Result<Option<Address>, HipError> {
@@ -213,8 +216,8 @@ impl Backend for Device {
         event.is_over()
     }
 
-    fn is_capturing(&self) -> bool {
-        self.gpu().is_ok_and(|gpu| gpu.captures.are_underway())
+    fn quiet(&self) -> Option<Quiet<'static>> {
+        self.gpu().ok()?.captures.quiet()
     }
 
     fn out_of_memory(&self) -> HipError {

@@ -16,6 +16,7 @@ impl Drop for HipRng {
     fn drop(&mut self) {
         let context = self.stream.context();
         let _bound = context.bound();
+        let _relaxed = self.stream.relaxed();
         // SAFETY: the generator is alive and not used again. There is nobody to tell an error to.
         let _ = unsafe { result::destroy_generator(self.generator) };
     }

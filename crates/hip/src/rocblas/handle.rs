@@ -47,6 +47,7 @@ unsafe impl Sync for Shared {}
 impl Drop for RocBlas {
     fn drop(&mut self) {
         let _bound = self.stream.context().bound();
+        let _relaxed = self.stream.relaxed();
         for handle in self.lock().all.drain(..) {
             // SAFETY: the memory comes from a box, and nobody uses it again.
             let handle = unsafe { Box::from_raw(handle.at) };

@@ -110,7 +110,8 @@ impl<B: Backend> Cache<B> {
     ///
     /// The backend's; while a stream is captured nothing is given back, without an error.
     pub(in crate::driver) fn trim(&mut self, keep: usize) -> Result<(), B::Error> {
-        if self.backend.is_capturing() || self.stats.held <= keep {
+        let quiet = self.backend.quiet();
+        if quiet.is_none() || self.stats.held <= keep {
             return Ok(());
         }
         self.settle()?;
@@ -133,7 +134,8 @@ impl<B: Backend> Cache<B> {
         let mut grown = self.segment(size, class, pool)?;
         if !grown {
             self.stats.out_of_memory += 1;
-            if pool == SHARED && !self.backend.is_capturing() {
+            let quiet = self.backend.quiet();
+            if pool == SHARED && quiet.is_some() {
                 for other in self.blocks.holders(pool, class, bytes) {
                     if self.backend.order(other, stream)? {
                         let owner = Owner::Stream(other);
@@ -175,9 +177,12 @@ impl<B: Backend> Cache<B> {
 
     /// Frees for all what fences have been reached of; true if there is any.
     fn poll(&mut self) -> bool {
-        if self.fences.is_empty() || self.backend.is_capturing() {
+        if self.fences.is_empty() {
             return false;
         }
+        let Some(_quiet) = self.backend.quiet() else {
+            return false;
+        };
         let fences = self.fences.iter();
         let done: Vec<Address> = fences
             .filter(|(_, fence)| self.backend.is_done(fence))

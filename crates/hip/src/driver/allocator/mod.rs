@@ -34,6 +34,8 @@ pub(super) trait Backend {
     type Stream: Copy + Ord + std::fmt::Debug;
     /// A moment in a stream.
     type Event;
+    /// What [`quiet`](Self::quiet) gives.
+    type Quiet;
     /// What goes wrong.
     type Error;
 
@@ -48,8 +50,9 @@ pub(super) trait Backend {
     fn order(&self, first: Self::Stream, then: Self::Stream) -> Result<bool, Self::Error>;
     /// Whether an event has been reached.
     fn is_done(&self, event: &Self::Event) -> bool;
-    /// Whether a stream is captured: no event may be asked, no work waited for and no memory freed.
-    fn is_capturing(&self) -> bool;
+    /// What keeps streams from being captured as long as it is there; `None` while one is: no event
+    /// may be asked then, no work waited for and no memory freed.
+    fn quiet(&self) -> Option<Self::Quiet>;
     /// What is said where there is not enough memory.
     fn out_of_memory(&self) -> Self::Error;
 }

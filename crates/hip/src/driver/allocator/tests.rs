@@ -106,6 +106,7 @@ impl Device {
 impl Backend for &Device {
     type Stream = Stream;
     type Event = Clock;
+    type Quiet = ();
     type Error = Failed;
 
     fn allocate(&self, bytes: usize) -> Result<Option<Address>, Failed> {
@@ -158,8 +159,8 @@ impl Backend for &Device {
             .all(|(e, d)| e <= d)
     }
 
-    fn is_capturing(&self) -> bool {
-        self.capturing.load(Ordering::Relaxed)
+    fn quiet(&self) -> Option<()> {
+        (!self.capturing.load(Ordering::Relaxed)).then_some(())
     }
 
     fn out_of_memory(&self) -> Failed {
