@@ -77,7 +77,7 @@ TESTS = {
     "memory": 1,
     "older": 9,
     "one_stream": 1,
-    "peers": 3,
+    "peers": 4,
     "products": 8,
     "ranks": 1,
     "refusals": 1,

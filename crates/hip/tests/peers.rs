@@ -54,3 +54,37 @@ fn values_are_copied_from_one_device_to_another() -> Outcome {
     first.check_err()?;
     Ok(second.check_err()?)
 }
+
+#[test]
+#[ignore = "needs two HIP devices"]
+fn work_of_one_device_leaves_a_capture_of_another() -> Outcome {
+    const N: usize = 5 << 20;
+    let first = HipContext::new(0)?;
+    let stream = first.new_stream()?;
+    let ones = stream.clone_htod(&[1u32; 4])?;
+    let mut copy = stream.alloc_zeros::<u32>(4)?;
+    let mode = sys::hipStreamCaptureMode::hipStreamCaptureModeGlobal;
+    stream.begin_capture(mode)?;
+    stream.memcpy_dtod(&ones, &mut copy)?;
+    // The first that anybody asks of the second device: memory, streams, and memory given back.
+    let other = std::thread::spawn(|| {
+        let second = HipContext::new(1)?;
+        let (one, own) = (second.new_stream()?, second.per_thread_stream());
+        let twos = one.clone_htod(&vec![2u32; N])?;
+        let two = second.new_stream()?;
+        let read = two.clone_dtoh(&own.clone_dtod(&twos)?)?;
+        drop((one, two, own.clone_htod(&[3u32; 4])?));
+        drop(own.clone_htod(&vec![4u32; N])?);
+        second.empty_cache()?;
+        second.check_err()?;
+        Ok::<_, HipError>(read == vec![2; N])
+    });
+    let other = other.join().unwrap();
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    let graph = stream.end_capture(flags)?.unwrap();
+    assert!(other?);
+    graph.launch()?;
+    assert_eq!(stream.clone_dtoh(&copy)?, [1; 4]);
+    drop(graph);
+    Ok(first.check_err()?)
+}

@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// What a graph reads, and so has to have as long as it may be launched.
 pub(super) type Read = Arc<dyn Any + Send + Sync>;
 
+/// How many captures there are of all GPUs: what HIP forbids beside one it forbids everywhere.
+static UNDERWAY: AtomicUsize = AtomicUsize::new(0);
+
 #[derive(Debug, Default)]
 pub(super) struct Captures {
     /// How many there are, so that nobody else has to look.
@@ -42,7 +45,7 @@ struct Capture {
     pools: Vec<Pool>,
 }
 
-/// While it is there, no capture begins.
+/// While it is there, no capture of the GPU begins.
 pub(super) struct Quiet<'a> {
     _underway: MutexGuard<'a, Vec<Capture>>,
 }
@@ -77,13 +80,13 @@ impl Captures {
     }
 
     /// Lets the calling thread allocate and free memory and wait for streams that are none of a
-    /// capture's business, where one is underway.
+    /// capture's business, where one is underway on whichever GPU.
     ///
     /// Else HIP refuses that in each thread, and newer ones end the capture as well
     /// (`CHECK_STREAM_CAPTURE_SUPPORTED` in `hipamd/src/hip_internal.hpp`, `StreamCaptureOngoing` in
     /// `hip_stream.cpp`).
     pub(super) fn relaxed(&self) -> Result<Option<Relaxed>, HipError> {
-        if !self.are_underway() {
+        if UNDERWAY.load(Ordering::SeqCst) == 0 {
             return Ok(None);
         }
         let relaxed = sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
@@ -104,7 +107,10 @@ impl Captures {
     ) -> Result<(), HipError> {
         self.wait(stream)?;
         let mut underway = lock(&self.underway);
-        begin()?;
+        UNDERWAY.fetch_add(1, Ordering::SeqCst);
+        begin().inspect_err(|_| {
+            UNDERWAY.fetch_sub(1, Ordering::SeqCst);
+        })?;
         gpu.count_use();
         underway.push(Capture {
             pool: self.last.fetch_add(1, Ordering::Relaxed) + 1,
@@ -136,11 +142,21 @@ impl Captures {
         self.of(stream, |_| ()).is_some()
     }
 
-    /// What keeps captures from beginning as long as it is there, for what none may be beside;
-    /// `None` where there is one.
+    /// Waits for a stream unless it is captured, when it has been waited for; it does not come to be
+    /// meanwhile.
+    pub(super) fn settle(&self, stream: StreamKey) -> Result<(), HipError> {
+        let underway = lock(&self.underway);
+        if underway.iter().any(|capture| capture.has(stream)) {
+            return Ok(());
+        }
+        self.wait(stream)
+    }
+
+    /// What keeps captures of this GPU from beginning as long as it is there, for what none may be
+    /// beside; `None` where there is one, also of another.
     pub(super) fn quiet(&self) -> Option<Quiet<'_>> {
         let underway = lock(&self.underway);
-        if !underway.is_empty() {
+        if UNDERWAY.load(Ordering::SeqCst) > 0 {
             return None;
         }
         Some(Quiet {
@@ -154,6 +170,7 @@ impl Captures {
         let of = |capture: &Capture| capture.members[0] == stream;
         let mut capture = underway.iter().position(of).map(|at| underway.remove(at))?;
         self.count.store(underway.len(), Ordering::SeqCst);
+        UNDERWAY.fetch_sub(1, Ordering::SeqCst);
         capture.pools.push(capture.pool);
         Some(Captured {
             pools: capture.pools,

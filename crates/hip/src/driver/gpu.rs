@@ -72,10 +72,10 @@ impl StreamKey {
 enum Streams {
     None,
     One(StreamKey),
-    /// More than one. Events are recorded from here on; what was put in before is done, or has to
-    /// be waited for yet.
+    /// More than one. Events are recorded from here on; what was put in before is done, or is of a
+    /// stream that has to be waited for yet.
     Many {
-        settled: bool,
+        unsettled: Option<StreamKey>,
     },
 }
 
@@ -161,29 +161,40 @@ impl Gpu {
 
     /// Has to be told of each stream before anybody gets it.
     ///
-    /// From the second stream on uses of memory are recorded. What was put in before that is
-    /// waited for here, unless the first stream is captured, when it has been; whoever puts work in
-    /// meanwhile looks again whether to record it afterwards.
+    /// From the second stream on uses of memory are recorded. What the first was given before that
+    /// is waited for here; whoever puts work in meanwhile looks again whether to record it
+    /// afterwards.
     pub(super) fn hand_out(&self, stream: StreamKey) -> Result<(), HipError> {
         lock(&self.alive).insert(stream);
         let mut streams = lock(&self.streams);
-        match *streams {
+        let first = match *streams {
             // Threads have streams of their own from the first call on.
-            Streams::None if !stream.is_of_thread() => {
+            Streams::None if stream.is_of_thread() => None,
+            Streams::None => {
                 *streams = Streams::One(stream);
                 return Ok(());
             }
             Streams::One(first) if first == stream => return Ok(()),
-            Streams::Many { settled: true } => return Ok(()),
-            _ => {}
-        }
-        *streams = Streams::Many { settled: false };
+            Streams::One(first) => Some(first),
+            Streams::Many { unsettled } => unsettled,
+        };
+        *streams = Streams::Many { unsettled: first };
         self.many.store(true, Ordering::SeqCst);
-        if let Some(_quiet) = self.captures.quiet() {
-            self.wait()?;
+        if let Some(first) = first {
+            self.settle(first)?;
         }
-        *streams = Streams::Many { settled: true };
+        *streams = Streams::Many { unsettled: None };
         Ok(())
+    }
+
+    /// Waits for what a stream was given, if it is alive: one that ends has been waited for.
+    fn settle(&self, stream: StreamKey) -> Result<(), HipError> {
+        let alive = lock(&self.alive); // it does not end meanwhile
+        if !alive.contains(&stream) {
+            return Ok(());
+        }
+        let _bound = self.bound()?;
+        self.captures.settle(stream)
     }
 
     /// Whether a stream was handed out and is alive.
