@@ -80,6 +80,7 @@ def take_tests(folder: Path, mutants: Iterable[Mutant], results: Path) -> list[F
     shutil.copytree(shipped(HOME), copy, ignore=shutil.ignore_patterns("target"))
     environment = build_toolkit().environment(arch=_ARCH) | _DEVICE
     environment["CARGO_TARGET_DIR"] = str(folder / "target")
+    environment["RUSTFLAGS"] = "-A warnings"  # of the defects: an error is not to be among them
     with seeded(copy, *every, switched=True):
         for run, settings in RUNS.items():
             if fault := _failure(copy, run, environment | dict(settings))[0]:
