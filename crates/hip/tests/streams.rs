@@ -351,7 +351,10 @@ fn a_stream_that_joins_a_capture_is_waited_for() -> Outcome {
     let [origin, joined, reader] = [0; 3].map(|_| context.new_stream());
     let (origin, joined, reader) = (origin?, joined?, reader?);
     let there = being_written(&joined)?;
-    origin.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal)?;
+    let mode = sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal;
+    origin.begin_capture(mode)?;
+    let again = Err(HipError(sys::hipError_t::hipErrorIllegalState));
+    assert_eq!(origin.begin_capture(mode), again, "it goes on");
     joined.join(&origin)?;
     let read = std::thread::scope(|scope| scope.spawn(|| reader.clone_dtoh(&there)).join());
     origin.join(&joined)?;

@@ -105,7 +105,7 @@ impl Captures {
         stream: StreamKey,
         begin: impl FnOnce() -> Result<(), HipError>,
     ) -> Result<(), HipError> {
-        self.wait(stream)?;
+        self.settle(stream)?;
         let mut underway = lock(&self.underway);
         UNDERWAY.fetch_add(1, Ordering::SeqCst);
         begin().inspect_err(|_| {
