@@ -1,7 +1,7 @@
 //! A second stream while the first one is captured, on a HIP device: nothing else may be in this
 //! file, since it begins with a process that has had no stream.
 
-use hiprc::driver::{sys, HipContext};
+use hiprc::driver::{sys, HipContext, HipError};
 
 #[test]
 #[ignore = "needs a HIP device"]
@@ -34,5 +34,23 @@ fn a_second_stream_while_the_first_is_captured() -> Result<(), Box<dyn std::erro
     graph.launch()?;
     assert_eq!(right(second.clone_dtoh(&graphs)?, 2), N);
     drop(graph);
+
+    // A capture that nobody ends goes with its stream, with or without memory that knows it.
+    for uses in [false, true] {
+        let gone = context.new_stream()?;
+        let mut kept = uses.then(|| gone.alloc_zeros::<u32>(N)).transpose()?;
+        gone.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+        if let Some(kept) = &mut kept {
+            gone.memcpy_dtod(&before, kept)?;
+        }
+        drop((kept, gone));
+        context.synchronize()?;
+    }
+
+    // The device is not waited for beside a capture, which goes on.
+    second.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+    let refused = HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported);
+    assert_eq!(context.synchronize(), Err(refused));
+    assert!(second.end_capture(flags)?.is_some());
     Ok(context.check_err()?)
 }

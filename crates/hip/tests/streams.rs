@@ -345,6 +345,30 @@ fn what_a_stream_did_before_its_capture_is_waited_for() -> Outcome {
 
 #[test]
 #[ignore = "needs a HIP device"]
+fn a_stream_is_as_before_when_its_capture_was_broken() -> Outcome {
+    let _captures = captures();
+    let context = HipContext::new(0)?;
+    let stream = context.new_stream()?;
+    let there = being_written(&stream)?;
+    let mut copy = stream.alloc_zeros::<u32>(N)?;
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal)?;
+    stream.memcpy_dtod(&there, &mut copy)?;
+    // SAFETY: the stream is alive.
+    let refused = unsafe { result::stream::synchronize(stream.hip_stream()) };
+    let unsupported = HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported);
+    assert_eq!(refused, Err(unsupported));
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    let broken = HipError(sys::hipError_t::hipErrorStreamCaptureInvalidated);
+    assert_eq!(stream.end_capture(flags).unwrap_err(), broken);
+    drop(copy);
+    assert_eq!(right(&stream.clone_dtoh(&there)?, 1), N);
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+    assert!(stream.end_capture(flags)?.is_some());
+    Ok(context.check_err()?)
+}
+
+#[test]
+#[ignore = "needs a HIP device"]
 fn a_stream_that_joins_a_capture_is_waited_for() -> Outcome {
     let _captures = captures();
     let context = HipContext::new(0)?;

@@ -85,7 +85,7 @@ void copy(void *to, const void *from, size_t bytes, Direction direction, hipStre
       device_of(to) != device_of(from)) {
     require(!is_of_pool(to) && !is_of_pool(from), hipErrorInvalidValue);
   }
-  const bool captured = stream_of(stream)->capture != nullptr;
+  const bool captured = stream_of(stream)->capture() != nullptr;
   const bool reads_pageable = direction.from == Side::host && !is_locked_host_memory(from);
   const bool writes_pageable = direction.to == Side::host && !is_locked_host_memory(to);
   if (wait == Wait::yes || (writes_pageable && !captured)) {

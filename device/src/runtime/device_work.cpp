@@ -38,7 +38,7 @@ std::shared_ptr<Stream> stream_at(hipStream_t stream) {
 
 void follow(hipStream_t handle, const std::shared_ptr<Stream> &other) {
   const std::shared_ptr<Stream> stream = stream_of(handle);
-  if (stream == other || stream->capture != nullptr || other->capture != nullptr) return;
+  if (stream == other || stream->capture() != nullptr || other->capture() != nullptr) return;
   stream->comes_after(other->clock());
   submit_wait(handle, other, other->submitted());
 }

@@ -97,7 +97,7 @@ HIP_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream_handl
     const std::shared_ptr<Event> event = event_of(handle);
     const std::shared_ptr<Stream> stream = stream_of(stream_handle);
     require(event->device == stream->device, hipErrorInvalidHandle);
-    event->capture = stream->capture;
+    event->capture = stream->capture();
     if (event->capture != nullptr) {
       event->captured = event->capture->recorded(stream.get());
       return;
@@ -119,12 +119,12 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t h
     // hipStreamWaitEvent_common).
     if (event->capture != nullptr && !event->capture->ended) {
       join(stream, event->capture);
-      stream->capture->wait(stream.get(), event->captured);
+      stream->capture()->wait(stream.get(), event->captured);
       return;
     }
     // Only the order of a stream's own work crosses the border of a capture; nor does anybody wait
     // for what a stream that is captured now was given before.
-    require(stream->capture == nullptr || event->stream == nullptr, hipErrorStreamCaptureIsolation);
+    require(stream->capture() == nullptr || event->stream == nullptr, hipErrorStreamCaptureIsolation);
     require(event->capture != nullptr || event->underway() == nullptr,
             hipErrorStreamCaptureIsolation);
     stream->comes_after(event->clock);

@@ -83,10 +83,19 @@ std::shared_ptr<Capture> capture_of(const Stream *stream) {
   return nullptr;
 }
 
+void end(const std::shared_ptr<Capture> &capture) {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  captures().underway.erase(capture);
+  auto &of = captures().of;
+  const auto ended = [&](const auto &member) { return member.second == capture; };
+  of.erase(std::remove_if(of.begin(), of.end(), ended), of.end());
+  capture->ended = true;
+}
+
 void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<Capture> capture) {
   std::lock_guard<std::mutex> lock(captures().mutex);
   captures().of.emplace_back(stream, capture);
-  stream->capture = std::move(capture);
+  stream->set_capture(std::move(capture));
 }
 
 }  // namespace hipcpu
@@ -106,11 +115,12 @@ HIP_EXPORT hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCapture
   return answer(__func__, [&] {
     require(handle != nullptr && handle != hipStreamLegacy, hipErrorStreamCaptureUnsupported);
     const std::shared_ptr<Stream> stream = stream_of(handle);
-    require(stream->capture == nullptr, hipErrorIllegalState);
+    require(stream->capture() == nullptr, hipErrorIllegalState);
     const auto capture = std::make_shared<Capture>();
     capture->origin = handle;
     capture->mode = mode;
     capture->thread = std::this_thread::get_id();
+    stream->unfit = false;
     join(stream, capture);
     std::lock_guard<std::mutex> lock(captures().mutex);
     captures().underway.insert(capture);
@@ -122,18 +132,15 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
     require(graph != nullptr, hipErrorInvalidValue);
     *graph = nullptr;
     const std::shared_ptr<Stream> stream = stream_of(handle);
-    const std::shared_ptr<Capture> capture = stream->capture;
+    const std::shared_ptr<Capture> capture = stream->capture();
     require(capture != nullptr, hipErrorIllegalState);
     require(capture->origin == handle, hipErrorStreamCaptureUnmatched);
-    stream->capture = nullptr;
-    capture->ended = true;
-    {
-      std::lock_guard<std::mutex> lock(captures().mutex);
-      captures().underway.erase(capture);
-      auto &of = captures().of;
-      const auto ended = [&](const auto &member) { return member.second == capture; };
-      of.erase(std::remove_if(of.begin(), of.end(), ended), of.end());
-    }
+    require(capture->mode == hipStreamCaptureModeRelaxed ||
+                capture->thread == std::this_thread::get_id(),
+            hipErrorStreamCaptureWrongThread);
+    end(capture);
+    stream->set_capture(nullptr);
+    stream->unfit = capture->broken.load();
     require(!capture->broken, hipErrorStreamCaptureInvalidated);
     *graph = new ihipGraph{capture->last_first()};
   });
@@ -142,7 +149,7 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
 HIP_EXPORT hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCaptureStatus *status) {
   return answer(__func__, [&] {
     require(status != nullptr, hipErrorInvalidValue);
-    const std::shared_ptr<Capture> capture = stream_of(handle)->capture;
+    const std::shared_ptr<Capture> capture = stream_of(handle)->capture();
     *status = capture == nullptr ? hipStreamCaptureStatusNone
               : capture->broken  ? hipStreamCaptureStatusInvalidated
                                  : hipStreamCaptureStatusActive;

@@ -81,7 +81,7 @@ bool is_stray(const char *begin, size_t bytes) {
 void allocate(void **pointer, size_t bytes, hipStream_t stream) {
   require(pointer != nullptr, hipErrorInvalidValue);
   const std::shared_ptr<Stream> of = stream_of(stream);
-  require(of->capture == nullptr, hipErrorStreamCaptureUnsupported);
+  require(of->capture() == nullptr, hipErrorStreamCaptureUnsupported);
   *pointer = nullptr;
   if (bytes == 0) return;
   std::lock_guard<std::mutex> lock(pool().mutex);
@@ -176,7 +176,7 @@ HIP_EXPORT hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
     require(pointer != nullptr, hipErrorInvalidValue);
     require_allocation(pointer);
     const std::shared_ptr<Stream> on = stream_of(stream);
-    require(on->capture == nullptr, hipErrorStreamCaptureUnsupported);
+    require(on->capture() == nullptr, hipErrorStreamCaptureUnsupported);
     auto *begin = static_cast<char *>(pointer);
     const size_t bytes = device(device_of(begin)).heap.find(begin).bytes;
     size_t freed = 0;

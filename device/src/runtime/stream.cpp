@@ -221,7 +221,8 @@ uint64_t enqueue(const std::shared_ptr<Stream> &stream, Work work, Ready ready =
 
 // A stream that had joined a capture leaves it when that ends.
 std::shared_ptr<Stream> after_capture(std::shared_ptr<Stream> stream) {
-  if (stream->capture != nullptr && stream->capture->ended) stream->capture = nullptr;
+  const std::shared_ptr<Capture> capture = stream->capture();
+  if (capture != nullptr && capture->ended) stream->set_capture(nullptr);
   return stream;
 }
 
@@ -229,8 +230,9 @@ std::shared_ptr<Stream> after_capture(std::shared_ptr<Stream> stream) {
 // asking, nor may ask in a capture of another (clr, hip_stream.cpp, hipStreamSynchronize_common and
 // hipStreamQuery_common).
 void require_told(const Stream &stream) {
-  if (stream.capture != nullptr) {
-    stream.capture->broken = true;
+  require(!stream.unfit, hipErrorStreamCaptureUnsupported);
+  if (stream.capture() != nullptr) {
+    stream.capture()->broken = true;
     throw Failure{hipErrorStreamCaptureUnsupported};
   }
   require_no_capture();
@@ -281,8 +283,9 @@ std::shared_ptr<Stream> stream_of(hipStream_t handle) {
 
 void submit(hipStream_t handle, Work work, Ready ready) {
   const std::shared_ptr<Stream> stream = stream_of(handle);
-  if (stream->capture != nullptr) {
-    stream->capture->add(stream.get(), std::move(work));
+  require(!stream->unfit, hipErrorStreamCaptureInvalidated);
+  if (stream->capture() != nullptr) {
+    stream->capture()->add(stream.get(), std::move(work));
   } else {
     enqueue(stream, std::move(work), std::move(ready));
   }
@@ -297,8 +300,8 @@ void submit_wait(hipStream_t handle, std::shared_ptr<Stream> source, uint64_t po
 
 void submit_and_wait(hipStream_t handle, Work work) {
   const std::shared_ptr<Stream> stream = stream_of(handle);
-  if (stream->capture != nullptr) {
-    stream->capture->broken = true;
+  if (stream->capture() != nullptr) {
+    stream->capture()->broken = true;
     throw Failure{hipErrorStreamCaptureImplicit};
   }
   enqueue(stream, std::move(work));
@@ -341,6 +344,8 @@ HIP_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
     require(handle != nullptr && handle != hipStreamLegacy && handle != hipStreamPerThread,
             hipErrorInvalidHandle);
     const std::shared_ptr<Stream> stream = stream_of(handle);
+    const std::shared_ptr<Capture> capture = stream->capture();
+    if (capture != nullptr && capture->origin == handle) end(capture);
     // HIP may wait for the work of the stream, or not (hipStreamDestroy).
     if (!options().lazy) stream->wait();
     std::lock_guard<std::mutex> lock(streams().mutex);

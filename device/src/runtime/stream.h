@@ -50,7 +50,7 @@ struct Capture {
   hipStreamCaptureMode mode;
   std::thread::id thread;  // in which it began
   std::atomic<bool> broken{false};  // whoever does what it forbids breaks it
-  bool ended = false;
+  std::atomic<bool> ended{false};
 };
 
 class Stream {
@@ -82,7 +82,14 @@ class Stream {
   // how far a stream has come does not wait for it (HIP, hipStreamQuery), nor does who lets it get on.
   void step();
 
-  std::shared_ptr<Capture> capture;  // while it is captured
+  // While it is captured; another thread may ask.
+  std::shared_ptr<Capture> capture() const { return std::atomic_load(&capture_); }
+  void set_capture(std::shared_ptr<Capture> capture) {
+    std::atomic_store(&capture_, std::move(capture));
+  }
+  // Whether its capture was broken, which leaves it unfit for all but another capture (clr,
+  // hip_graph.cpp, hipStreamEndCapture_common returns before Stream::EndCapture).
+  std::atomic<bool> unfit{false};
 
  private:
   struct Item {
@@ -92,6 +99,7 @@ class Stream {
   void run_next(std::unique_lock<std::mutex> &lock, bool waits);
 
   const uint64_t number_;  // no other stream has
+  std::shared_ptr<Capture> capture_;
   check::Clock clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -126,6 +134,8 @@ std::shared_ptr<Capture> capture_of(const Stream *stream);
 
 // Lets a stream join a capture.
 void join(const std::shared_ptr<Stream> &stream, std::shared_ptr<Capture> capture);
+
+void end(const std::shared_ptr<Capture> &capture);
 
 bool is_any_captured();
 

@@ -223,6 +223,27 @@ static void test_beside_a_capture() {
   CHECK(hipMemsetD8Async(static_cast<int *>(value), 0, 4, nullptr) == hipErrorStreamCaptureImplicit);
   CHECK(hipStreamEndCapture(blocking, &graph) == hipErrorStreamCaptureInvalidated);
   begin(hipStreamCaptureModeThreadLocal);
+  std::thread([&] {
+    CHECK(hipStreamEndCapture(captured, &graph) == hipErrorStreamCaptureWrongThread);
+  }).join();
+  holds();
+  // What was broken leaves the stream as it is until it is captured again.
+  begin(hipStreamCaptureModeRelaxed);
+  CHECK(hipStreamSynchronize(captured) == hipErrorStreamCaptureUnsupported);
+  broken();
+  CHECK(hipStreamSynchronize(captured) == hipErrorStreamCaptureUnsupported);
+  CHECK(hipMemsetD8Async(static_cast<int *>(value), 0, 4, captured) ==
+        hipErrorStreamCaptureInvalidated);
+  begin(hipStreamCaptureModeRelaxed);
+  holds();
+  HIP(hipStreamSynchronize(captured));
+  // A capture ends with its stream.
+  hipStream_t gone;
+  HIP(hipStreamCreateWithFlags(&gone, hipStreamNonBlocking));
+  HIP(hipStreamBeginCapture(gone, hipStreamCaptureModeGlobal));
+  HIP(hipStreamDestroy(gone));
+  HIP(hipDeviceSynchronize());
+  begin(hipStreamCaptureModeThreadLocal);
   void *memory;
   CHECK(hipMalloc(&memory, 4) == hipErrorStreamCaptureUnsupported);
   broken();

@@ -28,6 +28,8 @@ pub(super) struct Captures {
     /// How many there are, so that nobody else has to look.
     count: AtomicUsize,
     last: AtomicU64,
+    /// Held while one begins, and while none may.
+    beginning: Mutex<()>,
     underway: Mutex<Vec<Capture>>,
 }
 
@@ -47,7 +49,23 @@ struct Capture {
 
 /// While it is there, no capture of the GPU begins.
 pub(super) struct Quiet<'a> {
-    _underway: MutexGuard<'a, Vec<Capture>>,
+    _beginning: MutexGuard<'a, ()>,
+}
+
+/// Whether there is a capture on any GPU.
+pub(super) fn any_underway() -> bool {
+    UNDERWAY.load(Ordering::SeqCst) > 0
+}
+
+/// Lets the calling thread allocate and free memory and wait for streams that are none of a
+/// capture's business until what is given is dropped, also beside one that begins meanwhile.
+///
+/// Else HIP refuses that in each thread, and newer ones end the capture as well
+/// (`CHECK_STREAM_CAPTURE_SUPPORTED` in `hipamd/src/hip_internal.hpp`, `StreamCaptureOngoing` in
+/// `hip_stream.cpp`).
+pub(super) fn relaxed() -> Result<Relaxed, HipError> {
+    let mode = sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
+    result::stream::exchange_capture_mode(mode).map(Relaxed)
 }
 
 /// Lets the calling thread do what captures forbid, until it is dropped.
@@ -79,20 +97,6 @@ impl Captures {
         self.count.load(Ordering::SeqCst) > 0
     }
 
-    /// Lets the calling thread allocate and free memory and wait for streams that are none of a
-    /// capture's business, where one is underway on whichever GPU.
-    ///
-    /// Else HIP refuses that in each thread, and newer ones end the capture as well
-    /// (`CHECK_STREAM_CAPTURE_SUPPORTED` in `hipamd/src/hip_internal.hpp`, `StreamCaptureOngoing` in
-    /// `hip_stream.cpp`).
-    pub(super) fn relaxed(&self) -> Result<Option<Relaxed>, HipError> {
-        if UNDERWAY.load(Ordering::SeqCst) == 0 {
-            return Ok(None);
-        }
-        let relaxed = sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
-        result::stream::exchange_capture_mode(relaxed).map(|before| Some(Relaxed(before)))
-    }
-
     /// The pool of the capture that a stream is in, else the one of all other work.
     pub(super) fn pool(&self, stream: StreamKey) -> Pool {
         self.of(stream, |capture| capture.pool).unwrap_or(SHARED)
@@ -105,8 +109,13 @@ impl Captures {
         stream: StreamKey,
         begin: impl FnOnce() -> Result<(), HipError>,
     ) -> Result<(), HipError> {
+        // Most of the wait keeps nobody from anything.
         self.settle(stream)?;
+        let _beginning = lock(&self.beginning);
         let mut underway = lock(&self.underway);
+        if !underway.iter().any(|capture| capture.has(stream)) {
+            wait(stream)?;
+        }
         UNDERWAY.fetch_add(1, Ordering::SeqCst);
         begin().inspect_err(|_| {
             UNDERWAY.fetch_sub(1, Ordering::SeqCst);
@@ -129,7 +138,7 @@ impl Captures {
         if self.has(stream) {
             return Ok(());
         }
-        self.wait(stream)?;
+        wait(stream)?;
         let mut underway = lock(&self.underway);
         if let Some(capture) = underway.iter_mut().find(|capture| capture.pool == pool) {
             capture.members.push(stream);
@@ -137,30 +146,49 @@ impl Captures {
         Ok(())
     }
 
-    /// Whether a stream is captured. Then all is done that it was given before.
+    /// Whether a stream is captured. Then what it was given before has been waited for.
     pub(super) fn has(&self, stream: StreamKey) -> bool {
         self.of(stream, |_| ()).is_some()
     }
 
-    /// Waits for a stream unless it is captured, when it has been waited for; it does not come to be
-    /// meanwhile.
+    /// Whether a capture began on a stream, and is not over.
+    pub(super) fn began(&self, stream: StreamKey) -> bool {
+        let began = |capture: &mut Capture| capture.members[0] == stream;
+        self.of(stream, began).unwrap_or(false)
+    }
+
+    /// Waits for a stream, unless it is captured.
     pub(super) fn settle(&self, stream: StreamKey) -> Result<(), HipError> {
+        if self.has(stream) {
+            return Ok(());
+        }
+        wait(stream)
+    }
+
+    /// Orders work behind what a stream was given, unless that is captured: then it has been waited
+    /// for. It does not come to be captured meanwhile, or what orders would be part of the capture.
+    pub(super) fn unless(
+        &self,
+        stream: StreamKey,
+        order: impl FnOnce() -> Result<(), HipError>,
+    ) -> Result<(), HipError> {
         let underway = lock(&self.underway);
         if underway.iter().any(|capture| capture.has(stream)) {
             return Ok(());
         }
-        self.wait(stream)
+        order()
     }
 
     /// What keeps captures of this GPU from beginning as long as it is there, for what none may be
-    /// beside; `None` where there is one, also of another.
+    /// beside; `None` where there is one. Of another GPU none is there either, but one may begin:
+    /// to keep it from that could be to wait for oneself, where GPUs wait for each other.
     pub(super) fn quiet(&self) -> Option<Quiet<'_>> {
-        let underway = lock(&self.underway);
-        if UNDERWAY.load(Ordering::SeqCst) > 0 {
+        let beginning = lock(&self.beginning);
+        if any_underway() {
             return None;
         }
         Some(Quiet {
-            _underway: underway,
+            _beginning: beginning,
         })
     }
 
@@ -266,21 +294,18 @@ impl Captures {
     /// the new graph is gone; gives it back for another stream.
     pub(super) fn adopt(&self, stream: StreamKey, captured: Captured) -> Option<Captured> {
         let mut captured = Some(captured);
+        let mut uses = Vec::new();
         self.of(stream, |capture| {
             if let Some(captured) = captured.take() {
                 capture.pools.extend(captured.pools);
                 capture.held.extend(captured.held);
                 capture.read.extend(captured.read);
+                uses = captured.uses;
             }
         });
+        // Streams may end with them, which must not be while the captures are locked.
+        drop(uses);
         captured
-    }
-
-    /// Waits for a stream that is not captured.
-    fn wait(&self, stream: StreamKey) -> Result<(), HipError> {
-        let _relaxed = self.relaxed()?;
-        // SAFETY: the stream is one that its caller has, so it is alive.
-        unsafe { result::stream::synchronize(stream.handle()) }
     }
 
     fn of<T>(&self, stream: StreamKey, body: impl FnOnce(&mut Capture) -> T) -> Option<T> {
@@ -291,6 +316,13 @@ impl Captures {
         let capture = underway.iter_mut().find(|capture| capture.has(stream))?;
         Some(body(capture))
     }
+}
+
+/// Waits for a stream that is not captured.
+fn wait(stream: StreamKey) -> Result<(), HipError> {
+    let _relaxed = relaxed()?;
+    // SAFETY: the stream is one that its caller has, so it is alive.
+    unsafe { result::stream::synchronize(stream.handle()) }
 }
 
 impl Capture {

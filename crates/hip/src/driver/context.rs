@@ -1,4 +1,5 @@
 use super::allocator::MemoryStats;
+use super::capture::{self, Relaxed};
 use super::gpu::{Bound, Gpu};
 use super::{launched, result, sys, HipError};
 use crate::arch::GfxArch;
@@ -185,6 +186,11 @@ impl HipContext {
         self.check_err()
     }
 
+    /// Lets the calling thread allocate and free beside captures; see [`capture::relaxed`].
+    pub(crate) fn relaxed(&self) -> Result<Relaxed, HipError> {
+        capture::relaxed()
+    }
+
     pub(super) fn gpu(&self) -> &'static Gpu {
         self.gpu
     }
@@ -199,9 +205,15 @@ impl HipContext {
     }
 
     /// Waits until all work of the device is done.
+    ///
+    /// # Errors
+    ///
+    /// HIP's; [`hipErrorStreamCaptureUnsupported`](sys::hipError_t::hipErrorStreamCaptureUnsupported)
+    /// while a stream is captured, of whichever device and in whatever mode: HIP would end the
+    /// capture.
     pub fn synchronize(&self) -> Result<(), HipError> {
         self.bind_to_thread()?;
-        result::device::synchronize()
+        self.gpu.wait_beside_none()
     }
 
     /// Lets threads that wait for the device sleep.

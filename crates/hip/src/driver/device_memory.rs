@@ -1,7 +1,7 @@
 //! Where the memory of a GPU comes from.
 
 use super::allocator::{Address, Backend, Cache, MemoryStats, Pool};
-use super::capture::Quiet;
+use super::capture::{self, Quiet};
 use super::gpu::{lock, Gpu, Moment, StreamKey};
 use super::{result, sys, HipError};
 use std::sync::{Arc, Mutex};
@@ -106,7 +106,7 @@ impl Memory {
                     return recorded;
                 }
                 // It was allocated elsewhere.
-                let _relaxed = gpu.captures.relaxed()?;
+                let _relaxed = capture::relaxed()?;
                 result::stream::synchronize(stream.handle())?;
                 result::free_sync(address)
             }
@@ -181,7 +181,7 @@ impl Backend for Device {
     fn allocate(&self, bytes: usize) -> Result<Option<Address>, HipError> {
         let gpu = self.gpu()?;
         let _bound = gpu.bound()?;
-        let _relaxed = gpu.captures.relaxed()?;
+        let _relaxed = capture::relaxed()?;
         // The address may be that of a segment that was given back, with what was made there.
         gpu.count_use();
         // SAFETY: nobody reads a segment; whoever has a block of it says that it is not set.
@@ -197,6 +197,7 @@ impl Backend for Device {
 
     fn free(&self, address: Address) -> Result<(), HipError> {
         let _bound = self.gpu()?.bound()?;
+        let _relaxed = capture::relaxed()?;
         // SAFETY: the allocator gives back segments of its own, of which nothing is in use.
         unsafe { result::free_sync(address) }
     }

@@ -1,5 +1,5 @@
 use super::allocator::{Pool, SHARED};
-use super::{result, sys, HipContext, HipError, HipStream};
+use super::{capture, result, sys, HipContext, HipError, HipStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -77,6 +77,7 @@ impl HipEvent {
     /// Waits until the event has been reached.
     pub fn synchronize(&self) -> Result<(), HipError> {
         self.context.bind_to_thread()?;
+        let _relaxed = capture::relaxed()?;
         // SAFETY: the event is alive.
         unsafe { result::event::synchronize(self.event) }
     }
@@ -98,6 +99,7 @@ impl HipEvent {
 
     /// Whether the event has been reached.
     pub fn try_is_complete(&self) -> Result<bool, HipError> {
+        let _relaxed = capture::relaxed()?;
         // SAFETY: the event is alive.
         match unsafe { result::event::query(self.event) } {
             Ok(()) => Ok(true),

@@ -3,7 +3,7 @@
 use super::capture::Captures;
 use super::device_memory::Memory;
 use super::{result, sys, HipError};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,8 +16,8 @@ pub(super) struct Gpu {
     streams: Mutex<Streams>,
     /// Whether there is more than one of them.
     many: AtomicBool,
-    /// Those that are alive.
-    alive: Mutex<BTreeSet<StreamKey>>,
+    /// Those that are alive, and how many values each has.
+    alive: Mutex<BTreeMap<StreamKey, usize>>,
     tracking: AtomicBool,
     /// The handle of the stream that is shared, once it was asked for.
     own: Mutex<Option<usize>>,
@@ -95,7 +95,7 @@ impl Gpu {
             device,
             streams: Mutex::new(Streams::None),
             many: AtomicBool::new(false),
-            alive: Mutex::new(BTreeSet::new()),
+            alive: Mutex::new(BTreeMap::new()),
             tracking: AtomicBool::new(true),
             own: Mutex::new(None),
             uses: AtomicU64::new(0),
@@ -129,6 +129,13 @@ impl Gpu {
     pub(super) fn wait(&self) -> Result<(), HipError> {
         let _bound = self.bound()?;
         result::device::synchronize()
+    }
+
+    /// The same; beside a capture it is an error, and the capture goes on.
+    pub(super) fn wait_beside_none(&self) -> Result<(), HipError> {
+        let unsupported = HipError(sys::hipError_t::hipErrorStreamCaptureUnsupported);
+        let _quiet = self.captures.quiet().ok_or(unsupported)?;
+        self.wait()
     }
 
     /// Whether more than one stream was handed out, ever.
@@ -165,7 +172,7 @@ impl Gpu {
     /// is waited for here; whoever puts work in meanwhile looks again whether to record it
     /// afterwards.
     pub(super) fn hand_out(&self, stream: StreamKey) -> Result<(), HipError> {
-        lock(&self.alive).insert(stream);
+        *lock(&self.alive).entry(stream).or_insert(0) += 1;
         let mut streams = lock(&self.streams);
         let first = match *streams {
             // Threads have streams of their own from the first call on.
@@ -190,7 +197,7 @@ impl Gpu {
     /// Waits for what a stream was given, if it is alive: one that ends has been waited for.
     fn settle(&self, stream: StreamKey) -> Result<(), HipError> {
         let alive = lock(&self.alive); // it does not end meanwhile
-        if !alive.contains(&stream) {
+        if !alive.contains_key(&stream) {
             return Ok(());
         }
         let _bound = self.bound()?;
@@ -199,12 +206,18 @@ impl Gpu {
 
     /// Whether a stream was handed out and is alive.
     pub(super) fn knows(&self, stream: StreamKey) -> bool {
-        lock(&self.alive).contains(&stream)
+        lock(&self.alive).contains_key(&stream)
     }
 
     /// Has to be told of each stream that ends.
     pub(super) fn forget(&self, stream: StreamKey) {
-        lock(&self.alive).remove(&stream);
+        let mut alive = lock(&self.alive);
+        if let Some(values) = alive.get_mut(&stream) {
+            *values -= 1;
+            if *values == 0 {
+                alive.remove(&stream);
+            }
+        }
     }
 
     /// The stream that all who ask for it share.
@@ -222,10 +235,8 @@ impl Gpu {
     /// Lets what `then` is given from now on wait for what `first`, a stream of this GPU that is
     /// not a thread's, has been given so far.
     pub(super) fn order(&self, first: StreamKey, then: StreamKey) -> Result<(), HipError> {
-        if self.captures.has(first) {
-            return Ok(());
-        }
-        self.order_at_once(first, then)
+        self.captures
+            .unless(first, || self.order_at_once(first, then))
     }
 
     /// The same for work of which none or all is captured.

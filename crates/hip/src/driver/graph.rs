@@ -1,4 +1,4 @@
-use super::capture::Captured;
+use super::capture::{self, Captured};
 use super::uses::{self, Uses};
 use super::{result, sys, HipError, HipStream};
 use std::sync::Arc;
@@ -37,10 +37,7 @@ impl HipStream {
     ) -> Result<Option<HipGraph>, HipError> {
         // An error that waits to be told goes on to do so: the capture has to end.
         let bound = self.gpu().bind();
-        // SAFETY: the stream is alive.
-        let graph = unsafe { result::stream::end_capture(self.hip_stream()) };
-        let captured = self.gpu().captures.end(self.key());
-        self.gpu().count_use(); // what was captured has not been done
+        let (graph, captured) = self.end();
         let made = graph.and_then(|graph| {
             if graph.is_null() {
                 return bound.map(|()| None);
@@ -70,6 +67,35 @@ impl HipStream {
         }
     }
 
+    /// Ends a capture without a graph.
+    pub(super) fn give_up_capture(&self) {
+        let _bound = self.context().bound();
+        let (graph, captured) = self.end();
+        // SAFETY: the graph is alive and not used again. There is nobody to tell an error to.
+        let _ = graph.and_then(|graph| unsafe { result::graph::destroy(graph) });
+        self.give_back(captured);
+    }
+
+    fn end(&self) -> (Result<sys::hipGraph_t, HipError>, Option<Captured>) {
+        // SAFETY: the stream is alive.
+        let end = || unsafe { result::stream::end_capture(self.hip_stream()) };
+        let graph = end();
+        if graph == Err(HipError(sys::hipError_t::hipErrorStreamCaptureInvalidated)) {
+            // HIP leaves the streams of a capture that was broken as they are, which it refuses to
+            // use, until they are captured again (`hipStreamEndCapture_common` in
+            // `hipamd/src/hip_graph.cpp`, ROCm 6.2).
+            let relaxed = sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
+            // SAFETY: the stream is alive.
+            let again = unsafe { result::stream::begin_capture(self.hip_stream(), relaxed) };
+            let empty = again.and_then(|()| end());
+            // SAFETY: the graph is alive and not used again. There is an error to tell already.
+            let _ = empty.and_then(|empty| unsafe { result::graph::destroy(empty) });
+        }
+        let captured = self.gpu().captures.end(self.key());
+        self.gpu().count_use(); // what was captured has not been done
+        (graph, captured)
+    }
+
     /// Gives back the memory of a graph, whose work this stream has.
     fn give_back(&self, captured: Option<Captured>) {
         let (context, gpu) = (self.context(), self.gpu());
@@ -77,13 +103,13 @@ impl HipStream {
         let Some(captured) = captured else { return };
         let held: Vec<&Uses> = captured.held.iter().map(|(_, uses)| uses).collect();
         context.record_err(uses::begin(&held, self));
-        let relaxed = gpu.captures.relaxed();
+        let relaxed = capture::relaxed();
         // SAFETY: the stream is alive.
         let done =
             relaxed.and_then(|_relaxed| unsafe { result::stream::synchronize(self.hip_stream()) });
         if let Err(error) = done {
             context.record_err::<()>(Err(error));
-            if let Err(error) = gpu.wait() {
+            if let Err(error) = gpu.wait_beside_none() {
                 // What may still be read or written is nobody else's.
                 std::mem::forget(captured.read);
                 return context.record_err::<()>(Err(error));

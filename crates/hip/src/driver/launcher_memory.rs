@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn free(
         let mut stream = StreamKey::new(gpu.device, stream);
         let known = gpu.knows(stream);
         if waits || !known {
-            gpu.wait()?;
+            gpu.wait_beside_none()?;
         }
         if !known {
             // It may be destroyed; the default stream never is.

@@ -1,5 +1,5 @@
 use super::gpu::{lock, StreamKey};
-use super::{result, sys, DeviceRepr, HipContext, HipError, HipEvent, HipStream};
+use super::{capture, result, sys, DeviceRepr, HipContext, HipError, HipEvent, HipStream};
 use super::{HostSlice, SyncOnDrop, ValidAsZeroBits};
 use std::sync::{Arc, Mutex};
 
@@ -26,10 +26,14 @@ impl HostUses {
             return Ok(());
         }
         let uses = lock(&self.0);
-        let mut others = uses
-            .iter()
-            .filter(|(by, event)| *by != key && !is_captured(*by, event));
-        others.try_for_each(|(_, event)| stream.wait(event))
+        stream.context().bind_to_thread()?;
+        let mut others = uses.iter().filter(|(by, _)| *by != key);
+        others.try_for_each(|(by, event)| {
+            // SAFETY: both are alive.
+            event.context().gpu().captures.unless(*by, || unsafe {
+                result::stream::wait_event(stream.hip_stream(), event.hip_event())
+            })
+        })
     }
 
     /// Records a use, after the work was put in.
@@ -54,10 +58,7 @@ impl HostUses {
     fn wait(&self) -> Result<(), HipError> {
         let uses = lock(&self.0);
         let mut underway = uses.iter().filter(|(by, event)| !is_captured(*by, event));
-        underway.try_for_each(|(_, event)| {
-            let _relaxed = event.context().gpu().captures.relaxed()?;
-            event.synchronize()
-        })
+        underway.try_for_each(|(_, event)| event.synchronize())
     }
 }
 
@@ -76,7 +77,7 @@ impl<T> Drop for PinnedHostSlice<T> {
     fn drop(&mut self) {
         let _bound = self.context.bound();
         self.context.record_err(self.uses.wait());
-        let relaxed = self.context.gpu().captures.relaxed();
+        let relaxed = capture::relaxed();
         // SAFETY: the memory comes from `malloc_host` and is not used again.
         self.context.record_err(
             relaxed.and_then(|_relaxed| unsafe { result::free_host(self.pointer.cast()) }),
@@ -116,7 +117,7 @@ impl HipContext {
         let bytes = std::alloc::Layout::array::<T>(len)
             .expect("too many values")
             .size();
-        let _relaxed = self.gpu().captures.relaxed()?;
+        let _relaxed = capture::relaxed()?;
         // HIP gives a null pointer for no bytes, and a slice needs one that is not.
         let pointer = result::malloc_host(bytes.max(1), flags)?.cast();
         Ok(PinnedHostSlice {

@@ -1,5 +1,5 @@
 use super::allocator::SHARED;
-use super::capture::Relaxed;
+use super::capture;
 use super::gpu::{Gpu, StreamKey};
 use super::kept::{this_thread, Kept};
 use super::result::stream::StreamKind;
@@ -43,6 +43,15 @@ impl PartialEq for HipStream {
 
 impl Eq for HipStream {}
 
+impl Drop for HipStream {
+    /// Ends a capture that nobody can end any more, if the stream is this value's.
+    fn drop(&mut self) {
+        if self.0.kind == Kind::Owned && self.gpu().captures.began(self.key()) {
+            self.give_up_capture();
+        }
+    }
+}
+
 impl Drop for Queue {
     /// Waits for the work of the stream, so that its memory is free for others.
     fn drop(&mut self) {
@@ -51,7 +60,7 @@ impl Drop for Queue {
         }
         let context = &self.context;
         let _bound = context.bound();
-        let relaxed = self.gpu().captures.relaxed();
+        let relaxed = capture::relaxed();
         // SAFETY: the stream is alive.
         let done = relaxed.and_then(|_relaxed| unsafe { result::stream::synchronize(self.stream) });
         // What is kept frees its memory for this stream.
@@ -212,14 +221,9 @@ impl HipStream {
         self.gpu().captures.pool(self.key()) != SHARED
     }
 
-    /// Whether any stream of the device is captured.
+    /// Whether any stream of any device is captured.
     pub(crate) fn captures_are_underway(&self) -> bool {
-        self.gpu().captures.are_underway()
-    }
-
-    /// Lets the calling thread allocate beside the captures of the device, if there are any.
-    pub(crate) fn relaxed(&self) -> Result<Option<Relaxed>, HipError> {
-        self.gpu().captures.relaxed()
+        capture::any_underway()
     }
 
     /// The stream that this is in the calling thread.
@@ -240,6 +244,7 @@ impl HipStream {
     /// Waits until all work of the stream is done.
     pub fn synchronize(&self) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
+        let _relaxed = capture::relaxed()?;
         // SAFETY: the stream is alive.
         unsafe { result::stream::synchronize(self.0.stream) }?;
         self.context().check_err()

@@ -76,8 +76,7 @@ pub(super) fn wait(uses: &[&Uses], stream: &HipStream) -> Result<(), HipError> {
         for other in list.iter().filter(|other| other.by != by) {
             let gpu = other.queue.gpu();
             match &other.over {
-                Some(_) if gpu.captures.has(other.by) => {}
-                Some(moment) => moment.before(by)?,
+                Some(moment) => gpu.captures.unless(other.by, || moment.before(by))?,
                 None if waited.contains(&other.by) => {}
                 None => {
                     gpu.order(other.by, by)?;

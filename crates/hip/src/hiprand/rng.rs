@@ -16,7 +16,7 @@ impl Drop for HipRng {
     fn drop(&mut self) {
         let context = self.stream.context();
         let _bound = context.bound();
-        let _relaxed = self.stream.relaxed();
+        let _relaxed = self.stream.context().relaxed();
         // SAFETY: the generator is alive and not used again. There is nobody to tell an error to.
         let _ = unsafe { result::destroy_generator(self.generator) };
     }
@@ -28,7 +28,7 @@ impl HipRng {
         let context = stream.context();
         let _bound = context.bound();
         // It allocates memory by itself.
-        let _relaxed = stream.relaxed();
+        let _relaxed = context.relaxed();
         let mut rng = Self {
             generator: result::create_generator()?,
             stream,
@@ -126,6 +126,7 @@ impl HipRng {
         sys::hiprandGenerator_t: UniformFill<T>,
     {
         let _bound = self.stream.context().bound();
+        let _relaxed = self.stream.context().relaxed(); // the first one allocates memory
         UniformFill::fill(self.generator, dst, num)
     }
 
@@ -140,6 +141,7 @@ impl HipRng {
         sys::hiprandGenerator_t: NormalFill<T>,
     {
         let _bound = self.stream.context().bound();
+        let _relaxed = self.stream.context().relaxed(); // the first one allocates memory
         NormalFill::fill(self.generator, dst, num, mean, std)
     }
 
@@ -154,6 +156,7 @@ impl HipRng {
         sys::hiprandGenerator_t: LogNormalFill<T>,
     {
         let _bound = self.stream.context().bound();
+        let _relaxed = self.stream.context().relaxed(); // the first one allocates memory
         LogNormalFill::fill(self.generator, dst, num, mean, std)
     }
 }

@@ -40,6 +40,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         let own = self.own.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _bound = self.context.bound();
+        let _relaxed = self.context.relaxed();
         // SAFETY: the handle is alive and not used again. There is nobody to tell an error to.
         let _ = unsafe { result::destroy_handle(own.at) };
     }
@@ -49,7 +50,8 @@ impl Handle {
     fn new(stream: &HipStream) -> Result<Self, MiopenError> {
         let context = stream.context().clone();
         let bound = context.bound();
-        // SAFETY: the stream is of the device, and keeps the handle.
+        let _relaxed = context.relaxed(); // it allocates memory by itself
+                                          // SAFETY: the stream is of the device, and keeps the handle.
         let at = unsafe { result::create_handle(stream.hip_stream()) }?;
         drop(bound);
         let chosen = Chosen::default();

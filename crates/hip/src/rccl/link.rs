@@ -151,9 +151,15 @@ impl Link {
         if state.calling.is_some_and(|since| since.elapsed() > limit) {
             return Some(ncclResult_t::TIMED_OUT);
         }
+        if self.stream.is_captured() {
+            // It has been waited for, and to ask its events would end the capture.
+            state.marks.clear();
+        }
         while let Some((event, since)) = state.marks.front() {
+            if since.elapsed() <= limit {
+                break;
+            }
             match event.try_is_complete() {
-                _ if since.elapsed() <= limit => break,
                 Ok(true) => state.marks.pop_front(),
                 Ok(false) => return Some(ncclResult_t::TIMED_OUT),
                 // While a stream is captured it cannot be known.
@@ -175,7 +181,8 @@ impl Link {
     pub(super) fn leave(&self) {
         let _bound = self.stream.context().bound();
         if let Ok(last) = self.stream.record_event(None) {
-            while self.lock().ended.is_none() && !last.is_complete() {
+            let underway = || !self.stream.is_captured() && !last.is_complete();
+            while self.lock().ended.is_none() && underway() {
                 std::thread::sleep(Duration::from_micros(200));
             }
         }

@@ -47,7 +47,7 @@ unsafe impl Sync for Shared {}
 impl Drop for RocBlas {
     fn drop(&mut self) {
         let _bound = self.stream.context().bound();
-        let _relaxed = self.stream.relaxed();
+        let _relaxed = self.stream.context().relaxed();
         for handle in self.lock().all.drain(..) {
             // SAFETY: the memory comes from a box, and nobody uses it again.
             let handle = unsafe { Box::from_raw(handle.at) };
@@ -126,7 +126,7 @@ impl RocBlas {
     fn create(&self) -> Result<sys::rocblas_handle, RocblasError> {
         let context = self.stream.context();
         let _bound = context.bound();
-        let _relaxed = self.stream.relaxed();
+        let _relaxed = self.stream.context().relaxed();
         result::create_handle().or_else(|error| match error {
             RocblasError(sys::rocblas_status::rocblas_status_memory_error) => {
                 let emptied = context.empty_cache();
