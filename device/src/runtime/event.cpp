@@ -32,8 +32,8 @@ struct Event {
     return stream == nullptr ? nullptr : capture_of(stream.get());
   }
   // For the host, which is told nothing of a stream that is captured, and breaks the capture by
-  // asking, nor may ask in a capture of another (clr, hip_event.cpp, hipEventSynchronize and
-  // ihipEventQuery).
+  // asking, nor may ask in a capture of another (clr, hip_event.cpp, hipEventSynchronize, and
+  // ihipEventQuery after ROCm 6.2).
   void require_told() const {
     if (const auto broken = underway()) {
       broken->broken = true;

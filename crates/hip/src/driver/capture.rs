@@ -48,9 +48,7 @@ struct Capture {
 }
 
 /// While it is there, no capture of the GPU begins.
-pub(super) struct Quiet<'a> {
-    _beginning: MutexGuard<'a, ()>,
-}
+pub(super) type Quiet<'a> = MutexGuard<'a, ()>;
 
 /// Whether there is a capture on any GPU.
 pub(super) fn any_underway() -> bool {
@@ -184,12 +182,7 @@ impl Captures {
     /// to keep it from that could be to wait for oneself, where GPUs wait for each other.
     pub(super) fn quiet(&self) -> Option<Quiet<'_>> {
         let beginning = lock(&self.beginning);
-        if any_underway() {
-            return None;
-        }
-        Some(Quiet {
-            _beginning: beginning,
-        })
+        (!any_underway()).then_some(beginning)
     }
 
     /// Ends the capture that began on a stream.
