@@ -17,6 +17,7 @@ from portkit.lang.source import Source
 from portkit.profile.profile import load_vendor, parse_codebase
 from portkit.rules import rules
 from portkit.rules.added_file import CODE as ADDED
+from portkit.scan.refused import with_refusals
 from portkit.scan.scan import Scan, scan
 from portkit.site.context import Gating, Job
 from portkit.tree.workspace import Workspace
@@ -96,6 +97,8 @@ def _scan(
     workspace = workspace_of(dict(files), root)
     vendor = spelt(vendor, codebase, workspace)
     found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
+    if chosen == rules():
+        found = with_refusals(found)
     return replace(found, findings=tuple(f for f in found.findings if f.code != ADDED))
 
 

@@ -20,9 +20,9 @@ from portkit.lang.value import Value
 from portkit.profile.settings import NAME
 from portkit.profile.skipping import check_skippable, check_takes_nothing_back, with_skip
 from portkit.report.model import State
-from portkit.scan.edits import with_newlines
 from portkit.scan.partial import check_variants, with_errors
 from portkit.scan.session import check_portable
+from portkit.tree.edits import with_newlines
 from portkit.tree.finding import Status
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from portkit.lang.tokens import fill
 from portkit.lang.value import Value
 from portkit.profile.entries import Repair, Within
 from portkit.profile.upstream import Change
-from portkit.scan.edits import with_newlines
+from portkit.tree.edits import with_newlines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

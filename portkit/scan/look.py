@@ -12,8 +12,8 @@ from portkit.lang.source import Source
 from portkit.lang.words import finder, occurrences
 from portkit.rules import When
 from portkit.rules.unread_file import failed, unread
-from portkit.scan.edits import edited
 from portkit.scan.walk import MOST_PLACES, TooMuchError, Walk, by_hand
+from portkit.tree.edits import edited
 from portkit.tree.workspace import KERNELS
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import PlanError
 from portkit.lang.value import Value
-from portkit.scan.edits import edited
 from portkit.scan.rustfmt import Refusal, Rustfmt
+from portkit.tree.edits import edited
 from portkit.tree.finding import Status
 from portkit.write.transaction import Change
 

@@ -26,6 +26,7 @@ from portkit.rules import added_file, idle_entry, unread_file
 from portkit.scan.exceptions import with_exceptions
 from portkit.scan.looked import with_looked
 from portkit.scan.partial import with_errors
+from portkit.scan.refused import with_refusals
 from portkit.scan.scan import Scan, again, in_order, scan
 from portkit.tree.finding import Applicability
 from portkit.tree.workspace import load
@@ -183,6 +184,7 @@ def _settled(whole: Scan, said: Settings, seen: Mapping[str, Looked]) -> Look:
     idle = idle_entry.check(whole.job, whole.findings, said)
     found = replace(whole, findings=tuple(sorted((*whole.findings, *idle), key=in_order)))
     found = with_exceptions(found, said)
+    found = with_refusals(found)
     found = with_errors(found, found)
     if any(f.code == OVERRIDE and f.applicability is Applicability.REVIEW for f in found.findings):
         from portkit.scan.upstream import with_differences

@@ -18,8 +18,8 @@ from portkit.lang.source import Source
 from portkit.profile.profile import load_codebase, load_vendor
 from portkit.rules import TreeRule, rules
 from portkit.rules.unread_file import CODE as UNREAD
-from portkit.scan.edits import edited
 from portkit.scan.scan import scan
+from portkit.tree.edits import edited
 from portkit.tree.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -1,0 +1,21 @@
+"""Checks of the tree as the port will leave it: a finding that would break it is not written.
+
+A check is a function in a file of its own: it reads a `Ported` tree and yields each `Refusal`.
+`CHECKS` lists them in the order in which they run. `portkit.scan.refused` takes out what they
+refuse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.checks.ported import Ported, Refusal, Written
+from portkit.checks.syntax import check_syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["CHECKS", "Ported", "Refusal", "Written"]
+
+CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (check_syntax,)
+"""All checks. A later one may rely on what an earlier one has refused."""

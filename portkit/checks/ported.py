@@ -1,0 +1,185 @@
+"""The tree as the port will leave it, read lazily, and who writes each part of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from portkit.copying.additions import additions
+from portkit.lang.source import Source
+from portkit.lang.value import Value
+from portkit.tree.edits import Piece, find_clash, write_edits
+from portkit.tree.finding import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tree_sitter import Tree
+
+    from portkit.copying.additions import Addition
+    from portkit.site.context import Job
+    from portkit.tree.finding import Finding
+
+
+class Refusal(Value, frozen=True):
+    """Findings that must not be written.
+
+    Attributes:
+        findings: those that write it; each becomes a manual finding.
+        reason: the fact, its consequence and the user's action, a sentence each.
+    """
+
+    findings: tuple[Finding, ...]
+    reason: str
+
+
+class Written(Value, frozen=True, dict=True):
+    """A file that the port writes.
+
+    Attributes:
+        source: the file after the port; its ``tree`` is parsed when it is first read.
+        before: the file before the port; None for a new one.
+        pieces: the parts that edits write, in order; a new file is one piece.
+    """
+
+    source: Source
+    before: Source | None
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The syntax tree of at least the items that an edit touches; cheaper than all."""
+        if self.before is None:
+            return self.source.tree
+        last = max(self.source.size - 1, 0)
+        # The byte before an insertion belongs to the item that it extends.
+        places = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
+        return self.source.tree_around(sorted(places))
+
+    def find_writers(self, start: int, end: int) -> tuple[Finding, ...]:
+        """Return the findings that write or remove bytes in ``[start, end]``, each once."""
+        found = {id(p.finding): p.finding for p in self.pieces if p.start <= end and p.end >= start}
+        return tuple(found.values())
+
+    @cached_property
+    def writers(self) -> tuple[Finding, ...]:
+        """The findings that write the file, each once."""
+        return tuple({id(piece.finding): piece.finding for piece in self.pieces}.values())
+
+
+class Ported(Value, frozen=True, dict=True):
+    """The tree with all findings done that are to be done.
+
+    Attributes:
+        job: the job; its workspace is the tree before the port.
+        findings: all findings of a scan. Those with ``Status.TODO`` are done.
+    """
+
+    job: Job
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def todo(self) -> tuple[Finding, ...]:
+        """The findings that are done."""
+        return tuple(f for f in self.findings if f.status is Status.TODO)
+
+    @cached_property
+    def edited(self) -> Mapping[str, tuple[Finding, ...]]:
+        """The findings that edit each file, by its path."""
+        found: dict[str, list[Finding]] = {}
+        for finding in self.todo:
+            if finding.edits:
+                found.setdefault(finding.path, []).append(finding)
+        return {path: tuple(each) for path, each in sorted(found.items())}
+
+    def written(self, path: str) -> Written | None:
+        """Return a file as the port writes it; None if the port leaves it as it is or lacks it.
+
+        Args:
+            path: relative to the root.
+        """
+        if path not in self._known:
+            self._known[path] = self._write(path)
+        return self._known[path]
+
+    def source(self, path: str) -> Source | None:
+        """Return a file as it is after the port; None if there is none.
+
+        Args:
+            path: relative to the root.
+        """
+        written = self.written(path)
+        return written.source if written is not None else self.job.workspace.sources.get(path)
+
+    def all_written(self, ending: str) -> Iterator[Written]:
+        """Yield the edited and the copied files whose names end so.
+
+        Args:
+            ending: such as ``.rs``.
+        """
+        for path in sorted({*self.edited, *self.copies}):
+            if path.endswith(ending) and (written := self.written(path)) is not None:
+                yield written
+
+    @cached_property
+    def copies(self) -> Mapping[str, Finding]:
+        """The new or replaced files that a finding of its own writes, by the file's path."""
+        analogs = self.job.learnt.analogs
+        return {
+            analogs.get(f.path, f.path): f
+            for f in self.todo
+            if not f.edits and f.symbol not in self._additions
+        }
+
+    @cached_property
+    def added(self) -> Mapping[str, Finding]:
+        """The crates and files of the port's own, by the path of the folder or file."""
+        named = self._additions
+        return {f.symbol: f for f in self.todo if not f.edits and f.symbol in named}
+
+    def without(self, findings: Iterable[Finding]) -> Ported:
+        """Return the tree in which some findings are not done; unchanged files stay read.
+
+        Args:
+            findings: those that are left out.
+        """
+        gone = {*map(id, findings)}
+        rest = Ported(self.job, tuple(f for f in self.findings if id(f) not in gone))
+        touched = {f.path for f in self.todo if id(f) in gone}
+        if all(f.edits for f in self.todo if id(f) in gone):
+            rest._known.update({p: w for p, w in self._known.items() if p not in touched})
+        return rest
+
+    def _write(self, path: str) -> Written | None:
+        before = self.job.workspace.sources.get(path)
+        if path in self.edited and before is not None:
+            findings = self.edited[path]
+            if find_clash(findings) is not None:
+                return None
+            after, pieces = write_edits(before, findings)
+            return Written(Source(path, after), before, pieces)
+        made = self._make_new(path)
+        if made is None:
+            return None
+        finding, text = made
+        source = Source(path, text.encode())
+        return Written(source, before, (Piece(0, source.size, finding),))
+
+    def _make_new(self, path: str) -> tuple[Finding, str] | None:
+        """Return the finding that adds a file, and the text."""
+        if (finding := self.copies.get(path)) is not None:
+            return next(((finding, f.text) for f in finding.files() if f.path == path), None)
+        for name, finding in self.added.items():
+            addition = self._additions[name]
+            if addition.holds(path) and (make := addition.files().get(path)) is not None:
+                return finding, make()
+        return None
+
+    @cached_property
+    def _additions(self) -> Mapping[str, Addition]:
+        return {each.name: each for each in additions(self.job)}
+
+    @cached_property
+    def _known(self) -> dict[str, Written | None]:
+        """The files that were asked for."""
+        return {}

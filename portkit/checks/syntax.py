@@ -1,0 +1,76 @@
+"""A file that parsed before the port parses after it, and no two findings edit the same bytes."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+from portkit.checks.ported import Refusal
+from portkit.tree.edits import find_clash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported import Ported, Written
+    from portkit.tree.finding import Finding
+
+_CLASH = (
+    "Two edits of portkit need the same bytes here ({first} and {second}). Only one of them can be"
+    " written. Make this change by hand."
+)
+_BROKEN = (
+    "With this edit the {language} of the file no longer parses. portkit does not write it."
+    " Make this change by hand."
+)
+
+
+def check_syntax(ported: Ported) -> Iterator[Refusal]:
+    """Refuse edits that clash, and those after which a file does not parse.
+
+    Args:
+        ported: the tree after the port.
+    """
+    for findings in ported.edited.values():
+        if (clash := find_clash(findings)) is not None:
+            first, second = clash[0]
+            yield Refusal((second,), _CLASH.format(first=first.code, second=second.code))
+    for written in ported.all_written(".rs"):
+        if not written.tree.root_node.has_error or _was_broken(written):
+            continue
+        yield Refusal(_find_writers(written), _BROKEN.format(language="Rust"))
+    for written in ported.all_written(".toml"):
+        if _is_toml(written.source.data) or _was_broken(written):
+            continue
+        yield Refusal(written.writers, _BROKEN.format(language="TOML"))
+
+
+def _was_broken(written: Written) -> bool:
+    if written.before is None:
+        return False
+    if written.source.path.endswith(".toml"):
+        return not _is_toml(written.before.data)
+    return written.before.tree.root_node.has_error
+
+
+def _find_writers(written: Written) -> tuple[Finding, ...]:
+    """Return the findings that write the innermost broken nodes; all of the file without one."""
+    found: dict[int, Finding] = {}
+    pending: list[Node] = [written.tree.root_node]
+    while pending:
+        node = pending.pop()
+        inner = [child for child in node.children if child.has_error or child.is_missing]
+        pending += inner
+        if not inner:
+            writers = written.find_writers(node.start_byte, node.end_byte)
+            found |= {id(each): each for each in writers}
+    return tuple(found.values()) or written.writers
+
+
+def _is_toml(data: bytes) -> bool:
+    try:
+        tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""Take out of a scan what the checks refuse, and what depends on it.
+
+What a check refuses is not written: the finding becomes manual, with the reason. The tree is
+checked again without it, since other findings may need what it would have written. This ends when
+nothing more is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from portkit.checks import CHECKS, Ported
+from portkit.scan.partial import place, with_errors, without_variant
+from portkit.scan.scan import in_order
+from portkit.tree.finding import Applicability, Finding, Status, no_files
+
+if TYPE_CHECKING:
+    from portkit.scan.scan import Scan
+
+_VARIANT = (
+    "This names the variant {variant}, which portkit does not write. No build would compile."
+    " Write both by hand."
+)
+
+
+def with_refusals(scan: Scan) -> Scan:
+    """Return a scan in which everything that is to be written passes all checks.
+
+    Args:
+        scan: a scan by all rules, with what people have excluded.
+    """
+    ported = Ported(scan.job, scan.findings)
+    refused: dict[int, Finding] = {}
+    reasons: dict[int, str] = {}
+    while found := _find_refused(scan, ported):
+        for finding, reason in found:
+            refused[id(finding)] = finding
+            reasons.setdefault(id(finding), reason)
+        ported = ported.without(refused.values())
+    if not refused:
+        return scan
+    # An arm that rustc misses in every build answers with an error in its stead.
+    rest = with_errors(scan, replace(scan, findings=ported.findings), "it is for you to write")
+    answered = {place(f) for f in rest.findings}
+    manual = [
+        _as_manual(finding, reasons[number])
+        for number, finding in refused.items()
+        if place(finding) not in answered
+    ]
+    return replace(scan, findings=tuple(sorted((*rest.findings, *manual), key=in_order)))
+
+
+def _find_refused(scan: Scan, ported: Ported) -> list[tuple[Finding, str]]:
+    """Return the findings that the first check with something to say refuses, with the reason."""
+    rest = replace(scan, findings=ported.findings)
+    reason = _VARIANT.format(variant=scan.job.vendor.variant)
+    if found := [(finding, reason) for finding in without_variant(scan, rest)]:
+        return found
+    for check in CHECKS:
+        if found := [(f, each.reason) for each in check(ported) for f in each.findings]:
+            return found
+    return []
+
+
+def _as_manual(finding: Finding, reason: str) -> Finding:
+    return replace(
+        finding,
+        applicability=Applicability.MANUAL,
+        status=Status.NONE,
+        message=reason,
+        edits=(),
+        files=no_files,
+        outdated=False,
+    )

@@ -1,0 +1,125 @@
+"""The checks of the tree as the port will leave it, and what becomes of what they refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from tree_support import Tree, crate, scan_of
+
+from portkit.checks import CHECKS, Ported
+from portkit.scan.refused import with_refusals
+from portkit.tree.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from portkit.scan.scan import Scan
+
+DEVICE = """\
+pub enum Device {
+    Cpu,
+    Cuda(usize),
+}
+
+pub fn number(device: &Device) -> usize {
+    match device {
+        Device::Cpu => 0,
+        Device::Cuda(n) => *n,
+    }
+}
+
+pub fn is_cuda(device: &Device) -> bool {
+    matches!(device, Device::Cuda(_))
+}
+"""
+MANIFEST = b"""\
+[package]
+name = "fixture"
+version = "0.1.0"
+edition = "2021"
+
+[features]
+cuda = []
+"""
+
+
+def written(tree: Tree, path: str, old: str, new: str) -> Scan:
+    """Return the scan of a tree in which one text of what findings write is another."""
+    scan = scan_of(tree)
+
+    def spoilt(finding: Finding) -> Finding:
+        edits = [e._replace(text=e.text.replace(old, new)) for e in finding.edits]
+        return replace(finding, edits=tuple(edits)) if finding.path == path else finding
+
+    found = replace(scan, findings=tuple(map(spoilt, scan.findings)))
+    assert found.findings != scan.findings
+    return found
+
+
+def manual(scan: Scan) -> list[Finding]:
+    return [f for f in scan.findings if f.applicability is Applicability.MANUAL]
+
+
+def test_a_good_port_is_left_as_it_is() -> None:
+    scan = scan_of({**crate(DEVICE), "Cargo.toml": MANIFEST})
+    assert any(f.status is Status.TODO for f in scan.findings)
+    assert with_refusals(scan) is scan
+
+
+def test_rust_that_does_not_parse_is_not_written() -> None:
+    scan = written(crate(DEVICE), "src/lib.rs", "pub fn is_rocm", "pub fn fn is_rocm")
+    (found,) = manual(with_refusals(scan))
+    assert (found.status, found.edits) == (Status.NONE, ())
+    assert "no longer parses" in found.message
+    others = [f for f in with_refusals(scan).findings if f.status is Status.TODO]
+    assert others
+
+
+def test_toml_that_says_a_table_twice_is_not_written() -> None:
+    tree = {**crate(DEVICE), "Cargo.toml": MANIFEST}
+    scan = written(tree, "Cargo.toml", "rocm = []", "[features]\nrocm = []")
+    (found,) = manual(with_refusals(scan))
+    assert "TOML" in found.message
+
+
+def test_a_file_that_did_not_parse_before_is_the_trees_own() -> None:
+    scan = scan_of(crate(DEVICE + "\nfn broken( {\n"))
+    assert with_refusals(scan) is scan
+
+
+def test_of_two_edits_of_the_same_bytes_one_is_written() -> None:
+    scan = scan_of(crate(DEVICE))
+    first = next(f for f in scan.findings if f.edits)
+    at = first.span
+    both = tuple(
+        replace(first, code=code, edits=(Edit(at.start, at.end, "Cuda(usize), Rocm(usize)"),))
+        for code in ("PK998", "PK999")
+    )
+    rest = [f for f in scan.findings if f is not first]
+    found = with_refusals(replace(scan, findings=(*rest, *both)))
+    assert [f.code for f in manual(found)] == ["PK999"]
+
+
+def test_an_arm_without_its_variant_is_not_written() -> None:
+    scan = written(crate(DEVICE), "src/lib.rs", "Rocm(usize)", "Rocm(usize")
+    found = with_refusals(scan)
+    assert not any("Device::Rocm" in e.text for f in found.findings for e in f.edits)
+
+
+def test_a_part_of_a_written_file_leads_to_its_finding() -> None:
+    scan = scan_of(crate(DEVICE))
+    after = Ported(scan.job, scan.findings).written("src/lib.rs")
+    assert after is not None
+    at = after.source.data.index(b"fn is_rocm")
+    (writer,) = after.find_writers(at, at + 1)
+    assert any("fn is_rocm" in edit.text for edit in writer.edits)
+    assert after.find_writers(0, 1) == ()
+
+
+def test_what_is_refused_leaves_the_other_files_read() -> None:
+    scan = scan_of({**crate(DEVICE), "Cargo.toml": MANIFEST})
+    ported = Ported(scan.job, scan.findings)
+    assert not [each for check in CHECKS for each in check(ported)]
+    manifest = ported.written("Cargo.toml")
+    rest = ported.without(ported.edited["src/lib.rs"])
+    assert rest.written("src/lib.rs") is None
+    assert rest.written("Cargo.toml") is manifest
