@@ -35,9 +35,8 @@ _MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trees of tests are our own: what they bring may be run, and nothing of them is kept."""
+    """Keep no trust of a tree beyond the tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PORTKIT_TRUST", os.sep)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 
