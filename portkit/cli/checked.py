@@ -60,14 +60,13 @@ def type_check(
     Raises:
         PortkitError: nothing type-checks, or the user wants the check and it cannot be made.
     """
-    from portkit.tree.trust import trusted
     from portkit.verify.options import Options
     from portkit.verify.taking_back import STEP, type_checking
     from portkit.verify.tree import Tree
 
     if verify is False:
         return TypeCheck.skipped("Not type-checked: you passed --no-verify.")
-    if verify is None and not trusted(whole.job.workspace.root):
+    if verify is None and not is_checked_by_default(whole.job.workspace.root):
         return TypeCheck.skipped(
             "Not type-checked: that would run the tree's build scripts and macros. Pass --verify to"
             " allow it, or --verify --sandbox to run them in a sandbox."
@@ -92,6 +91,13 @@ def type_check(
         return TypeCheck.skipped(f"Not type-checked: {error}.")
     seconds = time.monotonic() - began
     return TypeCheck(checking, f"Type-checked in {seconds:.0f} s, {checking.features}.")
+
+
+def is_checked_by_default(root: Path) -> bool:
+    """Return whether a port is type-checked if the user does not say: the tree is trusted."""
+    from portkit.tree.trust import trusted
+
+    return bool(trusted(root))
 
 
 def taken_back(checking: Checking | None) -> tuple[ReportedSite, ...]:

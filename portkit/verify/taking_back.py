@@ -173,7 +173,7 @@ def _check_before(tree: Tree) -> None:
         errors = [d for d in found.found if d.level == "error"]
         raise VerificationError(
             f"{tree.root} does not type-check before the port either"
-            f" ({_listed(complaints(errors, found.said))}), so that portkit cannot tell what the port"
+            f" ({_listed(complaints(errors, found.said))}), so portkit cannot tell what the port"
             " breaks: fix that, or pass --no-verify; nothing was written"
         )
 
