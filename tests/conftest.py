@@ -35,9 +35,13 @@ _MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trees of tests are our own: what they bring may be run, and nothing of them is kept."""
+    """Trust the trees of tests, which are our own, and keep nothing of that beyond the tests.
+
+    A trusted tree is type-checked by `apply`; only tests of that take the time.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PORTKIT_TRUST", os.sep)
+        patch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: False)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 

@@ -302,7 +302,7 @@ SHARE = "pub fn share(n: usize) -> usize {\n    10 / n\n}\n"
 @pytest.mark.parametrize("how", ["skip", "comment", "option", "neither"])
 def test_a_repair_that_is_left_alone_is_not_written(candle: Path, how: str) -> None:
     side = "candle-core/src/cuda_backend/mod.rs"
-    mark = "// portkit: keep PK107 nobody divides by zero\n" if how == "comment" else ""
+    mark = "// portkit: exclude PK107 nobody divides by zero\n" if how == "comment" else ""
     add_file(candle, side, f"//! CUDA.\n\n{mark}{SHARE}".encode())
     head = 'name = "candle"\ncrate = "candle-core"\nfirst_version = "0.1.0"\n'
     add_file(candle, "own/codebase.toml", (head + REPAIRED).encode())
@@ -399,29 +399,29 @@ def test_a_manifest_that_is_skipped_needs_no_feature(candle: Path) -> None:
 
 ARM = '            Self::Cuda(_) => "cuda",\n'
 COMMENTS = {
-    "above": ("// portkit: keep PK301 no reason needed\n" + ARM, True),
+    "above": ("// portkit: exclude PK301 no reason needed\n" + ARM, True),
     "above, among others": (
-        "// portkit: keep PK505,PK301 no reason needed\n\n// and another\n" + ARM,
+        "// portkit: exclude PK505,PK301 no reason needed\n\n// and another\n" + ARM,
         True,
     ),
-    "at the end of the line": (ARM[:-1] + " // portkit: keep PK301 no reason needed\n", True),
-    "of another code": ("// portkit: keep PK505 no reason needed\n" + ARM, False),
-    "below": (ARM + "            // portkit: keep PK301 no reason needed\n", False),
+    "at the end of the line": (ARM[:-1] + " // portkit: exclude PK301 no reason needed\n", True),
+    "of another code": ("// portkit: exclude PK505 no reason needed\n" + ARM, False),
+    "below": (ARM + "            // portkit: exclude PK301 no reason needed\n", False),
     "too far": (
-        '// portkit: keep PK301 no reason needed\n            Self::Other => "",\n' + ARM,
+        '// portkit: exclude PK301 no reason needed\n            Self::Other => "",\n' + ARM,
         False,
     ),
-    "without a code": ("// portkit: keep no reason needed\n" + ARM, False),
-    "without a reason": ("// portkit: keep PK301\n" + ARM, False),
-    "of no code": ("// portkit: keep PK777 no reason needed\n" + ARM, False),
+    "without a code": ("// portkit: exclude no reason needed\n" + ARM, False),
+    "without a reason": ("// portkit: exclude PK301\n" + ARM, False),
+    "of no code": ("// portkit: exclude PK777 no reason needed\n" + ARM, False),
     "misspelled": ("// portkit: kep PK301 no reason needed\n" + ARM, False),
     "with a capital": ("// Portkit: keep PK301 no reason needed\n" + ARM, False),
     "in capitals": ("// PORTKIT: KEEP PK301 no reason needed\n" + ARM, False),
     "with a blank": ("// portkit : keep PK301 no reason needed\n" + ARM, False),
     "without a colon": ("// portkit keep PK301 no reason needed\n" + ARM, False),
     "another verb and no colon": ("//portkit skip PK301 no reason needed\n" + ARM, False),
-    "in a block": ("/* portkit: keep PK301 no reason needed */\n" + ARM, False),
-    "as a page": ("//! portkit: keep PK301 no reason needed\n" + ARM, False),
+    "in a block": ("/* portkit: exclude PK301 no reason needed */\n" + ARM, False),
+    "as a page": ("//! portkit: exclude PK301 no reason needed\n" + ARM, False),
 }
 
 
@@ -448,7 +448,7 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
             "without a reason": "gives no reason",
             "of no code": "there is no code PK777",
             "misspelled": "there is no 'kep': write `portkit: keep",
-            "with a capital": "it begins with '// Portkit:': write `// portkit: keep PK501",
+            "with a capital": "it begins with '// Portkit:': write `// portkit: exclude PK501",
             "in capitals": "it begins with '// PORTKIT:'",
             "with a blank": "it begins with '// portkit :'",
             "without a colon": "it begins with '// portkit'",
@@ -462,7 +462,7 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
         for options in ((), ("--check",), ("--select", "PK2")):
             refused = invoke("apply", candle, "--no-format", *options)
             assert refused.code == 23
-            assert f"{LIB}:{site['line']}: it keeps nothing, since" in refused.err
+            assert f"{LIB}:{site['line']}: it excludes nothing, since" in refused.err
             assert git(candle, "status", "--short") == ""
         return
     assert invoke("apply", candle, "--no-format").code == 0
@@ -482,7 +482,7 @@ def test_prose_about_portkit_is_no_comment_of_its(candle: Path) -> None:
     ]
     with (candle / LIB).open("a") as file:
         file.write("".join(f"{line}\n" for line in prose))
-    add_file(candle, "NOTES.md", b"Write `// portkit: keep PK999 reason`, not `// Portkit keep`.\n")
+    add_file(candle, "NOTES.md", b"Write `// portkit: exclude PK999 reason`, not `// Portkit`.\n")
     commit(candle)
     assert {s["path"] for s in sites(candle) if s["code"] == "PK903"} <= {"NOTES.md"}
     assert invoke("apply", candle, "--no-format").code == 0
@@ -492,11 +492,11 @@ def test_a_comment_above_an_attribute_and_in_a_manifest(candle: Path) -> None:
     place = candle / LIB
     place.write_text(
         place.read_text()
-        + '\n// portkit: keep PK501 stays\n#[cfg(feature = "cuda")]\n#[inline]\nmod only {}\n'
+        + '\n// portkit: exclude PK501 stays\n#[cfg(feature = "cuda")]\n#[inline]\nmod only {}\n'
     )
     manifest = candle / "candle-core/Cargo.toml"
     manifest.write_text(
-        manifest.read_text().replace("cuda = []", "# portkit: keep PK201 not yet\ncuda = []")
+        manifest.read_text().replace("cuda = []", "# portkit: exclude PK201 not yet\ncuda = []")
     )
     found = sites(candle)
     assert of(found, "PK201")["message"] == "not yet"
@@ -511,7 +511,7 @@ def test_a_person_can_say_that_they_have_looked(candle: Path) -> None:
         place.read_text()
         .replace(
             "    let fits =",
-            "    // portkit: keep PK401 looked at, the same holds on AMD\n    let fits =",
+            "    // portkit: exclude PK401 looked at, the same holds on AMD\n    let fits =",
         )
         .replace("device.is_cuda()", "(device.is_cuda() || device.is_rocm())")
     )

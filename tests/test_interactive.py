@@ -46,7 +46,15 @@ def candle(tmp_path: Path) -> Path:
 
 def talk(candle: Path, *answers: str, options: tuple[str, ...] = (), editor: str = "false") -> Talk:
     """Run portkit at a pseudo-terminal, and give an answer to each question; then end the input."""
-    command = [*PROGRAM, "apply", str(candle), "--interactive", "--no-format", *options]
+    command = [
+        *PROGRAM,
+        "apply",
+        str(candle),
+        "--interactive",
+        "--no-format",
+        "--no-verify",
+        *options,
+    ]
     process, terminal = pty.fork()
     if process == 0:
         env = environment() | {"EDITOR": editor, "VISUAL": "", "TERM": "xterm", "COLUMNS": "100"}
@@ -236,7 +244,7 @@ def test_with_diff_nothing_is_written(candle: Path) -> None:
 
 
 def test_an_interruption_leaves_the_tree(candle: Path) -> None:
-    command = [*PROGRAM, "apply", str(candle), "--interactive"]
+    command = [*PROGRAM, "apply", str(candle), "--interactive", "--no-verify"]
     process, terminal = pty.fork()
     if process == 0:
         os.execvpe(command[0], command, environment())

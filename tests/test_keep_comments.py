@@ -16,8 +16,8 @@ from portkit.tree import keep_comments
 if TYPE_CHECKING:
     from portkit.scan.scan import Scan
 
-ABOVE = "        // portkit: keep PK301 reason {i}\n        D::Cuda(x{i}) => {i},\n"
-STACKED = "        // portkit: keep PK301 reason {i}\n"
+ABOVE = "        // portkit: exclude PK301 reason {i}\n        D::Cuda(x{i}) => {i},\n"
+STACKED = "        // portkit: exclude PK301 reason {i}\n"
 
 
 def scanned(lines: str, count: int) -> Scan:

@@ -159,7 +159,7 @@ def test_a_place_is_kept_by_the_editor(client: Client, candle: Path) -> None:
     for before in (None, 'gating = "cfg"'):
         if before is not None:
             settings_file.write_text(before)
-        action = titled(client.actions(file, line), "Keep it with a reason")
+        action = titled(client.actions(file, line), "Exclude it with a reason")
         *created, change = action["edit"]["documentChanges"]
         assert [each["kind"] for each in created] == ([] if before else ["create"])
         made = applied(before or "", change["edits"])
@@ -188,10 +188,11 @@ def test_what_was_accepted_is_not_kept_with_another(client: Client, candle: Path
     assert invoke("review", candle, "--accept", f"{own}:3").code == 0
     client.initialize(candle, window=SHOWS)
     assert len(client.diagnostics(own)) == 2
-    action = titled(client.actions(own, 1), "Keep it with a reason")
+    action = titled(client.actions(own, 1), "Exclude it with a reason")
     assert "edit" not in action
     (said,) = client.windows()
-    assert "own.rs:3 too, which was accepted: write `// portkit: keep PK405 REASON` above" in said
+    assert "own.rs:3 too, which was accepted" in said
+    assert "write `// portkit: exclude PK405 REASON` above" in said
 
 
 def test_the_cuda_side_of_what_stands_for_rocm(client: Client, candle: Path) -> None:
@@ -260,7 +261,7 @@ def test_one_file_again_is_the_tree_again(candle: Path) -> None:
     """What a change of one file gives is what a scan of the tree gives."""
     lib = candle / LIB
     changed = lib.read_bytes().replace(
-        b"pub fn is_cuda", b"// portkit: keep PK503 no\npub fn is_cuda"
+        b"pub fn is_cuda", b"// portkit: exclude PK503 no\npub fn is_cuda"
     )
     assert changed != lib.read_bytes()
     again = look(candle).again(LIB, changed).scan

@@ -47,7 +47,7 @@ def tree(tmp_path: Path) -> Path:
     for number, (path, make) in enumerate(INPUTS.values()):
         if path.endswith(".rs"):
             files[f"src/m{number}.rs"] = make(3)
-    files["src/none.rs"] = f"// portkit: keep PK301 nothing is here\n{NO_MENTION}"
+    files["src/none.rs"] = f"// portkit: exclude PK301 nothing is here\n{NO_MENTION}"
     files["src/lib.rs"] = "".join(f"mod m{number};\n" for number in range(len(INPUTS)))
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)

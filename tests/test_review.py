@@ -238,7 +238,7 @@ def test_what_stands_already_is_taken_out_when_it_is_kept(candle: Path, is_commi
     if is_committed:
         commit(candle)
     standing = {path: path.read_bytes() for path in candle.rglob("*.rs")}
-    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
     assert f"What the port had written there is taken out of {TILES}." in done.err
     text = standing[candle / TILES].decode()
     assert text.count(WIDENED) == 3
@@ -256,7 +256,7 @@ def test_an_edit_beside_what_is_taken_out_stays(candle: Path) -> None:
     place = ported(candle, 4)
     change(candle, "    wide * high\n", "    wide * high + 1\n")
     commit(candle)
-    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
     assert "is taken out of" in done.err
     text = (candle / TILES).read_text()
     assert "    wide * high + 1\n" in text
@@ -268,7 +268,7 @@ def test_what_was_edited_stays_when_it_is_kept(candle: Path) -> None:
     change(candle, f"{WIDENED} {{\n", f"{WIDENED} || true {{\n")
     commit(candle)
     before = (candle / TILES).read_bytes()
-    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
     said = "What the port has written there stays until you take it out: "
     assert f"{said}{TILES} was changed by hand in the same lines." in done.err
     assert (candle / TILES).read_bytes() == before
@@ -297,7 +297,7 @@ def test_what_no_history_tells_stays_when_it_is_kept(candle: Path) -> None:
     place = ported(candle, 4)
     shutil.rmtree(candle / ".git")
     before = (candle / TILES).read_bytes()
-    done = invoke("review", candle, "--keep", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
     assert "What the port has written there stays until you take it out: " in done.err
     assert "is in no git repository" in done.err
     assert (candle / TILES).read_bytes() == before
@@ -351,9 +351,9 @@ def test_an_edit_that_was_accepted_is_not_to_be_written_anew(candle: Path) -> No
 def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
     before = b"# ours\ngating = 'dummy' # said\n"
     add_file(candle, "portkit.toml", before)
-    done = invoke("review", candle, "--keep", f"{TILES}:18", "--reason", 'no "such" thing')
+    done = invoke("review", candle, "--exclude", f"{TILES}:18", "--reason", 'no "such" thing')
     assert done.code == 0
-    assert re.search(rf"portkit\.toml keeps PK405-[0-9a-f]{{8}} {TILES}:18\.", done.err)
+    assert re.search(rf"portkit\.toml excludes PK405-[0-9a-f]{{8}} {TILES}:18\.", done.err)
     after = (candle / "portkit.toml").read_bytes()
     assert after.startswith(before)
     (skip,) = settings(Source("portkit.toml", after)).skips
@@ -364,8 +364,8 @@ def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
 def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
     """Two of a code in one function are alike; the third, in another function, is not."""
     alike = [line.split()[0] for line in asked(candle) if "  twice: " in line]
-    done = invoke("review", candle, "--keep", f"{TILES}:12", "--reason", "ours are small")
-    assert f"keeps {alike[0]} {TILES}:12, {alike[1]} {TILES}:13.\n" in done.err
+    done = invoke("review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small")
+    assert f"excludes {alike[0]} {TILES}:12, {alike[1]} {TILES}:13.\n" in done.err
     assert len(asked(candle)) == PLACES - 2
     (skip,) = settings(Source("portkit.toml", (candle / "portkit.toml").read_bytes())).skips
     assert skip.symbols == ("twice",)
@@ -376,15 +376,15 @@ def test_what_was_accepted_is_not_kept_with_another(candle: Path) -> None:
     invoke("review", candle, "--accept", f"{TILES}:13")
     before = asked(candle)
     (taken,) = re.findall(r"PK401-[0-9a-f]{8}", (candle / looked.NAME).read_text())
-    done = invoke("review", candle, "--keep", f"{TILES}:12", "--reason", "ours are small")
+    done = invoke("review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small")
     assert done.code == ConfigError.exit_code
     said = " ".join(done.err.split())
-    assert f"would keep {taken} {TILES}:13 too, which was accepted" in said
-    assert f"write `// portkit: keep PK401 REASON` above {TILES}:12" in said
+    assert f"would exclude {taken} {TILES}:13 too, which was accepted" in said
+    assert f"write `// portkit: exclude PK401 REASON` above {TILES}:12" in said
     assert not (candle / "portkit.toml").exists()
     assert asked(candle) == before
-    # What it says to do keeps that place alone.
-    change(candle, "    let wide", "    // portkit: keep PK401 ours are small\n    let wide")
+    # What it says to do excludes that place alone.
+    change(candle, "    let wide", "    // portkit: exclude PK401 ours are small\n    let wide")
     assert len(asked(candle)) == len(before) - 1
     assert taken in (candle / looked.NAME).read_text()
     (seen,) = [s for s in document(candle)["sites"] if s["id"] == taken]
@@ -399,9 +399,9 @@ def test_what_is_mechanical_is_named_when_it_is_kept_with_another(candle: Path) 
     (settled,) = [
         s["id"] for s in document(candle)["sites"] if f"{s['path']}:{s['line']}" == f"{TILES}:12"
     ]
-    done = invoke("review", candle, "--keep", other, "--reason", "ours are small")
-    assert f"keeps {other} {TILES}:13. " in done.err
-    assert f"in the same item, it keeps {settled} {TILES}:12 too." in done.err
+    done = invoke("review", candle, "--exclude", other, "--reason", "ours are small")
+    assert f"excludes {other} {TILES}:13. " in done.err
+    assert f"also excludes {settled} {TILES}:12, which have the same code" in done.err
 
 
 @pytest.mark.parametrize(
@@ -437,8 +437,8 @@ def test_a_list_of_skips_is_not_written_into() -> None:
         (("--accept", "PK3"), "names no place that nobody has looked at"),
         (("--accept", f"{TILES}:1"), "names no place that nobody has looked at"),
         (("--accept", "tile"), "names no place: write"),
-        (("--accept", "PK", "--keep", "PK"), "one at a time"),
-        (("--keep", "PK"), "go together"),
+        (("--accept", "PK", "--exclude", "PK"), "one at a time"),
+        (("--exclude", "PK"), "go together"),
         (("--accept", "PK", "--list"), "--list writes nothing"),
     ],
 )
@@ -547,14 +547,14 @@ def talk(candle: Path, answers: str) -> tuple[int, str]:
 
 
 def test_a_person_is_asked_place_by_place(candle: Path) -> None:
-    code, said = talk(candle, "?\na\nl\nk\n\nk\nours are small\nq\n")
+    code, said = talk(candle, "?\na\nl\ne\n\ne\nours are small\nq\n")
     assert code == 0
-    assert said.count(f"Is it right [{','.join(ANSWERS)}]?") == 6
-    assert f"{ANSWERS['k']}" in said
+    assert said.count("[a]ccept  [e]xclude  [l]ater  [q]uit") == 6
+    assert f"{ANSWERS['e']}" in said
     assert "(1/5)" in said
     assert "+" in said
     assert "takes the branch in lines" in said
-    assert "keeps one place" in said
+    assert "excludes one finding" in said
     assert "2 places that nobody has looked at." in said
     assert len(asked(candle)) == 2
     assert (candle / looked.NAME).read_text().count("PK401-") == 1

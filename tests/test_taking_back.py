@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,7 +117,7 @@ def test_what_breaks_is_taken_back_and_the_rest_is_written(candle: Path, cargo: 
     assert REASON in said
     # Another place of the file is written, so that an entry would be about too much.
     assert f"{USER}:" in said
-    assert f"// portkit: keep PK301 {REASON}" in said
+    assert f"// portkit: exclude PK301 {REASON}" in said
     assert "[[skip]]" not in said
     text = (candle / USER).read_text()
     assert f'Device::Rocm(_) => panic!("left out: {REASON}"),' in text
@@ -210,9 +211,35 @@ def test_a_tree_is_not_compiled_unasked(
     monkeypatch.delenv("PORTKIT_TRUST", raising=False)
     before = picture(candle)
     assert invoke("apply", candle, "--verify").code == 26
-    assert invoke("apply", candle, "--trust").code == 2
-    assert invoke("apply", candle, "--all-or-nothing").code == 2
+    assert invoke("apply", candle, "--no-verify", "--trust").code == 2
+    assert invoke("apply", candle, "--no-verify", "--all-or-nothing").code == 2
     assert picture(candle) == before
+    done = invoke("apply", candle)
+    assert done.code == 0
+    assert "Not type-checked: that would run the tree's build scripts" in done.out
+    assert "cargo check" not in done.err
+
+
+def test_a_trusted_tree_is_type_checked_by_default(
+    candle: Path, cargo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: True)
+    stand_in(cargo, complaint(ORDINAL))
+    done = invoke("apply", candle)
+    assert done.code == 1
+    assert re.search(r"Type-checked in \d+ s, without the feature and with rocm\.", done.out)
+    assert REASON in done.out
+
+
+def test_a_trusted_tree_that_never_compiled_is_ported_unchecked(
+    candle: Path, cargo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: True)
+    stand_in(cargo, "echo 'error: no' >&2; exit 101")
+    done = invoke("apply", candle)
+    assert done.code == 0
+    assert "Not type-checked: " in done.out
+    assert "does not type-check before the port either" in " ".join(done.out.split())
 
 
 def test_a_scratch_tree_is_written_where_it_differs(candle: Path) -> None:

@@ -269,7 +269,7 @@ def test_what_is_said_to_portkit_stays(tmp_path: Path) -> None:
     """Settings and comments are committed before the port; upstream's commit lies below them."""
     root = make_upstream(tmp_path / "candle")
     add_file(root, "portkit.toml", b'gating = "cfg"\n')
-    kept = "    // portkit: keep PK401 the product is CUDA's alone\n"
+    kept = "    // portkit: exclude PK401 the product is CUDA's alone\n"
     replace(root, MATMUL, "    let fits", f"{kept}    let fits")
     commit(root)
     apply(root)

@@ -40,7 +40,7 @@ def clean(
     check_clean(root, allow_dirty=allow_dirty, allow_no_vcs=allow_no_vcs, allow_staged=allow_staged)
 
 
-KEPT = "// portkit: keep PK501 it is CUDA's alone\n"
+KEPT = "// portkit: exclude PK501 it is CUDA's alone\n"
 
 
 @pytest.mark.parametrize("staged", [False, True])

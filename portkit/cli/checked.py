@@ -1,10 +1,13 @@
-"""``portkit apply --verify``: what is written type-checks."""
+"""Type-checking what ``portkit apply`` is about to write."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from portkit.cli.output import progress
+from portkit.errors import ToolError, VerificationError
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,43 +19,85 @@ if TYPE_CHECKING:
     from portkit.verify.taking_back import Checking
 
 
-def type_checked(
+class TypeCheck(Value, frozen=True):
+    """Whether a port was type-checked.
+
+    Attributes:
+        checking: what type-checks; None if nothing was compiled.
+        sentence: what the user reads about it; empty if there is nothing to say.
+    """
+
+    checking: Checking | None
+    sentence: str
+
+    @staticmethod
+    def skipped(sentence: str) -> TypeCheck:
+        """Return a check that did not run."""
+        return TypeCheck(None, sentence)
+
+
+def type_check(
     whole: Scan,
     chosen: Scan,
     planned: Callable[[Scan], Plan],
     *,
+    verify: bool | None,
     consent: Callable[[Path], object],
     sandbox: bool,
     all_or_nothing: bool,
-) -> Checking:
-    """Return what type-checks of a port.
+) -> TypeCheck:
+    """Type-check a port before it is written.
 
     Args:
         whole: the scan of the tree.
-        chosen: the same with the places alone that are to be written.
+        chosen: the same with only the findings that are to be written.
         planned: makes the plan of a scan.
-        consent: raises a ``PortkitError`` where what the tree brings may not be run.
-        sandbox: whether it is run in a sandbox.
+        verify: whether the user wants it; None if the user did not say.
+        consent: raises a ``PortkitError`` if the tree's build scripts may not run.
+        sandbox: whether they run in a sandbox.
         all_or_nothing: whether everything is taken back as soon as something is.
 
     Raises:
-        PortkitError: nothing type-checks, or that cannot be seen.
+        PortkitError: nothing type-checks, or the user wants the check and it cannot be made.
     """
     from portkit.verify.options import Options
     from portkit.verify.taking_back import STEP, type_checking
     from portkit.verify.tree import Tree
 
+    if verify is False:
+        return TypeCheck.skipped("Not type-checked: you passed --no-verify.")
+    if verify is None and not is_checked_by_default(whole.job.workspace.root):
+        return TypeCheck.skipped(
+            "Not type-checked: that would run the tree's build scripts and macros. Pass --verify to"
+            " allow it, or --verify --sandbox to run them in a sandbox."
+        )
+
     def say(line: str) -> None:
-        if line.startswith(("$ ", STEP)):  # rustc's own words come with the places
+        if line.startswith(("$ ", STEP)):  # rustc's own words come with the findings
             progress(line)
 
-    return type_checking(
-        Tree(whole, Options(gating=whole.job.gating.value, sandbox=sandbox), say),
-        chosen,
-        planned,
-        consent=consent,
-        all_or_nothing=all_or_nothing,
-    )
+    began = time.monotonic()
+    try:
+        checking = type_checking(
+            Tree(whole, Options(gating=whole.job.gating.value, sandbox=sandbox), say),
+            chosen,
+            planned,
+            consent=consent,
+            all_or_nothing=all_or_nothing,
+        )
+    except (ToolError, VerificationError) as error:
+        if verify:
+            raise
+        return TypeCheck.skipped(f"Not type-checked: {error}.")
+    seconds = time.monotonic() - began
+    return TypeCheck(checking, f"Type-checked in {seconds:.0f} s, {checking.features}.")
+
+
+def is_checked_by_default(root: Path) -> bool:
+    """Return whether a port is type-checked if the user does not say: the tree is trusted."""
+    from portkit.tree.trust import trusted
+
+    return bool(trusted(root))
 
 
 def taken_back(checking: Checking | None) -> tuple[ReportedSite, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from portkit.cli.checked import taken_back, type_checked
+from portkit.cli.checked import TypeCheck, taken_back, type_check
 from portkit.cli.command import FOUND, command
 from portkit.cli.completion import complete_specs
 from portkit.cli.consent import made_by_fetch, may_run
@@ -293,13 +293,14 @@ def apply(
         bool, typer.Option("--no-pager", help="With --diff, print to the terminal itself.")
     ] = False,
     verify: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--verify",
+            "--verify/--no-verify",
             help="Type-check the result first, without the feature and with it, and take back"
-            " what breaks.",
+            " what breaks; by default if the tree's build scripts may run.",
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     all_or_nothing: Annotated[
         bool,
         typer.Option(
@@ -339,8 +340,9 @@ def apply(
     All of it is written, or nothing, also when portkit is killed meanwhile: the next run ends what
     it had begun. A tree that is ported already is left as it is.
 
-    With --verify the result type-checks, or the tree is as it was: it is compiled in a copy, places
-    that break it are left out, each with the compiler's reason, and the exit code is 1 then.
+    If portkit fetched the tree, or you said that its build scripts may run, the result is
+    type-checked in a copy before anything is written. Edits that break it are left out, each with
+    the compiler's reason, and the exit code is 1 then. --no-verify skips this check.
 
     At a terminal --diff goes through a pager: PORTKIT_PAGER, else PAGER, else less.
     """
@@ -358,8 +360,11 @@ def apply(
     from portkit.write.refusals import refuse
     from portkit.write.transaction import recover, write
 
-    if not verify and (all_or_nothing or trust or sandbox):
+    asks_to_verify = all_or_nothing or trust or sandbox
+    if verify is False and asks_to_verify:
         raise typer.BadParameter("--all-or-nothing, --trust and --sandbox are for --verify")
+    if asks_to_verify:
+        verify = True
     if series or patches:
         given = {
             "--diff": diff,
@@ -369,7 +374,7 @@ def apply(
             "--at": at,
             "--interactive": interactive,
             "--report": page,
-            "--verify": verify,
+            "--verify": bool(verify),
             "--allow-dirty": allow_dirty,
             "--allow-staged": allow_staged,
             "--allow-no-vcs": allow_no_vcs,
@@ -447,18 +452,20 @@ def apply(
         progress(f"`portkit apply` would refuse to write it alone: {error}")
     if denied := refuse(directory, planned.changes, clean, dry=dry):
         progress(f"`portkit apply` would refuse to write it: {denied}")
-    checking = None
-    if verify and planned.changes:
-        checking = type_checked(
+    proof = TypeCheck.skipped("")
+    if planned.changes and not (dry and verify is None):
+        proof = type_check(
             whole,
             chosen,
             partial(plan, rustfmt=not no_format),
+            verify=verify,
             consent=partial(may_run, given=trust),
             sandbox=sandbox,
             all_or_nothing=all_or_nothing,
         )
-        whole, found, planned = checking.whole, checking.chosen, checking.plan
-    taken = taken_back(checking)
+    if proof.checking is not None:
+        whole, found, planned = proof.checking.whole, proof.checking.chosen, proof.checking.plan
+    taken = taken_back(proof.checking)
     held = Held.NOT
     if not dry:
         held = held_by_git(directory) if planned.changes else held
@@ -491,6 +498,7 @@ def apply(
             left=left,
             taken=taken,
             options=options(again),
+            type_check=proof.sentence,
         )
         show(said, end="")
     if page is not None:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from portkit.write.change import Change
 
 ANSWERS: Final = {
-    "a": "it is right as it is: do not ask again until it changes",
-    "k": "leave it alone, for a reason that portkit.toml keeps",
-    "l": "later: go on to the next place",
-    "q": "later, and so all that are left",
-    "?": "say what the answers mean",
+    "a": "accept: it is right as it is; portkit asks again only if it changes",
+    "e": "exclude: portkit does not write this; portkit.toml records your reason",
+    "l": "later: go on to the next finding",
+    "q": "quit: leave the rest for later",
+    "?": "help: print this list",
 }
 SHOWN: Final = 40
 """How many lines of a branch are shown."""
@@ -46,7 +46,7 @@ _LINE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(:\d+)?")
     "portkit review candle",
     "portkit review candle --list",
     "portkit review --accept PK107 --accept candle-nn/src/ops.rs:1021",
-    'portkit review --keep PK405-226474f1 --reason "AMD has none either"',
+    'portkit review --exclude PK405-226474f1 --reason "AMD has none either"',
 )
 def review(
     directory: Directory = Path(),
@@ -61,11 +61,15 @@ def review(
             " begins for all of its places.",
         ),
     ] = None,
-    keep: Annotated[
+    exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="PLACE", help="Keep a place without asking, with --reason."),
+        typer.Option(
+            metavar="FINDING",
+            help="Exclude a finding from the port without asking, with --reason: portkit does not"
+            " write it, and removes it if it wrote it before.",
+        ),
     ] = None,
-    reason: Annotated[str, typer.Option(help="Why, with --keep.", show_default=False)] = "",
+    reason: Annotated[str, typer.Option(help="Why, with --exclude.", show_default=False)] = "",
     profile: Profile = "",
     gating: GatingOption = None,
     kernels: Annotated[
@@ -81,13 +85,13 @@ def review(
     from portkit.report.progress import waiting
     from portkit.scan.session import scan_tree
 
-    chosen = accept or keep
-    if accept and keep:
-        raise typer.BadParameter("--accept and --keep are two answers: give one at a time")
-    if bool(keep) != bool(reason.strip()):
-        raise typer.BadParameter("--keep and --reason go together: name the place and say why")
+    chosen = accept or exclude
+    if accept and exclude:
+        raise typer.BadParameter("--accept and --exclude are two answers: give one at a time")
+    if bool(exclude) != bool(reason.strip()):
+        raise typer.BadParameter("--exclude and --reason go together: name the finding and say why")
     if listed and chosen:
-        raise typer.BadParameter("--list writes nothing: leave out --accept or --keep")
+        raise typer.BadParameter("--list writes nothing: leave out --accept or --exclude")
     if is_half_written(directory):
         return FOUND
     own = profile_directory(profile)
@@ -104,7 +108,7 @@ def review(
         else:
             for place in [p for p in desk.places if p.site.id in named]:
                 if place in desk.places:
-                    progress(desk.keep(place, reason))
+                    progress(desk.exclude(place, reason))
         progress(desk.summary())
     else:
         if desk.places and not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -225,7 +229,7 @@ class Desk:
         self.places = [p for p in self.places if p.site.id not in self.accepted]
 
     def alike(self, place: Place) -> Sequence[Place]:
-        """Return the places that a skip keeps with one: those of its code in its item."""
+        """Return the findings that one skip excludes together: those of a code in an item."""
         return [p for p in self.places if _key(p.site) == _key(place.site)]
 
     def beside(self, place: Place) -> Sequence[Place]:
@@ -247,8 +251,8 @@ class Desk:
         check_takes_nothing_back(place.site.code, place.site.position, [*map(_named, taken)])
         return [p for p in found if p.finding.status is not Status.NONE]
 
-    def keep(self, place: Place, reason: str) -> str:
-        """Write into portkit.toml that a place, and those like it, are kept; return what is.
+    def exclude(self, place: Place, reason: str) -> str:
+        """Exclude a finding and those like it in portkit.toml; return a sentence that names them.
 
         Raises:
             ConfigError: the file cannot take it.
@@ -264,17 +268,17 @@ class Desk:
         before = own_file(file)
         site, why = place.site, " ".join(reason.split())
         after = with_skip(before or b"", site.code, site.path, site.symbol, why)
-        kept, others = self.alike(place), self.beside(place)
-        said = f"{NAME} keeps {', '.join(map(_named, kept))}."
+        excluded, others = self.alike(place), self.beside(place)
+        said = f"{NAME} excludes {', '.join(map(_named, excluded))}."
         if others:
             too = ", ".join(map(_named, others))
-            said += f" Of the same code in the same item, it keeps {too} too."
+            said += f" It also excludes {too}, which have the same code in the same item."
         changes: tuple[Change, ...] = ()
-        if any(stands(p.finding) for p in (*kept, *others)):
+        if any(stands(p.finding) for p in (*excluded, *others)):
             changes, left = self._taken_out(before or b"", after)
             said += f" {left}"
         write(self.directory, [Change(NAME, before, after), *changes])
-        self.places = [p for p in self.places if p not in kept]
+        self.places = [p for p in self.places if p not in excluded]
         return said
 
     def _taken_out(self, before: bytes, after: bytes) -> tuple[tuple[Change, ...], str]:
@@ -361,7 +365,7 @@ class Session:
         total = len(desk.places)
         for number, place in enumerate([*desk.places], 1):
             if place not in desk.places:
-                continue  # it was kept with another
+                continue  # it was excluded with another
             self.show("")
             self.show(self.terminal.dim(f"({number}/{total})"))
             for line in shown(scan, place, self.terminal):
@@ -370,24 +374,24 @@ class Session:
                 return
 
     def _answered(self, desk: Desk, place: Place) -> bool:
-        question = self.terminal.bold(f"Is it right [{','.join(ANSWERS)}]? ")
+        question = self.terminal.bold("[a]ccept  [e]xclude  [l]ater  [q]uit  [?] help: ")
         while True:
             answer = self.ask(question)
             key = answer.strip()[:1].lower()
             if key == "a":
                 desk.accept([place.site.id])
                 return True
-            if key == "k" and self._kept(desk, place):
+            if key == "e" and self._excluded(desk, place):
                 return True
             if key == "l":
                 return True
             if key == "q" or not answer:
                 return False
-            if key != "k":
+            if key != "e":
                 for each, meaning in ANSWERS.items():
                     self.show(f"{self.terminal.bold(each)} - {meaning}")
 
-    def _kept(self, desk: Desk, place: Place) -> bool:
+    def _excluded(self, desk: Desk, place: Place) -> bool:
         try:
             others = [*(p for p in desk.alike(place) if p != place), *desk.beside(place)]
         except ConfigError as error:
@@ -396,14 +400,14 @@ class Session:
         if others:
             too = ", ".join(map(_named, others))
             self.show(
-                f"A skip is of a code in an item, and keeps {too} too; a comment,"
-                f" `// portkit: keep {place.site.code} REASON`, keeps one place."
+                f"portkit.toml excludes a code in an item, so it would exclude {too} too."
+                f" A comment, `// portkit: exclude {place.site.code} REASON`, excludes one finding."
             )
         reason = self.ask("Why? (an empty line goes back) ").strip()
         if not reason:
             return False
         try:
-            self.show(desk.keep(place, reason))
+            self.show(desk.exclude(place, reason))
         except ConfigError as error:
             self.show(self.terminal.loud(str(error)))
             return False

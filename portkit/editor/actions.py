@@ -102,10 +102,10 @@ def _changes(tree: Tree, chosen: Scan, documents: Documents) -> Iterator[Change]
                 yield documents.edit(file.path, TextEdit(whole, file.text))
 
 
-def keep(
+def exclude(
     tree: Tree, place: Place, before: bytes | None, documents: Documents
 ) -> tuple[WorkspaceEdit, Range]:
-    """Return what keeps a place, as ``portkit review --keep`` does, and where its reason stands.
+    """Return the edit that excludes a finding, and the range of its reason in ``portkit.toml``.
 
     Args:
         tree: the tree.
@@ -114,7 +114,7 @@ def keep(
         documents: what the client calls files.
 
     Raises:
-        ConfigError: the file cannot take it, no skip keeps the place, or it would take back that
+        ConfigError: the file cannot take it, no skip can exclude it, or it would take back that
             another was accepted.
     """
     site = place.site

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types as lsp
 
-from portkit.editor.actions import cuda_side, is_asking, is_written, keep, write
+from portkit.editor.actions import cuda_side, exclude, is_asking, is_written, write
 from portkit.editor.places import described
 from portkit.editor.server import Server
 from portkit.errors import PortkitError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHOW: Final = "portkit.show"
 """The command that brings a person to a file and a range."""
-_WRITE, _KEEP = "write", "keep"
+_WRITE, _EXCLUDE = "write", "exclude"
 
 
 def serve() -> int:
@@ -131,7 +131,7 @@ def _of_place(place: Place, uri: str) -> Iterator[lsp.CodeAction]:
     said = f"{place.site.construct} ({place.site.code})"
     wanted = [(_WRITE, f"Write it: {said}")] if is_written(place) else []
     if is_asking(place):
-        wanted.append((_KEEP, f"Keep it with a reason: {said}"))
+        wanted.append((_EXCLUDE, f"Exclude it with a reason: {said}"))
     for what, title in wanted:
         yield lsp.CodeAction(
             title,
@@ -151,9 +151,9 @@ def _resolved(server: Server, tree: Tree, action: lsp.CodeAction) -> None:
     try:
         if data.get("do") == _WRITE:
             action.edit = write(tree, place, documents)
-        elif data.get("do") == _KEEP:
+        elif data.get("do") == _EXCLUDE:
             before = server.buffers(tree).get(NAME, tree.on_disk(NAME))
-            action.edit, reason = keep(tree, place, before, documents)
+            action.edit, reason = exclude(tree, place, before, documents)
             if _shows(server):
                 action.command = _showing("Say why", documents.uri(NAME), reason)
     except PortkitError as error:

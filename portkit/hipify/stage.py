@@ -188,7 +188,7 @@ def _decided(contents: Mapping[str, bytes], findings: Iterable[Finding]) -> Iter
                 finding,
                 applicability=Applicability.KEEP,
                 message=keeping.reason,
-                detail="kept by a comment",
+                detail="excluded by a comment",
                 excepted=True,
             )
         yield finding

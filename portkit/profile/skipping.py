@@ -1,4 +1,4 @@
-"""A skip more in ``portkit.toml``, as ``portkit review --keep`` and editors write it."""
+"""A skip more in ``portkit.toml``, as ``portkit review --exclude`` and editors write it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SLASHES: Final = (".rs", *CUDA_CODE)
 
 
 def check_skippable(code: str, place: str, message: str) -> None:
-    """Refuse to keep a place that is about what portkit itself reads.
+    """Refuse to exclude a finding that is about what portkit itself reads.
 
     Args:
         code: of the place.
@@ -30,11 +30,11 @@ def check_skippable(code: str, place: str, message: str) -> None:
         message: what it says.
 
     Raises:
-        ConfigError: no skip keeps it.
+        ConfigError: no skip can exclude it.
     """
     if code.startswith(_PORTKIT):
         raise ConfigError(
-            f"{place} says what is to be mended in what portkit reads, and no skip keeps it:"
+            f"{place} is about portkit's own settings, so it cannot be excluded; fix what it names:"
             f" {message}"
         )
 
@@ -43,8 +43,8 @@ def check_takes_nothing_back(code: str, position: str, accepted: Sequence[str]) 
     """Refuse a skip that would take back what a person has accepted.
 
     Args:
-        code: what is kept.
-        position: where the place stands that is kept, ``FILE:LINE``.
+        code: what is excluded.
+        position: the finding to exclude, ``FILE:LINE``.
         accepted: what was accepted of that code in its item, for the reader.
 
     Raises:
@@ -53,9 +53,9 @@ def check_takes_nothing_back(code: str, position: str, accepted: Sequence[str]) 
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(
-            f"a skip is of a code in an item, and would keep {', '.join(accepted)} too, which was"
-            f" accepted: write `{mark} portkit: keep {code} REASON` above {position}, which keeps"
-            " that place alone"
+            f"a skip excludes a code in an item, and would exclude {', '.join(accepted)} too,"
+            f" which was accepted: write `{mark} portkit: exclude {code} REASON` above {position}"
+            " to exclude only that one"
         )
 
 
@@ -64,7 +64,7 @@ def with_skip(before: bytes, code: str, path: str, symbol: str, reason: str) -> 
 
     Args:
         before: the file; empty where there is none.
-        code: what is kept.
+        code: what is excluded.
         path: in which file.
         symbol: in which item.
         reason: why.

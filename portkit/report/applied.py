@@ -34,6 +34,7 @@ def applied(
     left: int = 0,
     taken: Sequence[ReportedSite] = (),
     options: str = "",
+    type_check: str = "",
 ) -> str:
     """Return the summary.
 
@@ -45,12 +46,15 @@ def applied(
         left: how many places a person did not want written.
         taken: the places that were taken back, since the tree would not type-check with them.
         options: what ``portkit apply`` is to be told again, with a blank before.
+        type_check: a sentence that says whether the result was type-checked.
     """
     following = _next(report, options, held)
     written = held is not None
     lines = [*_lines(report, plan, terminal, following, written=written, left=left)]
+    at = max((i for i, line in enumerate(lines) if not line), default=len(lines))  # before "Next"
+    if type_check:
+        lines[at:at] = ["", *wrapped(type_check, terminal.width)]
     if taken:
-        at = max(i for i, line in enumerate(lines) if not line)  # before what comes next
         lines[at:at] = _taken_back(report, plan, taken, terminal)
     return "\n".join(lines) + "\n"
 

@@ -65,7 +65,7 @@ def left_out(
             codes.setdefault((site.path, reason), []).append(site.code)
         else:
             mark = "#" if site.path.endswith(".toml") else "//"
-            comments.append(f"{site.position}: {mark} portkit: keep {site.code} {reason}")
+            comments.append(f"{site.position}: {mark} portkit: exclude {site.code} {reason}")
     entries = []
     for (path, reason), found in codes.items():
         named = ", ".join(f'"{code}"' for code in sorted({*found}))

@@ -1,9 +1,9 @@
-"""A comment in the source, or a skip in ``portkit.toml``, that excepts nothing.
+"""A comment in the source, or a skip in ``portkit.toml``, that excludes nothing.
 
-``// portkit: keep PK501 reason`` above an item keeps what PK501 finds at it; in a manifest
-the comment begins with ``#``. Where nothing of that code begins there, where the comment
-names no code, or where it gives no reason, it would only hide what comes there later: mend
-it or take it away. The same is said of one that is written otherwise, as ``// Portkit keep``.
+``// portkit: exclude PK501 reason`` above an item excludes what PK501 finds there. In a manifest
+the comment begins with ``#``. If it excludes nothing, names no code or gives no reason, it would
+hide a later finding: fix it or remove it. A misspelt comment, such as ``// Portkit exclude``, is
+reported too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from portkit.lang.typed import nearest
 from portkit.profile.settings import NAME, Skip
 from portkit.rules import ExceptionRule
 from portkit.tree.finding import Applicability, Finding, Status
-from portkit.tree.keep_comments import MARK, VERB, Kept
+from portkit.tree.keep_comments import MARK, VERBS, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -33,7 +33,7 @@ def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> 
     unknown = next((c for c in unused.codes if not any(k.startswith(c) for k in known)), "")
     if isinstance(unused, Kept):
         why = _why(unused, unknown, known)
-        yield _finding(unused.path, unused.span, "comment", f"it keeps nothing, since {why}")
+        yield _finding(unused.path, unused.span, "comment", f"it excludes nothing, since {why}")
         return
     why = ": take it away"
     if unknown:
@@ -55,13 +55,13 @@ def _lost(skip: Skip, paths: Collection[str]) -> str:
 def _why(comment: Kept, unknown: str, known: Sequence[str]) -> str:
     codes = " or ".join(comment.codes)
     if comment.mark != MARK:
-        return f"it begins with {comment.mark!r}: write `// {MARK} {VERB} PK501 reason`"
-    if comment.verb != VERB:
-        return f"there is no {comment.verb!r}: write `portkit: {VERB} PK501 reason`"
+        return f"it begins with {comment.mark!r}: write `// {MARK} {VERBS[0]} PK501 reason`"
+    if comment.verb not in VERBS:
+        return f"there is no {comment.verb!r}: write `portkit: {VERBS[0]} PK501 reason`"
     if unknown:
         return f"there is no code {unknown}: `portkit rules` lists them{nearest(unknown, known)}"
     if not codes:
-        return "it names no code: write `portkit: keep PK501 reason`"
+        return "it names no code: write `portkit: exclude PK501 reason`"
     if not comment.reason:
         return f"it gives no reason: write why after {codes}"
     return f"there is no place of {codes} at the next item: take the comment away"

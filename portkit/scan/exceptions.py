@@ -1,7 +1,7 @@
 """Places that a person has decided to leave alone: by a comment there, or in ``portkit.toml``.
 
-``// portkit: keep PK501 reason`` above an item, above its attributes, or at the end of its line
-keeps the findings with this code that begin there; several codes stand between commas. In a
+``// portkit: exclude PK501 reason`` above an item, above its attributes, or at the end of its line
+excludes the findings with this code that begin there; several codes stand between commas. In a
 manifest the comment begins with ``#``. What is kept stays in the reports with the reason. An
 exception that excepts nothing is reported, since it would hide the next place that happens to fit.
 """
@@ -103,11 +103,11 @@ def _by_comments(scan: Scan, comments: Sequence[Kept]) -> tuple[dict[int, Kept],
 def _excepted(
     finding: Finding, comment: Kept | None, skips: Sequence[Skip], used: set[Kept | Skip]
 ) -> Finding:
-    reasons = [(comment.reason, "kept by a comment")] if comment is not None else []
+    reasons = [(comment.reason, "excluded by a comment")] if comment is not None else []
     for skip in skips:
         if skip.applies(finding.code, finding.path, finding.symbol):
             used.add(skip)
-            reasons.append((skip.reason, f"kept by line {skip.line} of {NAME}"))
+            reasons.append((skip.reason, f"excluded by line {skip.line} of {NAME}"))
     # What a copy has otherwise than CUDA's side is decided with the copy, and asks for nothing.
     of_copy = finding.code in (REPAIR, ADJUST)
     asks = of_copy or finding.status is Status.TODO or finding.applicability in ASKING

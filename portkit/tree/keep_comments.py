@@ -1,4 +1,4 @@
-"""Comments in the source that keep a place: ``// portkit: keep PK501 reason``."""
+"""Comments in the source that exclude a finding: ``// portkit: exclude PK501 reason``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from portkit.lang.source import Source
 
-VERB: Final = "keep"
-"""What such a comment can ask for; there is nothing else."""
+VERBS: Final = ("exclude", "keep")
+"""The verbs of such a comment; ``keep`` is how portkit 0.1 wrote it."""
 MARK: Final = "portkit:"
 """What such a comment begins with."""
 _HINTS: Final = (b"ortkit", b"ORTKIT", b"ortKit")
@@ -24,10 +24,10 @@ _COMMENT: Final = re.compile(
     r"(?P<codes>P[KH]\d{3}(?:\s*,\s*P[KH]\d{3})*)?[ \t]*(?P<reason>.*?)\s*(?:\*/)?\s*"
 )
 _ALMOST: Final = re.compile(
-    r"(?P<code>.*?)(?P<mark>(?://+!?|/\*+!?|#+!?)\s*portkit(?:\s*:)?)\s*(?:keep\b|\w*\s*P[KH]\d).*",
+    r"(?P<code>.*?)(?P<mark>(?://+!?|/\*+!?|#+!?)\s*portkit(?:\s*:)?)\s*(?:exclude\b|keep\b|\w*\s*P[KH]\d).*",
     re.IGNORECASE,
 )
-"""A comment that was meant to keep something, and is none of those that do."""
+"""A comment that was meant to exclude something, and does not."""
 _BETWEEN: Final = re.compile(r"\s*(?://|#|$)")
 """A line that may stand between a comment and its place: a comment, an attribute, nothing."""
 
@@ -42,7 +42,7 @@ class Kept(Value, frozen=True):
         first: the first line at which a kept place may begin.
         last: the last one.
         reason: why; empty where the comment gives none.
-        verb: what is to be done; there is only ``keep``.
+        verb: what is to be done.
         mark: what it begins with, where that is not the mark of such comments.
     """
 
@@ -58,7 +58,7 @@ class Kept(Value, frozen=True):
     @property
     def is_whole(self) -> bool:
         """Whether it says what is to be done, and why; another keeps nothing."""
-        return self.mark == MARK and self.verb == VERB and bool(self.reason)
+        return self.mark == MARK and self.verb in VERBS and bool(self.reason)
 
     def keeps(self, code: str, line: int) -> bool:
         """Whether it keeps a place with this code that begins at this line of its file."""
@@ -66,7 +66,7 @@ class Kept(Value, frozen=True):
 
 
 def comments(source: Source) -> Iterator[Kept]:
-    """Yield the comments of a file that keep something, or were meant to."""
+    """Yield the comments of a file that exclude something, or were meant to."""
     if not any(hint in source.data for hint in _HINTS):
         return
     lines = source.data.decode(errors="replace").split("\n")
@@ -88,14 +88,14 @@ def comments(source: Source) -> Iterator[Kept]:
 
 
 def without_comments(text: bytes) -> bytes:
-    """Return a file without the comments that keep something, whole lines of them included."""
+    """Return a file without the comments that exclude something, whole lines of them included."""
     if MARK.encode() not in text:
         return text
     kept = []
     for line in text.decode("latin-1").splitlines(keepends=True):
         body = line.rstrip("\r\n")
         found = _COMMENT.fullmatch(body)
-        if found is None or found["verb"] != VERB:
+        if found is None or found["verb"] not in VERBS:
             kept.append(line)
         elif found["code"].strip():
             kept.append(found["code"].rstrip() + line[len(body) :])

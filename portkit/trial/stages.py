@@ -135,7 +135,7 @@ def _stage(name: str, wanted: Wanted) -> Stage:
     if name == "apply":
         # The tree is a copy of our own, whatever its state.
         dirty = ("--allow-dirty", "--allow-staged", "--allow-no-vcs")
-        command = (*portkit, "apply", tree, *profile, *dirty)
+        command = (*portkit, "apply", "--no-verify", tree, *profile, *dirty)
         return Stage(name, "the port can be written", command, limit, needed=True)
     document = wanted.folder / f"{name}.json"
     packages = tuple(word for crate in wanted.packages for word in ("--package", crate))

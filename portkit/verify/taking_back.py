@@ -10,6 +10,7 @@ others follow from them. What cannot be led back to a place takes everything bac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace as replace_value
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -55,12 +56,14 @@ class Checking:
         chosen: the same with the places alone that are to be written.
         plan: what is to be written.
         taken: why each place was taken back.
+        features: the features that the compiler was run with, in words.
     """
 
     whole: Scan
     chosen: Scan
     plan: Plan
     taken: Mapping[Place, str]
+    features: str = ""
 
 
 def type_checking(
@@ -101,7 +104,8 @@ def type_checking(
             scratch.hold(now.plan.changes)
             features, found = _checked(tree, scratch.folder, now.chosen)
             if found.good:
-                return now
+                both = f"without the feature and with {features}" if features else "no feature on"
+                return replace_value(now, features=both)
             if not features:
                 _check_before(tree)
             errors = {d: named for d, named in found.found.items() if d.level == "error"}
@@ -169,8 +173,8 @@ def _check_before(tree: Tree) -> None:
         errors = [d for d in found.found if d.level == "error"]
         raise VerificationError(
             f"{tree.root} does not type-check before the port either"
-            f" ({_listed(complaints(errors, found.said))}), so that it cannot be told what the port"
-            " breaks: mend that, or leave --verify away; nothing was written"
+            f" ({_listed(complaints(errors, found.said))}), so portkit cannot tell what the port"
+            " breaks: fix that, or pass --no-verify; nothing was written"
         )
 
 
@@ -245,6 +249,6 @@ def _listed(said: Iterable[str]) -> str:
 
 def _broken(tree: Tree, why: str) -> BrokenBuildError:
     return BrokenBuildError(
-        f"the port of {tree.root} would not type-check, {why}: leave out what breaks it, by --skip"
-        " or in portkit.toml, or write it all without --verify and mend it; nothing was written"
+        f"the port of {tree.root} would not type-check, {why}: exclude what breaks it, by --skip"
+        " or in portkit.toml, or pass --no-verify and fix it yourself; nothing was written"
     )

@@ -151,7 +151,7 @@ def test_findings_that_remain_are_told_by_the_exit_code(tmp_path: Path) -> None:
 
 
 def test_what_a_comment_keeps_is_for_nobody(tmp_path: Path) -> None:
-    comment = "// portkit: keep PH203 {}\n"
+    comment = "// portkit: exclude PH203 {}\n"
     text = 'void f() {{\n    {}    asm("trap;");\n}}\n'
     (tmp_path / "a.cu").write_text(text.format(comment.format("f is not built for AMD")))
     report = hipify([tmp_path / "a.cu"], tmp_path / "hip", skip_unfinished=True)
@@ -160,7 +160,7 @@ def test_what_a_comment_keeps_is_for_nobody(tmp_path: Path) -> None:
     assert (kept.applicability, kept.message) == (Applicability.KEEP, "f is not built for AMD")
     assert 'asm("trap;");' in (tmp_path / "hip" / "a.hip").read_text()
     # Another code, and a comment without a reason, keep nothing.
-    for other in ("// portkit: keep PH206 no\n", comment.format("")):
+    for other in ("// portkit: exclude PH206 no\n", comment.format("")):
         (tmp_path / "a.cu").write_text(text.format(other))
         assert hipify([tmp_path / "a.cu"]).exit_code == 1
 
