@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from portkit.copying.additions import Addition
     from portkit.site.context import Job
     from portkit.tree.finding import Finding
+    from portkit.tree.resolution import Manifest
 
 
 class Refusal(Value, frozen=True):
@@ -136,6 +137,22 @@ class Ported(Value, frozen=True, dict=True):
         """The crates and files of the port's own, by the path of the folder or file."""
         named = self._additions
         return {f.symbol: f for f in self.todo if not f.edits and f.symbol in named}
+
+    @cached_property
+    def templates(self) -> Mapping[str, Manifest]:
+        """What is known of the manifests of added crates that come from templates, by folder."""
+        found = {name: self._additions[name].manifest for name in self.added}
+        return {name: manifest for name, manifest in found.items() if manifest is not None}
+
+    def has(self, path: str) -> bool:
+        """Whether there is a file after the port; all of them in a crate from templates.
+
+        Args:
+            path: relative to the root.
+        """
+        if path.partition("/")[0] in self.templates:
+            return True
+        return path in self.job.workspace.sources or self.written(path) is not None
 
     def without(self, findings: Iterable[Finding]) -> Ported:
         """Return the tree in which some findings are not done; unchanged files stay read.

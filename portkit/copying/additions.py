@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from portkit.copying.bindings import copied, needed
+from portkit.copying.bindings import bindings_features, copied, needed
 from portkit.hipify.archs import ARCHS
 from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
@@ -21,7 +21,7 @@ from portkit.templates import folder, render
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
     from portkit.hipify.crate import KernelsCrate
     from portkit.hipify.engine import Translation
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from portkit.profile.entries import HipSources
     from portkit.profile.whole_crate import WholeCrate
     from portkit.site.context import Job
+    from portkit.tree.resolution import Manifest
 
 Kind = TypeVar("Kind")
 
@@ -68,6 +69,8 @@ class Addition(Value, frozen=True):
             where the name says it all.
         in_the_way: says why the files cannot be added, where none of them stands yet: another file
             of the tree has the name of one.
+        manifest: what other manifests need to know of a crate that comes from templates: its name,
+            version and features. To render it takes far longer.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Addition(Value, frozen=True):
     translations: Callable[[], Mapping[str, Callable[[], Translation]]] = nothing_to_translate
     beside: str = ""
     in_the_way: Callable[[], str] = nothing_in_the_way
+    manifest: Manifest | None = None
 
     def holds(self, path: str) -> bool:
         """Whether a file of the tree is one of the files, by its name."""
@@ -119,6 +123,7 @@ def additions(job: Job) -> Iterator[Addition]:
             facade.name,
             "the HIP bindings, with the shape of the CUDA bindings that the tree uses",
             partial(_facade, job),
+            manifest=_manifest(job, facade.name, bindings_features(job)),
         )
     generator = job.vendor.generator
     if job.workspace.requirement(generator.source):
@@ -126,12 +131,13 @@ def additions(job: Job) -> Iterator[Addition]:
             generator.name,
             f"the generator of HIP sources, in the place of {generator.source}",
             partial(_written, job, "generator", generator.name),
+            manifest=_manifest(job, generator.name),
         )
     crate = _kernels(job)
     if crate is not None and f"{crate.source}/Cargo.toml" in job.workspace.sources:
         message = f"the HIP kernels, from {crate.source}; --kernels lists the places in them"
         made = crate.files, crate.findings, crate.translations
-        yield Addition(crate.name, message, *made)
+        yield Addition(crate.name, message, *made, manifest=_manifest(job, crate.name))
     for whole in job.codebase.whole:
         if not whole.unported:
             yield _counterpart(job, whole)
@@ -146,6 +152,11 @@ def additions(job: Job) -> Iterator[Addition]:
         if _has_a_place(job, path):
             rendered = partial(_template, job, path, template)
             yield Addition(path, "a file that the port adds", rendered)
+
+
+def _manifest(job: Job, name: str, features: Iterable[str] = ()) -> Manifest:
+    package = {"name": name, "version": job.workspace.version}
+    return {"package": package, "features": {key: [] for key in features}}
 
 
 def _counterpart(job: Job, whole: WholeCrate) -> Addition:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from portkit.profile.profile import CodebaseProfile, Facade, VendorProfile
     from portkit.profile.settings import Settings
+    from portkit.site.context import Job
     from portkit.tree.workspace import Crate, Workspace
 
 HOME: Final = "crates/hip"
@@ -88,6 +89,12 @@ def _without(text: str, module: str, *, of_page: bool) -> str:
         return text
     blocks = re.split(r"\n(?=\n|- |\| )", text)
     return "\n".join(b for b in blocks if not re.search(rf"`{module}\b|\b{title}\b", b))
+
+
+def bindings_features(job: Job) -> tuple[str, ...]:
+    """Return the features of the crate of HIP bindings, as its manifest has them."""
+    offered = job.workspace.manifest.get("workspace", {}).get("dependencies", {})
+    return (FLOAT8, "default") if FLOAT8 in offered else (FLOAT8,)
 
 
 def needed(workspace: Workspace, vendor: VendorProfile, codebase: CodebaseProfile) -> bool:

@@ -56,7 +56,9 @@ def _find_refused(scan: Scan, ported: Ported) -> list[tuple[Finding, str]]:
     """Return the findings that the first check with something to say refuses, with the reason."""
     rest = replace(scan, findings=ported.findings)
     reason = _VARIANT.format(variant=scan.job.vendor.variant)
-    if found := [(finding, reason) for finding in without_variant(scan, rest)]:
+    # A variant that the user has excluded is theirs to judge: `apply` says which code names it.
+    known = {*map(id, without_variant(scan, scan))}
+    if found := [(f, reason) for f in without_variant(scan, rest) if id(f) not in known]:
         return found
     for check in CHECKS:
         if found := [(f, each.reason) for each in check(ported) for f in each.findings]:

@@ -18,6 +18,7 @@ from portkit.lang.value import Value
 from portkit.tree.lock import locked
 from portkit.tree.manifest import parse_manifest
 from portkit.tree.regular import read_regular
+from portkit.tree.resolution import FILE, Manifests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -117,13 +118,33 @@ class Workspace(Value, frozen=True, dict=True):
         return (*self.unread, *self._manifests[1])
 
     @cached_property
-    def _manifests(self) -> tuple[tuple[Crate, ...], tuple[Unread, ...]]:
+    def manifests(self) -> Manifests:
+        """Every manifest of the tree, as Cargo would resolve them."""
+        return Manifests(self._manifests[2], self._read_outside, self._has_file)
+
+    def _read_outside(self, folder: str) -> dict[str, Any] | None:
+        """Return the manifest in a folder that is not in the tree; None if none can be read."""
+        try:
+            return parse_manifest(read_regular(self.root / folder / FILE, LARGEST_FILE))
+        except (OSError, ValueError):
+            return None
+
+    def _has_file(self, path: str) -> bool:
+        return path in self.sources or (self.root / path).is_file()
+
+    @cached_property
+    def _manifests(
+        self,
+    ) -> tuple[tuple[Crate, ...], tuple[Unread, ...], dict[str, dict[str, Any] | None]]:
         crates, odd = [], []
+        every: dict[str, dict[str, Any] | None] = {}
         for path, source in self.sources.items():
-            if path.rpartition("/")[2] != "Cargo.toml":
+            if path.rpartition("/")[2] != FILE:
                 continue
+            folder = str(PurePosixPath(path).parent)
+            every[folder] = None
             try:
-                manifest = parse_manifest(source.data)
+                manifest = every[folder] = parse_manifest(source.data)
             except tomllib.TOMLDecodeError:
                 continue  # PK901 says where
             except ValueError as error:
@@ -131,8 +152,8 @@ class Workspace(Value, frozen=True, dict=True):
                 continue
             name = manifest.get("package", {}).get("name")
             if isinstance(name, str):
-                crates.append(Crate(name, str(PurePosixPath(path).parent), manifest))
-        return tuple(sorted(crates, key=lambda c: c.directory)), tuple(odd)
+                crates.append(Crate(name, folder, manifest))
+        return tuple(sorted(crates, key=lambda c: c.directory)), tuple(odd), every
 
     @cached_property
     def version(self) -> str:
