@@ -104,7 +104,7 @@ std = []
 cudarc = { version = "0.19", optional = true }
 outside = { version = "1", features = ["cuda"] }
 inside = { path = "inside" }
-weak = { path = "weak" }
+weak = { path = "weak", optional = true }
 
 [[example]]
 name = "nvidia_demo"
@@ -130,8 +130,20 @@ BUILD = """fn main() {
 """
 
 
+BELOW = """[package]
+name = "{}"
+version = "0.1.0"
+edition = "2021"
+
+[features]
+nvidia = []
+"""
+
+
 def tree() -> Tree:
-    return {**crate(LIB), "Cargo.toml": MANIFEST.encode(), "build.rs": BUILD.encode()}
+    below = {f"{name}/Cargo.toml": BELOW.format(name).encode() for name in ("inside", "weak")}
+    named = {"Cargo.toml": MANIFEST.encode(), "build.rs": BUILD.encode()}
+    return {**crate(LIB), **named, **below}
 
 
 def lines_of(path: str, text: str) -> list[int]:
@@ -169,12 +181,13 @@ def test_what_is_said_names_the_feature() -> None:
 
 
 def test_parity_asks_for_the_feature() -> None:
-    (missing,) = unpaired(scan_of(tree(), OWN))
+    missing, *below = unpaired(scan_of(tree(), OWN))
     assert (missing.path, missing.line) == ("Cargo.toml", 8)
+    assert [found.path for found in below] == ["inside/Cargo.toml", "weak/Cargo.toml"]
     assert (missing.symbol, missing.wanted) == ("nvidia", "amd")
     quoted = {**tree(), "Cargo.toml": MANIFEST.replace("nvidia =", '"nvidia" =').encode()}
-    assert [found.line for found in unpaired(scan_of(quoted, OWN))] == [8]
-    assert len(plan(scan_of(quoted, OWN)).changes) == 2
+    assert [found.line for found in unpaired(scan_of(quoted, OWN))] == [8, 7, 7]
+    assert len(plan(scan_of(quoted, OWN)).changes) == 4
 
 
 def test_verify_builds_with_the_features() -> None:

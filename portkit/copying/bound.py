@@ -21,6 +21,7 @@ from portkit.lang.renaming import code_only
 from portkit.lang.source import Source
 from portkit.lang.value import Value
 from portkit.tree.lock import reached
+from portkit.tree.resolution import declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,25 +85,29 @@ def dependencies(job: Job, crate: Crate) -> Mapping[str, Bound]:
 def _dependencies(job: Job, crate: Crate) -> Mapping[str, Bound]:
     found = {}
     for name in only_for_source(job, crate):
-        package = str(job.workspace.dependency(crate, name).get("package", name))
-        if reason := _evidence(job, name, package):
-            found[name] = Bound(reason, settled=True)
+        said = job.workspace.dependency(crate, name)
+        if reason := _evidence(job, name, str(said.get("package", name))):
+            # A crate of the tree is the user's, who can write its counterpart.
+            found[name] = Bound(reason, settled="path" not in said)
     return found
 
 
 def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
-    """Yield the optional dependencies from elsewhere that only the source's features turn on.
+    """Yield the optional dependencies that only the source's features turn on.
 
-    What the vendor or the profile has a counterpart for is none, nor is a crate of the tree, or one
-    that a crate of the tree takes whatever features are on.
+    What the vendor or the profile has a counterpart for is none, nor is one that a crate of the
+    tree takes whatever features are on. A crate of the tree is one if it is named after the source
+    vendor, as ``toy-cuda-sys``, and has no feature for it.
     """
     features = crate.manifest.get("features", {})
     for name in sorted(crate.manifest.get("dependencies", {})):
         said = job.workspace.dependency(crate, name)
         known = job.vendor.dependencies.get(name)  # with those of the profile
-        if not said.get("optional") or "path" in said or known:
-            continue
         package = str(said.get("package", name))
+        if not said.get("optional") or known:
+            continue
+        if "path" in said and not _is_named_after_source(job, crate, name, package):
+            continue
         if package in job.codebase.ported or package in _always_taken(job):
             continue
         if known == "" and name not in job.codebase.dependencies:
@@ -110,6 +115,20 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
         asking = [f for f, members in features.items() if any(asks(m, name) for m in members)]
         if asking and all(leads(features, f, (job.source_feature,)) for f in asking):
             yield name
+
+
+def _is_named_after_source(job: Job, crate: Crate, name: str, package: str) -> bool:
+    """Whether a crate with a path is named after the source vendor, without a counterpart."""
+    below = next((each for each in job.workspace.crates if each.name == package), None)
+    if (
+        below is None
+        or not job.names_source(package)
+        or not job.counterparts.keys().isdisjoint(below.features)
+    ):
+        return False
+    return job.vendor.names.word(name.replace("-", "_")).replace("_", "-") not in {
+        other.replace("_", "-") for _, other, _ in declared(crate.manifest)
+    }
 
 
 def _always_taken(job: Job) -> frozenset[str]:

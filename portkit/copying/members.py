@@ -8,16 +8,17 @@ from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
 from portkit.copying.whole_crates import always_compiles
 from portkit.lang.features import asked_by, is_spelt
+from portkit.tree.resolution import declared, join, offered_features
 
 if TYPE_CHECKING:
-    from portkit.site.context import Site
+    from portkit.site.context import Job, Site
+    from portkit.tree.resolution import Manifest
 
 
 def counterpart(site: Site, name: str, member: str) -> str:
     """Return what a member of a feature becomes, or an empty string to leave it out.
 
-    A feature of a crate that the port does not write is left out: only the crates of the tree gain
-    the feature.
+    A member that Cargo would not find after the port is left out.
 
     Args:
         site: the feature.
@@ -30,21 +31,83 @@ def counterpart(site: Site, name: str, member: str) -> str:
     own = job.written_crate(crate)
     if own:
         # `cudarc/nccl` turns the dependency on as well, where that is optional.
-        alone = job.counterparts[name] != job.feature
-        on = not feature or (alone and _only_here(site, crate))
-        return f"dep:{own}" if on and "?" not in member else ""
+        on = "?" not in member and (not feature or _turns_on(site, name, crate))
+        return f"dep:{own}" if on and _is_in_dependencies(site, crate) else ""
     if crate in job.vendor.dependencies:
         return ""
     if ported := _ported(site, crate, feature):
         return f"{member.removesuffix(feature)}{ported}"
-    if feature and not _in_tree(site, crate):
-        return ""
     if bound_dependency(site, member)[0] or compiles(site, member):
+        return ""
+    if feature and not _path(site, crate):
         return ""
     asked = asked_by(member)
     new = job.counterparts.get(asked, "")
     rest = member.removesuffix(asked) if new else member
-    return rest.replace(job.vendor.source, job.vendor.name) + new
+    renamed = rest.replace(job.vendor.source, job.vendor.name) + new
+    return renamed if _will_resolve(site, renamed) else ""
+
+
+def is_lost(site: Site, name: str, member: str) -> bool:
+    """Whether a member that names the source vendor is left out, and nothing else says why.
+
+    Args:
+        site: the feature.
+        name: what it is called.
+        member: what it asks for.
+    """
+    job, crate = site.job, _dependency(member)
+    asked = asked_by(member)
+    of_source = asked in job.counterparts or job.names_source(member)
+    if not of_source or asked in job.vendor.unported or is_elsewhere(site, member):
+        return False
+    if crate in (FLOAT8, *job.vendor.dependencies) or bound_dependency(site, member)[0]:
+        return False
+    return not compiles(site, member) and not counterpart(site, name, member)
+
+
+def _is_in_dependencies(site: Site, name: str) -> bool:
+    """Whether a dependency is in a table in which the port writes its counterpart."""
+    manifest = site.crate.manifest if site.crate is not None else {}
+    return any(name in manifest.get(kind, {}) for kind in ("dependencies", "build-dependencies"))
+
+
+def _turns_on(site: Site, name: str, crate: str) -> bool:
+    """Whether `crate/feature` is all by which a feature turns an optional dependency on."""
+    manifest = site.crate.manifest if site.crate is not None else {}
+    members = manifest.get("features", {}).get(name, ())
+    if site.job.counterparts[name] != site.job.feature:
+        return _only_here(site, crate)
+    said = manifest.get("dependencies", {}).get(crate)
+    optional = isinstance(said, dict) and said.get("optional") is True
+    return optional and not {crate, f"dep:{crate}"} & {*members}
+
+
+def _will_resolve(site: Site, member: str) -> bool:
+    """Whether Cargo finds what a member names, after the port.
+
+    What a crate of the tree gains with the port counts: a feature for each of the source's.
+    """
+    job = site.job
+    if site.crate is None:
+        return False
+    crate, slash, feature = member.removeprefix("dep:").partition("/")
+    crate = crate.rstrip("?")
+    own = {name for _, name, _ in declared(site.crate.manifest)}
+    if not slash:
+        known = own if member.startswith("dep:") else _will_offer(job, site.crate.manifest)
+        return crate in known
+    manifest = job.workspace.manifests.find(_path(site, crate))
+    if crate not in own or manifest is None:
+        return False
+    outside = _path(site, crate).startswith("../")
+    return feature in (offered_features(manifest) if outside else _will_offer(job, manifest))
+
+
+def _will_offer(job: Job, manifest: Manifest) -> set[str]:
+    """Return the features that a crate of the tree has after the port."""
+    offered = offered_features(manifest)
+    return offered | {new for old, new in job.counterparts.items() if old in offered}
 
 
 def _only_here(site: Site, dependency: str) -> bool:
@@ -67,7 +130,7 @@ def is_elsewhere(site: Site, member: str) -> bool:
     of_source = feature == site.job.source_feature or site.job.names_source(feature)
     if not of_source or known or _ported(site, crate, feature):
         return False
-    return not _in_tree(site, crate)
+    return not _path(site, crate)
 
 
 def from_port(site: Site, member: str) -> str:
@@ -131,12 +194,17 @@ def _dependency(member: str) -> str:
     return member.removeprefix("dep:").partition("/")[0].rstrip("?")
 
 
-def _in_tree(site: Site, dependency: str) -> bool:
-    """Whether a dependency is a crate of the tree: it has a path, here or in the workspace."""
-    tables = [site.job.workspace.manifest.get("workspace", {})]
-    if site.crate is not None:
-        tables.append(site.crate.manifest)
-    return any(
-        isinstance(entry := table.get("dependencies", {}).get(dependency), dict) and "path" in entry
-        for table in tables
-    )
+def _path(site: Site, dependency: str) -> str:
+    """Return the folder of a dependency that has a path, from the root; empty for others."""
+    workspace = site.job.workspace
+    if site.crate is None:
+        return ""
+    for _, name, said in declared(site.crate.manifest):
+        if name == dependency:
+            home = site.crate.directory
+            if said.get("workspace") is True:
+                home = "."
+                said = workspace.manifest.get("workspace", {}).get("dependencies", {}).get(name)
+            if isinstance(said, dict) and isinstance(said.get("path"), str):
+                return join(home, said["path"])
+    return ""

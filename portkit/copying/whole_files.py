@@ -6,6 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from portkit.copying.targets import target_of
 from portkit.lang.cfg import conditions_of, parse_cfg
 from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.value import Value
@@ -179,23 +180,9 @@ def unported_file(job: Job, path: str) -> str:
                 return feature
         elif node.type not in ("line_comment", "block_comment"):
             break
-    return _target_feature(job, path)
-
-
-def _target_feature(job: Job, path: str) -> str:
-    """Return the unported feature that the manifest asks for to build a target, if any."""
-    crate = job.workspace.crate_of(path)
-    if crate is None:
-        return ""
-    for kind, folder in (("example", "examples"), ("test", "tests"), ("bench", "benches")):
-        for target in crate.manifest.get(kind, ()):
-            name = target.get("name", "")
-            below = path.removeprefix(crate.directory + "/")
-            if below == f"{folder}/{name}.rs" or below.startswith(f"{folder}/{name}/"):
-                for feature in target.get("required-features", ()):
-                    if feature in job.vendor.unported:
-                        return str(feature)
-    return ""
+    target = target_of(job, path)
+    features = target.features if target is not None else ()
+    return next((feature for feature in features if feature in job.vendor.unported), "")
 
 
 def renamed_path(job: Job, path: str, *, stem: bool = False) -> str:

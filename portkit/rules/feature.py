@@ -20,6 +20,8 @@ A feature that turns on CUDA and what CUDA alone has is left alone: ``fast = ["c
 "dep:swift-norm"]``, or one that asks for that of another crate of the tree. So is a version of
 CUDA's toolkit, ``cuda-12000 = []``, and the name of a crate of a peer's.
 
+A feature ``rocm = []`` that is there and turns nothing on gains the members that it lacks.
+
 Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
 
 Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
@@ -31,7 +33,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.copying import bound_features
+from portkit.copying import bound_features, standing
 from portkit.copying.bindings import FLOAT8
 from portkit.copying.members import (
     bound_dependency,
@@ -39,13 +41,15 @@ from portkit.copying.members import (
     counterpart,
     from_port,
     is_elsewhere,
+    is_lost,
     is_unclear,
 )
 from portkit.lang.features import asked_by
+from portkit.lang.span import Span
 from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of
 from portkit.lang.toml import written as key
 from portkit.rules import SiteRule
-from portkit.site.intent import Add, Ask, Intent, Keep
+from portkit.site.intent import Add, Ask, Enlist, Intent, Keep, Member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +86,12 @@ def check(site: Site) -> Iterator[Intent]:
                 f"; {' and '.join(elsewhere)} is left out, since the tree does not tell whether"
                 f" that crate has a feature for {job.vendor.title}: see, and add it by hand"
             )
+        lost = [member for member in asked if is_lost(site, name, member)]
+        if lost:
+            message += (
+                f"; {' and '.join(lost)} is left out, since portkit finds nothing of that name for"
+                f" {job.vendor.title}: see, and add it by hand"
+            )
         taken = sorted({crate for m in asked if (crate := from_port(site, m))})
         if taken:
             message += f"; {' and '.join(taken)} must come from the port of the codebase it is of"
@@ -101,11 +111,22 @@ def check(site: Site) -> Iterator[Intent]:
                 f"; {' and '.join(compiling)} {every} for CUDA in every build: see what"
                 f" {job.vendor.title} has in its place, by hand"
             )
+        review = bool(elsewhere or lost or unclear or compiling)
+        if members and (inside := _find_empty_list(site, written[name])) is not None:
+            listed_members = tuple(Member(inside, f'"{member}"') for member in members)
+            yield Enlist(
+                construct,
+                message,
+                symbol=written[name],
+                review=review,
+                members=listed_members,
+            )
+            return
         yield Add(
             construct,
             message,
             symbol=written[name],
-            review=bool(elsewhere or unclear or compiling),
+            review=review,
             text=f"\n{key(written[name])} = [{listed}]",
             at=end_of(site.node),
             name=written[name],
@@ -114,6 +135,15 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _beside(site, name, construct)
     elif job.names_peer(site.code):
         yield Keep(construct, "it belongs to a peer; ROCm follows CUDA", symbol=name)
+
+
+def _find_empty_list(site: Site, name: str) -> Span | None:
+    """Return the inside of the list of a feature that is there and turns nothing on."""
+    for node, _ in standing.named(site, name):
+        array = value_of(node)
+        if array.type == "array" and not array.named_children:
+            return Span(array.start_byte + 1, array.start_byte + 1)
+    return None
 
 
 def _is_in_hidden(site: Site, name: str) -> bool:

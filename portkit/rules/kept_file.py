@@ -5,7 +5,8 @@ compiled, or the codebase's profile keeps it; the message says which. A header i
 its code names. So it is with the manifest and the kernels of a crate that is CUDA's as a whole,
 whose counterpart is another crate, and with all of one that gets none. Its build script is for a
 person where none can be derived from it. A module under the feature is left alone as well where it
-needs a crate that CUDA alone has, or where its copy has no name yet.
+needs a crate that CUDA alone has, or where its copy has no name yet. So is the file of a target
+that requires CUDA's feature, and whose name says nothing of CUDA.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import bound
 from portkit.copying.additions import beside
 from portkit.copying.launchers import launchers
+from portkit.copying.targets import cuda_only_target
 from portkit.copying.whole_files import unported_file
 from portkit.lang.renaming import code_only
 from portkit.lang.span import Span
@@ -104,6 +106,11 @@ def _kept_reason(job: Job, source: Source) -> str:
     feature = unported_file(job, source.path)
     if feature:
         return job.why_unported(feature, source.path)
+    if (target := cuda_only_target(job, source.path)) is not None:
+        return (
+            f"the target {target.name} requires the feature {job.source_feature}, so CUDA alone is"
+            " built with it"
+        )
     alone = bound.of_file(job, source.path)
     return alone.reason if alone is not None and alone.settled else ""
 

@@ -6,7 +6,7 @@ target that asks for an unported feature, or for a peer's, is left alone.
 
 Not handled: a target whose name says nothing of CUDA. Cargo refuses two targets of one name and
 cannot ask for one of two features (the Cargo book, chapter "Cargo Targets"), so it is left to a
-person.
+person. Its file is left alone until then (PK102).
 """
 
 from __future__ import annotations

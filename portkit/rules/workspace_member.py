@@ -5,6 +5,7 @@ the crate that generates kernels at run time, where the tree has one for CUDA. T
 stands where the CUDA kernels crate stands, among the members or among the excluded ones, and so
 does the counterpart of a crate that is CUDA's as a whole. With one of those, a workspace without a
 package at its root gains ``default-members``, those that it had: few machines have nvcc and hipcc.
+A workspace below the root, such as that of fuzz tests, gains nothing: a path needs no member.
 
 Not handled: patterns such as ``crates/*`` are not expanded; the crates are listed by name.
 """
@@ -19,6 +20,7 @@ from portkit.lang.span import Span
 from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Add, Enlist, Intent, Keep, Member
+from portkit.tree.resolution import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +35,10 @@ def check(site: Site) -> Iterator[Intent]:
         kept = "what cargo builds where it is asked for no crate by name stays what it was"
         yield Keep(f"workspace {key}", kept, symbol=key)
     if table_of(site.node) != "workspace" or key not in ("members", "exclude"):
+        return
+    if site.source.path != FILE:
+        kept = "this is another workspace than the one that is ported; the port adds nothing to it"
+        yield Keep(f"workspace {key}", kept, symbol=key)
         return
     array = value_of(site.node)
     if array.type != "array":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,15 +20,15 @@ from portkit.lang.semver import precedence
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-Manifest = dict[str, Any]
+Manifest = Mapping[str, Any]
 
 FILE: Final = "Cargo.toml"
 _KINDS: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _BUILT: Final = ("dependencies", "build-dependencies")
 """The tables whose crates must be built first, so that they may not form a circle."""
-_FOLDERS: Final = {"bin": "src/bin", "example": "examples", "test": "tests", "bench": "benches"}
+TARGETS: Final = {"bin": "src/bin", "example": "examples", "test": "tests", "bench": "benches"}
 """Where each kind of target is, by its key in a manifest."""
 _GLOB: Final = frozenset("*?[")
 _REQUIREMENT: Final = re.compile(r"\^?\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?")
@@ -277,7 +278,7 @@ class _Crate(Value, frozen=True, dict=True):
             if isinstance(said, str):
                 yield from self._find_file_faults([said], said)
         own = offered_features(self.manifest)
-        for kind, folder in _FOLDERS.items():
+        for kind, folder in TARGETS.items():
             seen: set[str] = set()
             for target in self.manifest.get(kind, []):
                 name = str(target.get("name", ""))
@@ -424,5 +425,5 @@ def _strings(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _table(value: object) -> dict[str, Any]:
+def _table(value: object) -> Manifest:
     return value if isinstance(value, dict) else {}

@@ -1,0 +1,71 @@
+"""The target of a manifest that a file belongs to, and the features that it requires."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from portkit.lang.value import Value
+from portkit.tree.resolution import TARGETS, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.site.context import Job
+    from portkit.tree.workspace import Crate
+
+
+class Target(Value, frozen=True):
+    """A target that a manifest lists.
+
+    Attributes:
+        name: its name.
+        features: the features without which Cargo does not build it.
+    """
+
+    name: str
+    features: tuple[str, ...]
+
+
+def target_of(job: Job, path: str) -> Target | None:
+    """Return the listed target that a file belongs to, or None.
+
+    Args:
+        job: the job.
+        path: the file.
+    """
+    crate = job.workspace.crate_of(path)
+    if crate is None:
+        return None
+    for kind in TARGETS:
+        for said in crate.manifest.get(kind, ()):
+            if any(path == f or path.startswith(f"{f}/") for f in _places(crate, kind, said)):
+                features = tuple(map(str, said.get("required-features", ())))
+                return Target(str(said.get("name", "")), features)
+    return None
+
+
+def cuda_only_target(job: Job, path: str) -> Target | None:
+    """Return the target of a file if it requires the source's feature and gets no counterpart.
+
+    Cargo cannot require one of two features. So nothing of the written vendor's can be in the file.
+
+    Args:
+        job: the job.
+        path: the file.
+    """
+    target = target_of(job, path)
+    if target is None or not any(feature in job.counterparts for feature in target.features):
+        return None
+    return target if job.vendor.names.word(target.name) == target.name else None
+
+
+def _places(crate: Crate, kind: str, said: dict[str, Any]) -> Iterator[str]:
+    """Yield the file, or the folder, in which Cargo looks for a target."""
+    name, path = said.get("name", ""), said.get("path")
+    if isinstance(path, str):
+        yield join(crate.directory, path)
+        return
+    yield join(crate.directory, f"{TARGETS[kind]}/{name}.rs")
+    yield join(crate.directory, f"{TARGETS[kind]}/{name}")
+    if kind == "bin" and name == crate.name:
+        yield join(crate.directory, "src/main.rs")
