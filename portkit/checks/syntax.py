@@ -6,7 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from portkit.checks.ported import Refusal
-from portkit.tree.edits import find_clash
+from portkit.tree.edits import find_clash, write_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def check_syntax(ported: Ported) -> Iterator[Refusal]:
     for written in ported.all_written(".toml"):
         if _is_toml(written.source.data) or _was_broken(written):
             continue
-        yield Refusal(written.writers, _BROKEN.format(language="TOML"))
+        yield Refusal(_find_spoilers(written), _BROKEN.format(language="TOML"))
 
 
 def _was_broken(written: Written) -> bool:
@@ -66,6 +66,16 @@ def _find_writers(written: Written) -> tuple[Finding, ...]:
             writers = written.find_writers(node.start_byte, node.end_byte)
             found |= {id(each): each for each in writers}
     return tuple(found.values()) or written.writers
+
+
+def _find_spoilers(written: Written) -> tuple[Finding, ...]:
+    """Return the last finding without which a manifest parses; all of them if there is none."""
+    before = written.before
+    for finding in reversed(written.writers if before is not None else ()):
+        rest = [each for each in written.writers if each is not finding]
+        if before is not None and _is_toml(write_edits(before, rest)[0]):
+            return (finding,)
+    return written.writers
 
 
 def _is_toml(data: bytes) -> bool:

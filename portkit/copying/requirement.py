@@ -6,6 +6,7 @@ import json
 import posixpath
 from typing import TYPE_CHECKING, Any
 
+from portkit.copying.whole_crates import copied_feature
 from portkit.hipify.paths import BUILD
 from portkit.profile.profile import dependency
 
@@ -40,6 +41,6 @@ def requirement(job: Job, crate: str, directory: str, said: Mapping[str, Any]) -
     asked |= {key: said[key] for key in ("version", "default-features") if key in said}
     features = said.get("features")
     if isinstance(features, list):
-        kept = [job.counterparts.get(f, f) for f in features if f not in job.vendor.unported]
+        kept = [copied_feature(job, f) for f in features if f not in job.vendor.unported]
         asked["features"] = [*dict.fromkeys(kept)]
     return ", ".join(f"{key} = {json.dumps(value)}" for key, value in asked.items())

@@ -61,7 +61,7 @@ def whole_crates(
             )
         }
         if not new:
-            return tuple(found[directory] for directory in sorted(found))
+            return _with_own_names(vendor, [found[directory] for directory in sorted(found)])
         found |= new
 
 
@@ -136,6 +136,14 @@ def copy_of(job: Job, whole: WholeCrate, path: str) -> str:
     parts = path.removeprefix(f"{whole.directory}/").split("/")
     ends = [part.partition(".") for part in parts]
     return "/".join([whole.place, *(job.vendor.names.word(n) + dot + end for n, dot, end in ends)])
+
+
+def copied_feature(job: Job, name: str) -> str:
+    """Return what a feature of such a crate is called in the counterpart, as its code has it."""
+    if name in job.counterparts:
+        return job.counterparts[name]
+    renamed = re.search('"([^"]*)"', job.rename(f'cfg!(feature = "{name}")'))
+    return renamed[1] if renamed is not None else name
 
 
 def entries(workspace: Workspace, table: object) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -240,6 +248,32 @@ def _unported(
             if feature in vendor.unported:
                 return vendor.unported[feature]
     return ""
+
+
+def _with_own_names(vendor: VendorProfile, found: list[WholeCrate]) -> tuple[WholeCrate, ...]:
+    """Return crates no two of which have counterparts of one name or in one folder.
+
+    ``tract-cuda`` becomes ``tract-rocm``, and so ``tract`` beside it becomes ``rocm-tract``.
+    """
+    taken: set[str] = set()
+    named: dict[str, WholeCrate] = {}
+    # A crate with the source vendor in its name has a better claim to the renamed name.
+    for each in sorted(found, key=lambda w: w.copy == f"{w.name}-{vendor.name}"):
+        made = each
+        for prefix in ("", f"{vendor.name}-", f"{vendor.name}-{vendor.name}-"):
+            if prefix:
+                above, folder = posixpath.split(each.directory)
+                made = replace(
+                    each,
+                    copy=f"{prefix}{each.name}",
+                    place=posixpath.join(above, f"{prefix}{folder}"),
+                    copied_module=f"{prefix}{each.module}".replace("-", "_"),
+                )
+            if taken.isdisjoint({made.copy, made.place}):
+                break
+        taken |= {made.copy, made.place}
+        named[each.directory] = made
+    return tuple(named[each.directory] for each in found)
 
 
 def _whole(

@@ -7,9 +7,10 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from portkit.copying.bindings import bindings_features
 from portkit.copying.launchers import Launchers, launchers
 from portkit.copying.requirement import requirement
-from portkit.copying.whole_crates import copy_of, entries, source_features
+from portkit.copying.whole_crates import copied_feature, copy_of, entries, source_features
 from portkit.hipify.paths import BUILD
 from portkit.lang.toml import written
 from portkit.profile.profile import dependency
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from portkit.profile.whole_crate import WholeCrate
     from portkit.site.context import Job
+    from portkit.tree.workspace import Crate
 
 _TABLES: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _LEFT_OUT: Final = frozenset(
@@ -45,7 +47,7 @@ def manifest(job: Job, whole: WholeCrate) -> str:
         if key in ("lib", "profile", "lints"):
             parts.append(_section(key, _target(job, whole, table)))
         elif key == "features":
-            parts.append(_section(key, dict(_features(job, table))))
+            parts.append(_section(key, dict(_features(job, crate, table))))
         elif key == "target":
             for target, each in table.items():
                 for kind in _TABLES:
@@ -92,29 +94,42 @@ def _target(job: Job, whole: WholeCrate, said: Mapping[str, Any]) -> dict[str, A
         found["path"] = path.removeprefix(f"{whole.place}/")
     asked = found.get("required-features")
     if isinstance(asked, list):
-        found["required-features"] = [job.counterparts.get(each, each) for each in asked]
+        found["required-features"] = [copied_feature(job, each) for each in asked]
     return found
 
 
-def _features(job: Job, said: Mapping[str, list[str]]) -> Iterator[tuple[str, list[str]]]:
+def _features(
+    job: Job, crate: Crate, said: Mapping[str, list[str]]
+) -> Iterator[tuple[str, list[str]]]:
     for name, members in said.items():
         if name not in job.vendor.unported:
             kept = [m for m in members if m.rpartition("/")[2] not in job.vendor.unported]
-            yield job.counterparts.get(name, name), [*dict.fromkeys(map(_member(job), kept))]
+            renamed = (_member(job, crate, member) for member in kept)
+            yield copied_feature(job, name), [*dict.fromkeys(filter(None, renamed))]
 
 
-def _member(job: Job) -> Any:
-    def renamed(member: str) -> str:
-        dep, own = ("dep:", member[4:]) if member.startswith("dep:") else ("", member)
-        crate, slash, feature = own.partition("/")
-        if not slash:
-            written_crate = job.written_crate(crate)
-            return f"{dep}{written_crate or job.counterparts.get(crate, crate)}"
-        mark = "?" if crate.endswith("?") else ""
-        name = job.written_crate(crate.rstrip("?")) or crate.rstrip("?")
-        return f"{name}{mark}/{job.counterparts.get(feature, feature)}"
-
-    return renamed
+def _member(job: Job, crate: Crate, member: str) -> str:
+    """Return what a member of a feature becomes, or an empty string to leave it out."""
+    dep, own = ("dep:", member[4:]) if member.startswith("dep:") else ("", member)
+    name, slash, feature = own.partition("/")
+    mark = "?" if name.endswith("?") else ""
+    name = name.rstrip("?")
+    entry = job.workspace.dependency(crate, name)
+    package = str(entry.get("package", name))
+    written_crate = job.written_crate(package) if entry else ""
+    if entry and not written_crate and job.vendor.dependencies.get(package) in ("", "driver"):
+        return ""
+    if not slash:
+        return f"{dep}{written_crate or (name if entry else copied_feature(job, name))}"
+    if written_crate == job.vendor.facade.name and feature not in bindings_features(job):
+        # The member turns an optional dependency on, which the counterpart needs as well.
+        return f"dep:{written_crate}" if entry.get("optional") and not mark else ""
+    if written_crate:
+        return f"{written_crate}{mark}/{copied_feature(job, feature)}"
+    known = source_features(job.workspace, job.vendor, job.codebase, package)
+    if feature in job.counterparts and feature not in known:
+        return ""
+    return f"{name}{mark}/{known.get(feature, feature)}"
 
 
 def _dependencies(job: Job, whole: WholeCrate, table: object) -> Iterator[tuple[str, Any]]:
