@@ -143,7 +143,12 @@ def _is_apart(
             if not said.get("optional"):
                 return False
             asked |= {f for f, members in features.items() if any(asks(m, name) for m in members)}
-    written = {f for f in features if is_spelt(f, vendor.source_feature) or f in vendor.libraries}
+            asked.add(name)  # its implicit feature
+    written = {
+        f
+        for f in {*features, *asked}
+        if is_spelt(f, vendor.source_feature) or f in vendor.libraries
+    }
     return not any(leads(features, each, asked) for each in written)
 
 

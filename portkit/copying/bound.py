@@ -104,7 +104,7 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
         said = job.workspace.dependency(crate, name)
         known = job.vendor.dependencies.get(name)  # with those of the profile
         package = str(said.get("package", name))
-        if not said.get("optional") or known:
+        if not said.get("optional") or known or job.written_crate(package):
             continue
         if "path" in said and not _is_named_after_source(job, crate, name, package):
             continue
@@ -113,7 +113,10 @@ def only_for_source(job: Job, crate: Crate) -> Iterator[str]:
         if known == "" and name not in job.codebase.dependencies:
             continue  # it compiles CUDA, and no code of the crate's names it
         asking = [f for f, members in features.items() if any(asks(m, name) for m in members)]
-        if asking and all(leads(features, f, (job.source_feature,)) for f in asking):
+        # Its implicit feature may be the source's own.
+        if (asking or name in job.counterparts) and all(
+            leads(features, f, (job.source_feature,)) for f in asking
+        ):
             yield name
 
 

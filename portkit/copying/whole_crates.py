@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from portkit.lang.features import is_spelt
 from portkit.lang.renaming import code_only, without_comments
 from portkit.profile.whole_crate import WholeCrate
+from portkit.tree.resolution import offered_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -196,7 +197,8 @@ def _may_be(
     kernels = codebase.kernels
     if crate.directory == "." or (kernels is not None and crate.directory == kernels.source):
         return False
-    if any(is_spelt(feature, vendor.source_feature) for feature in crate.features):
+    offered = offered_features(crate.manifest)
+    if any(is_spelt(feature, vendor.source_feature) for feature in offered):
         return False
     roots = [f"{crate.directory}/src/{name}.rs" for name in ("lib", "main")]
     standing = [path for path in roots if path in workspace.sources]

@@ -9,6 +9,8 @@ bindings that the workspace offers and no crate takes, or by features of its own
 One that turns CUDA on in a crate that has a port, ``features = ["cuda"]``, does so in every build:
 a person moves that to the feature.
 
+Bindings under another name, ``cuda = { package = "cudarc" }``, gain HIP's under ``rocm``.
+
 A dependency in a table of its own, ``[dependencies.cudarc]``, gains a table beside it. Where
 ``[patch.crates-io]`` says that CUDA's crate is from elsewhere, that is left as it is.
 
@@ -76,6 +78,9 @@ def check(site: Site) -> Iterator[Intent]:
             symbol=name,
         )
         return
+    if renamed := renamed_counterpart(site, name):
+        yield from _renamed(site, name, renamed)
+        return
     if not crate or not _asked_for(site, name) or not _is_first(site, name):
         yield Keep(construct, _why_kept(site, name), symbol=name)
         return
@@ -90,6 +95,40 @@ def check(site: Site) -> Iterator[Intent]:
         text=f"\n{crate}{value}",
         at=end_of(site.node),
         name=crate,
+    )
+
+
+def renamed_counterpart(site: Site, name: str) -> str:
+    """Return what the counterpart of renamed bindings is called here, or an empty string.
+
+    Args:
+        site: the dependency.
+        name: what the manifest calls it, such as ``cuda`` for ``package = "cudarc"``.
+    """
+    job = site.job
+    if site.crate is None or site.kind != "pair" or job.written_crate(name):
+        return ""
+    said = job.workspace.dependency(site.crate, name)
+    package, new = str(said.get("package", name)), job.vendor.names.word(name)
+    if new == name or job.written_crate(package) != job.vendor.facade.name:
+        return ""
+    return new
+
+
+def _renamed(site: Site, name: str, new: str) -> Iterator[Intent]:
+    """Set the bindings of ROCm, under a name like that of CUDA's, beside these."""
+    facade = site.job.vendor.facade
+    asked = _asked(site, facade.name, table_of(site.node), name)
+    if "package" not in asked:
+        asked = f'package = "{facade.name}", {asked}'
+    optional = ", optional = true" if "optional" in site.code else ""
+    yield Add(
+        "dependency in Cargo.toml",
+        f"{facade.name} takes its place",
+        symbol=name,
+        text=f"\n{new} = {{ {asked}{optional} }}",
+        at=end_of(site.node),
+        name=new,
     )
 
 

@@ -23,6 +23,7 @@ from portkit.profile.entries import Arms
 from portkit.site.context import Gating
 from portkit.templates import render
 from portkit.tree.finding import Status
+from portkit.tree.resolution import offered_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,9 +92,10 @@ def unpaired(scan: Scan) -> tuple[Unpaired, ...]:
             found.append(Unpaired(path, 1, path, target, 1))
     for crate in job.workspace.crates:
         manifest = f"{crate.directory}/Cargo.toml".removeprefix("./")
-        if manifest in kept or job.source_feature not in crate.features:
+        offered = offered_features(crate.manifest)
+        if manifest in kept or job.source_feature not in offered:
             continue
-        if job.feature not in crate.features:
+        if job.feature not in offered:
             line = _line_of_feature(job.workspace.sources[manifest], job.source_feature)
             found.append(Unpaired(manifest, line, job.source_feature, job.feature, line))
     found += _without_arms(job)
