@@ -42,7 +42,7 @@ _ARCH: Final = "gfx1100"
 _FAILURES: Final = "failures"
 """The file of tests that goes on where a call fails."""
 
-OF_THE_ALLOCATOR: Final = (_FAILURES, "constants", "launchers", "made", "memory")
+OF_THE_ALLOCATOR: Final = (_FAILURES, "constants", "launchers", "memory")
 """Those that ask what the allocator has done, which the pool leaves without work."""
 
 _SECONDS: Final = 300.0

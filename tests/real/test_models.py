@@ -62,11 +62,9 @@ def test_what_is_compared_are_two_ways(program: step.Program, model: step.Model)
 
 
 @pytest.mark.parametrize("wave", [32, 64])
-def test_a_layer_of_a_quantized_llama_takes_twenty_launches(
-    program: step.Program, wave: int
-) -> None:
+def test_a_layer_of_a_quantized_llama_takes_25_launches(program: step.Program, wave: int) -> None:
     layer = program.cost("Llama, quantized", wave, 48, fused=True).layer
-    assert launched("", layer) == 20
+    assert launched("", layer) == 25
     assert [call for call in layer if call.startswith(("hipMalloc", "hipMemcpy"))] == []
 
 

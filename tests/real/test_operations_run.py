@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.xdist_group(PRODUCTS)]
 
 PROGRAMS = Path(__file__).parent / "programs"
-OWN = {"decode": 4, "experts": 1, "flash_attention": 3, "graph": 1, "views": 3}
+OWN = {"decode": 4, "experts": 1, "flash_attention": 3, "graph": 1, "threads": 1, "views": 3}
 """How many tests each program has."""
 CRATES = ("candle-flash-attn", "candle-flash-attn-v3")
 BEFORE_0_11 = {"PRODUCTS_OF_F32_ALONE": "1"}

@@ -88,5 +88,19 @@ fn one_test_of_all() -> Outcome {
     let in_use = context.memory_stats().in_use;
     drop(own);
     assert!(context.memory_stats().in_use < in_use);
+
+    // Values that outlive their stream leave their memory to all others, where there is no more.
+    const LARGE: usize = 30 << 20;
+    context.empty_cache()?;
+    let other = context.new_stream()?;
+    let values = other.constant(&vec![1u8; LARGE])?;
+    drop(other);
+    drop(values);
+    let (free, _) = context.mem_get_info()?;
+    // SAFETY: nobody reads it.
+    let _rest = unsafe { stream.alloc::<u8>(free - LARGE / 2) }?;
+    // SAFETY: nobody reads it.
+    let found = unsafe { stream.alloc::<u8>(LARGE) };
+    assert!(found.is_ok(), "{found:?}");
     Ok(())
 }

@@ -387,3 +387,32 @@ fn a_stream_that_joins_a_capture_is_waited_for() -> Outcome {
     assert_eq!(right(&read.unwrap()?, 1), N);
     Ok(context.check_err()?)
 }
+
+#[test]
+#[ignore = "needs a HIP device"]
+fn a_stream_that_joined_a_capture_may_end_before_it() -> Outcome {
+    let _captures = captures();
+    let context = HipContext::new(0)?;
+    let stream = context.new_stream()?;
+    let source = stream.clone_htod(&vec![5u32; N])?;
+    let mut between = stream.alloc_zeros::<u32>(N)?;
+    let mut target = stream.alloc_zeros::<u32>(N)?;
+    stream.begin_capture(sys::hipStreamCaptureMode::hipStreamCaptureModeRelaxed)?;
+    stream.memcpy_dtod(&source, &mut between)?;
+    let joined = context.new_stream()?;
+    joined.join(&stream)?;
+    joined.memcpy_dtod(&between, &mut target)?;
+    stream.join(&joined)?;
+    drop(joined);
+    // Another stream has no part in the capture, whichever handle HIP gives it.
+    for _ in 0..8 {
+        let other = context.new_stream()?;
+        let there = being_written(&other)?;
+        assert_eq!(right(&other.clone_dtoh(&there)?, 1), N);
+    }
+    let flags = sys::hipGraphInstantiateFlags::hipGraphInstantiateFlagAutoFreeOnLaunch;
+    let graph = stream.end_capture(flags)?.unwrap();
+    graph.launch()?;
+    assert_eq!(right(&stream.clone_dtoh(&target)?, 5), N);
+    Ok(context.check_err()?)
+}

@@ -1,10 +1,8 @@
-//! What a step of decoding launches fewer of: activations that are quantized once for several products
-//! and by the norm before them, and tensors that are joined by one launch. Each is compared, bit by bit,
-//! with what is computed apart.
+//! The operations of a step of decoding: norms, products by quantized weights, and tensors that are
+//! joined by one launch. Each product is compared, bit by bit, with that of a copy of its input.
 
 use candle::quantized::{GgmlDType, QMatMul, QTensor};
 use candle::{DType, Device, Module, Result, Tensor};
-use std::sync::{Mutex, PoisonError};
 
 const KINDS: [GgmlDType; 4] = [
     GgmlDType::Q8_0,
@@ -12,8 +10,6 @@ const KINDS: [GgmlDType; 4] = [
     GgmlDType::Q6K,
     GgmlDType::Q4_0,
 ];
-/// Whatever another test does meanwhile would have activations quantized again.
-static ALONE: Mutex<()> = Mutex::new(());
 const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 fn numbers(seed: u32, shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
@@ -57,14 +53,13 @@ fn bits(tensor: &Tensor) -> Result<Vec<u32>> {
     Ok(values.into_iter().map(f32::to_bits).collect())
 }
 
-/// The product of a tensor that nothing was made of yet.
+/// The product of a copy.
 fn apart(product: &QMatMul, x: &Tensor) -> Result<Vec<u32>> {
     bits(&product.forward(&x.copy()?)?)
 }
 
 #[test]
 fn products_of_one_tensor_are_those_of_its_copies() -> Result<()> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::new_rocm(0)?;
     for (columns, rows) in [(256, 1), (256, 8), (768, 3), (96, 2), (256, 9), (512, 40)] {
         let products = products(columns, 24, &device)?;
@@ -87,8 +82,7 @@ fn products_of_one_tensor_are_those_of_its_copies() -> Result<()> {
 }
 
 #[test]
-fn what_is_changed_in_between_is_quantized_again() -> Result<()> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn a_product_is_of_what_its_input_is_now() -> Result<()> {
     let device = Device::new_rocm(0)?;
     let products = products(256, 24, &device)?;
     let x = numbers(1, &[2, 256], DType::F32, &device)?;
@@ -120,8 +114,7 @@ fn what_is_changed_in_between_is_quantized_again() -> Result<()> {
 }
 
 #[test]
-fn what_a_norm_has_quantized_is_what_a_product_quantizes() -> Result<()> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn a_norm_and_the_product_of_it_are_right() -> Result<()> {
     let device = Device::new_rocm(0)?;
     for (columns, rows) in [
         (256, 1),
@@ -161,7 +154,6 @@ fn what_a_norm_has_quantized_is_what_a_product_quantizes() -> Result<()> {
 
 #[test]
 fn what_is_joined_is_what_the_cpu_joins() -> Result<()> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::new_rocm(0)?;
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::U8] {
         for (shape, more) in [

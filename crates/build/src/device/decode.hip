@@ -1,43 +1,21 @@
 // What a step of decoding launches around its products, where each launch costs more than its work.
 //
-// - rms_norm: root mean square norm of rows (Zhang and Sennrich 2019), each read once. A product by
-//   quantized weights takes its other operand in eight bits (ggml's block_q8_1): where there is room for
-//   that, the norm leaves its output in that form too.
+// - rms_norm: root mean square norm of rows (Zhang and Sennrich 2019), each read once.
 // - join: two tensors in one, as keys and values are with those before them.
-//
-// Logical warps have 32 lanes, so that wavefronts of 32 and of 64 do the same.
 #include "hipx.h"
 #include "hipx_block.h"
 
 namespace {
 
-constexpr int WARP = hipx::warp_size;
 constexpr int THREADS = 1024;
 constexpr int HELD = 8;  // values of a row that a thread keeps in registers
 
-// 32 values in eight bits, as ggml has them (ggml-common.h).
-struct Block {
-  __half scale;
-  __half sum;
-  int8_t values[WARP];
-};
-
-// Quantizes one value of each lane of a warp; as ggml's quantize_q8_1 does, to the bit.
-__device__ __forceinline__ void quantized(Block &block, float value) {
-  const float largest = hipx::reduce_max(fabsf(value)), sum = hipx::reduce_add(value);
-  const float scale = largest / 127.0f;
-  const int lane = threadIdx.x % WARP;
-  block.values[lane] = largest == 0.0f ? 0 : static_cast<int8_t>(roundf(value / scale));
-  if (lane == 0) block.scale = __float2half(scale), block.sum = __float2half(sum);
-}
-
-// A block has a row. What is quantized has `padded` columns, the last of which are zeros; none if it is 0.
+// A block has a row.
 template <typename T>
 __device__ __forceinline__ void rms_norm(
-    const T *x, T *out, const T *weights, Block *blocks, int columns, int padded, float eps) {
+    const T *x, T *out, const T *weights, int columns, float eps) {
   x += static_cast<size_t>(blockIdx.x) * columns;
   out += static_cast<size_t>(blockIdx.x) * columns;
-  blocks += static_cast<size_t>(blockIdx.x) * (padded / WARP);
   const int step = blockDim.x;
 
   float held[HELD], squares = 0.0f;
@@ -55,22 +33,12 @@ __device__ __forceinline__ void rms_norm(
   const float scale = rsqrtf(sum / columns + eps);
 
   const auto put = [&](int at, float value) {
-    float rounded = 0.0f;
-    if (at < columns) {
-      const T result = static_cast<T>(scale * value * static_cast<float>(weights[at]));
-      out[at] = result;
-      rounded = static_cast<float>(result);
-    }
-    // A warp is past the end as a whole.
-    if (at < padded) quantized(blocks[at / WARP], rounded);
+    if (at < columns) out[at] = static_cast<T>(scale * value * static_cast<float>(weights[at]));
   };
-  const int end = padded ? padded : columns;
   column = threadIdx.x;
 #pragma unroll
   for (int i = 0; i < HELD; ++i, column += step) put(column, held[i]);
-  for (; column < end; column += step) {
-    put(column, column < columns ? static_cast<float>(x[column]) : 0.0f);
-  }
+  for (; column < columns; column += step) put(column, static_cast<float>(x[column]));
 }
 
 // Blocks in y have rows, threads in x the units of one.
@@ -90,9 +58,8 @@ __device__ __forceinline__ void join(
 
 #define NORM(NAME, TYPE)                                                                        \
   extern "C" __global__ void __launch_bounds__(THREADS) rms_norm_##NAME(                        \
-      const TYPE *x, TYPE *out, const TYPE *weights, Block *blocks, int columns, int padded,    \
-      float eps) {                                                                              \
-    rms_norm<TYPE>(x, out, weights, blocks, columns, padded, eps);                              \
+      const TYPE *x, TYPE *out, const TYPE *weights, int columns, float eps) {                  \
+    rms_norm<TYPE>(x, out, weights, columns, eps);                                              \
   }
 
 #define JOIN(BYTES, UNIT)                                                                       \

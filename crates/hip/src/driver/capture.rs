@@ -9,8 +9,9 @@
 
 use super::allocator::{Address, Pool, SHARED};
 use super::gpu::{lock, Gpu, StreamKey};
+use super::stream::Queue;
 use super::uses::Uses;
-use super::{result, sys, HipError};
+use super::{result, sys, HipError, HipStream};
 use std::any::Any;
 use std::collections::HashMap;
 use std::mem::{size_of, size_of_val};
@@ -39,6 +40,9 @@ struct Capture {
     pool: Pool,
     /// The streams in it, first the one that it began on.
     members: Vec<StreamKey>,
+    /// Keeps the streams that joined it alive: HIP may give the handle of a stream that has ended to
+    /// a new one, which would count as captured.
+    joined: Vec<Arc<Queue>>,
     /// By address: memory that is used, and the streams whose uses no other has waited for.
     uses: HashMap<usize, (Uses, Vec<StreamKey>)>,
     held: Vec<(Address, Uses)>,
@@ -103,7 +107,6 @@ impl Captures {
     /// Begins a capture, which `begin` does.
     pub(super) fn begin(
         &self,
-        gpu: &Gpu,
         stream: StreamKey,
         begin: impl FnOnce() -> Result<(), HipError>,
     ) -> Result<(), HipError> {
@@ -118,10 +121,10 @@ impl Captures {
         begin().inspect_err(|_| {
             UNDERWAY.fetch_sub(1, Ordering::SeqCst);
         })?;
-        gpu.count_use();
         underway.push(Capture {
             pool: self.last.fetch_add(1, Ordering::Relaxed) + 1,
             members: vec![stream],
+            joined: Vec::new(),
             uses: HashMap::new(),
             held: Vec::new(),
             read: Vec::new(),
@@ -132,14 +135,16 @@ impl Captures {
     }
 
     /// Has to be told before a stream waits for an event of a capture, which it joins by that.
-    pub(super) fn join(&self, pool: Pool, stream: StreamKey) -> Result<(), HipError> {
-        if self.has(stream) {
+    pub(super) fn join(&self, pool: Pool, stream: &HipStream) -> Result<(), HipError> {
+        let key = stream.key();
+        if self.has(key) {
             return Ok(());
         }
-        wait(stream)?;
+        wait(key)?;
         let mut underway = lock(&self.underway);
         if let Some(capture) = underway.iter_mut().find(|capture| capture.pool == pool) {
-            capture.members.push(stream);
+            capture.members.push(key);
+            capture.joined.push(stream.queue().clone());
         }
         Ok(())
     }
@@ -192,6 +197,9 @@ impl Captures {
         let mut capture = underway.iter().position(of).map(|at| underway.remove(at))?;
         self.count.store(underway.len(), Ordering::SeqCst);
         UNDERWAY.fetch_sub(1, Ordering::SeqCst);
+        // Streams may end here, which must not be while the captures are locked.
+        drop(underway);
+        drop(capture.joined);
         capture.pools.push(capture.pool);
         Some(Captured {
             pools: capture.pools,

@@ -281,11 +281,7 @@ impl HipContext {
     /// launchers of the calling thread met ([`record_launch`](super::record_launch)).
     pub fn check_err(&self) -> Result<(), HipError> {
         let kept = sys::hipError_t(self.error_state.swap(0, Ordering::Relaxed)).result();
-        let told = kept.and_then(|()| launched::take());
-        if told.is_err() {
-            self.gpu.count_use(); // what was to be made may not be
-        }
-        told
+        kept.and_then(|()| launched::take())
     }
 
     /// Keeps an error for the next call that can return it, where one happens that cannot be

@@ -182,8 +182,6 @@ impl Backend for Device {
         let gpu = self.gpu()?;
         let _bound = gpu.bound()?;
         let _relaxed = capture::relaxed()?;
-        // The address may be that of a segment that was given back, with what was made there.
-        gpu.count_use();
         // SAFETY: nobody reads a segment; whoever has a block of it says that it is not set.
         match unsafe { result::malloc_sync(bytes) } {
             Ok(address) => Ok(Some(address)),
@@ -207,10 +205,12 @@ impl Backend for Device {
     }
 
     fn order(&self, first: StreamKey, then: StreamKey) -> Result<bool, HipError> {
-        if first.is_of_thread() {
+        let gpu = self.gpu()?;
+        // No event can be recorded on a stream that has ended.
+        if first.is_of_thread() || !gpu.knows(first) {
             return Ok(false);
         }
-        self.gpu()?.order(first, then).map(|()| true)
+        gpu.order(first, then).map(|()| true)
     }
 
     fn is_done(&self, event: &Arc<Moment>) -> bool {

@@ -21,8 +21,6 @@ pub(super) struct Gpu {
     tracking: AtomicBool,
     /// The handle of the stream that is shared, once it was asked for.
     own: Mutex<Option<usize>>,
-    /// How often memory was handed to work.
-    uses: AtomicU64,
     pub(super) contexts: AtomicUsize,
     pub(super) captures: Captures,
     pub(super) memory: Memory,
@@ -98,7 +96,6 @@ impl Gpu {
             alive: Mutex::new(BTreeMap::new()),
             tracking: AtomicBool::new(true),
             own: Mutex::new(None),
-            uses: AtomicU64::new(0),
             contexts: AtomicUsize::new(0),
             captures: Captures::default(),
             memory: Memory::new(device)?,
@@ -155,15 +152,6 @@ impl Gpu {
 
     pub(super) fn track(&self, tracking: bool) {
         self.tracking.store(tracking, Ordering::SeqCst);
-    }
-
-    /// How often memory was handed to work, or may have changed otherwise.
-    pub(super) fn uses(&self) -> u64 {
-        self.uses.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn count_use(&self) {
-        self.uses.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Has to be told of each stream before anybody gets it.

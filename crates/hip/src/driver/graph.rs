@@ -92,7 +92,6 @@ impl HipStream {
             let _ = empty.and_then(|empty| unsafe { result::graph::destroy(empty) });
         }
         let captured = self.gpu().captures.end(self.key());
-        self.gpu().count_use(); // what was captured has not been done
         (graph, captured)
     }
 

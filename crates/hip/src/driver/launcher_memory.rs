@@ -24,8 +24,6 @@ pub(crate) unsafe extern "C" fn allocate(
         if gpu.memory.is_pool() || !gpu.knows(stream) {
             return Err(HipError(hipError_t::hipErrorNotSupported));
         }
-        // What was made before may lie where the launcher writes.
-        gpu.count_use();
         let pool = gpu.captures.pool(stream);
         gpu.memory.allocate(stream, pool, bytes)
     });

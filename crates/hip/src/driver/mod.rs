@@ -20,7 +20,6 @@ mod kept;
 mod launch;
 mod launched;
 mod launcher_memory;
-mod made;
 mod memory;
 mod module;
 mod pinned;

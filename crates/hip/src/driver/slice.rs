@@ -31,7 +31,7 @@ impl<T> Drop for HipSlice<T> {
             return;
         }
         let _bound = context.bound();
-        context.record_err(uses::wait(&[&self.uses], &self.stream));
+        context.record_err(uses::begin(&[&self.uses], &self.stream));
         // SAFETY: the memory was allocated for this value, or the caller of `upgrade_device_ptr`
         // vouches for it, and it is not used again.
         context.record_err(unsafe { gpu.memory.free(gpu, self.pointer, stream) });
@@ -223,7 +223,7 @@ impl<T> HipSlice<T> {
     pub fn leak(self) -> sys::hipDeviceptr_t {
         let context = self.context();
         let _bound = context.bound();
-        context.record_err(uses::wait(&[&self.uses], &self.stream));
+        context.record_err(uses::begin(&[&self.uses], &self.stream));
         drop(_bound);
         let mut slice = ManuallyDrop::new(self);
         // SAFETY: the slice is not used or dropped after its fields.

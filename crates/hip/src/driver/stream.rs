@@ -118,8 +118,8 @@ impl HipContext {
     ///
     /// # Safety
     ///
-    /// The stream has to be of this device, and alive as long as the value and as memory that it
-    /// has used.
+    /// The stream has to be of this device, and alive as long as the value, as memory that it has
+    /// used and as a capture that it has joined.
     pub unsafe fn wrap_borrowed_stream(
         self: &Arc<Self>,
         stream: sys::hipStream_t,
@@ -261,7 +261,7 @@ impl HipStream {
     pub fn wait(&self, event: &HipEvent) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
         if let Some(pool) = event.captured() {
-            self.gpu().captures.join(pool, self.key())?;
+            self.gpu().captures.join(pool, self)?;
         }
         // SAFETY: both are alive.
         unsafe { result::stream::wait_event(self.0.stream, event.hip_event()) }
@@ -281,7 +281,7 @@ impl HipStream {
     /// [`sys`], has neither.
     pub fn begin_capture(&self, mode: sys::hipStreamCaptureMode) -> Result<(), HipError> {
         self.context().bind_to_thread()?;
-        self.gpu().captures.begin(self.gpu(), self.key(), || {
+        self.gpu().captures.begin(self.key(), || {
             // SAFETY: the stream is alive.
             unsafe { result::stream::begin_capture(self.0.stream, mode) }
         })

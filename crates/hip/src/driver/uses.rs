@@ -52,14 +52,9 @@ impl Uses {
     }
 }
 
-/// Lets a stream wait for uses of memory by others, before work that uses it is put in.
+/// Lets a stream wait for uses of memory by others, before work that uses it is put in or the
+/// memory is given up.
 pub(super) fn begin(uses: &[&Uses], stream: &HipStream) -> Result<(), HipError> {
-    stream.gpu().count_use();
-    wait(uses, stream)
-}
-
-/// The same before memory is given up.
-pub(super) fn wait(uses: &[&Uses], stream: &HipStream) -> Result<(), HipError> {
     let gpu = stream.gpu();
     if !gpu.orders() {
         return Ok(());
