@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,16 @@ pytest.register_assert_rewrite("harness")
 _NO_HIPCC = "NO HIPCC"
 _MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
 """What reasons of tests that are left out begin with, where a program is missing."""
+
+
+def pytest_report_header() -> str:
+    """Return the version of git, which `ci/newest-git` changes."""
+    try:
+        said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return "git: none"
+    package = os.environ.get("PORTKIT_GIT_VERSION", "")
+    return said.stdout.strip() + (f" (Debian {package})" if package else "")
 
 
 @pytest.fixture(scope="session", autouse=True)

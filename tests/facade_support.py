@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from portkit.copying.bindings import copied
 from portkit.profile.profile import Facade
-from portkit.templates import render
+from portkit.templates import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,16 +34,16 @@ def render_facade(
         shared: what the workspace has for the packages of all its crates.
     """
     values = {
-        "facade": FACADE,
-        "workspace": SimpleNamespace(
-            version="0.11.1",
-            edition="2021",
-            repository="",
-            dependencies=dependencies,
-            shared=shared or {},
-        ),
+        "facade": {"name": FACADE.name, "unused": FACADE.unused},
+        "workspace": {
+            "version": "0.11.1",
+            "edition": "2021",
+            "repository": "",
+            "dependencies": tuple(dependencies),
+            "shared": dict(shared or {}),
+        },
     }
-    manifest = render("bindings/Cargo.toml.j2", None, **values)
+    manifest = Templates().render("bindings/Cargo.toml.j2", values)
     files = {path: text() for path, text in copied(FACADE).items()}
     return {"Cargo.toml": manifest, **files}
 

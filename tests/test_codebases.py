@@ -21,7 +21,7 @@ from portkit.errors import ProfileError
 from portkit.profile.profile import load_codebase
 from portkit.profile.vendor_file import VendorFile
 from portkit.scan.session import scan_tree
-from portkit.templates import render
+from portkit.templates import Templates
 from portkit.verify.options import Options
 from portkit.verify.tree import Tree
 
@@ -218,7 +218,7 @@ def test_a_codebase_s_template_comes_before_portkit_s(tmp_path: Path) -> None:
     (tmp_path / "own/templates/kernels/src/ffi.rs.j2").write_text("mine\n")
     assert templates.text("kernels/src/ffi.rs.j2", own) == "mine\n"
     with pytest.raises(ProfileError, match=r"no template 'x\.rs' in .*own and among portkit's own"):
-        render("x.rs", own)
+        Templates(own).render("x.rs", {})
 
 
 def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:

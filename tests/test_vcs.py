@@ -11,7 +11,8 @@ from apply_support import git
 
 from portkit.errors import DirtyTreeError, DiskError, ToolError
 from portkit.profile.settings import is_own_change
-from portkit.tree.git import Repository, check_clean, find_repository
+from portkit.tree.git import check_clean
+from portkit.tree.git_folder import Repository, find_repository
 from portkit.tree.git_program import run_git
 
 if TYPE_CHECKING:

@@ -65,6 +65,13 @@ def deliver(text: str, output: Path | None) -> None:
     if output is None:
         show(text, end="", verbatim=True)
         return
+    from portkit.tree.links import find_link  # few commands write a report
+
+    if (link := find_link(output)) is not None:
+        raise DiskError(
+            f"{link} is a link to {link.readlink()}, and nothing is written through a link of a"
+            " tree: name the file itself"
+        )
     try:
         output.write_bytes(_encoded(text))
     except OSError as error:

@@ -28,6 +28,9 @@ VENDORS: Final = Path(__file__).parents[1] / "vendors"
 
 TEMPLATES: Final = "templates"
 
+_SHOWN: Final = 100
+"""How many characters are shown of a name that is too long."""
+
 LARGEST: Final = 1 << 22
 """How many bytes a file of a directory may have; the largest of portkit's own has 130,000."""
 
@@ -102,14 +105,20 @@ class Directory(Value, frozen=True):
     def digest(self) -> str:
         """Return hexadecimal digits that stand for the names and the contents of all its files."""
         found = hashlib.sha256()
-        for place in sorted(p for p in self.root.rglob("*") if p.is_file()):
+        for place in sorted(p for p in self.root.rglob("*") if p.is_file() and not p.is_symlink()):
             name = place.relative_to(self.root).as_posix().encode(errors="surrogateescape")
             for part in (name, place.read_bytes()):
                 found.update(len(part).to_bytes(8, "little") + part)
         return found.hexdigest()
 
     def _place(self, name: str) -> Path:
-        place = (self.root / name).resolve()
+        try:
+            place = (self.root / name).resolve()
+            place.is_file()  # which refuses what is too long, where resolve does not
+        except OSError as error:
+            raise ProfileError(
+                f"{name[:_SHOWN]!r} cannot be looked for in {self.root} ({error.strerror}): mend it"
+            ) from None
         if not place.is_relative_to(self.root.resolve()):
             raise ProfileError(
                 f"{name!r} leads out of {self.root}: a profile reads nothing outside its directory"

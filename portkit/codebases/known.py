@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "portkit.codebases"
 MAIN: Final = "codebase.toml"
+_SHOWN: Final = 100
+"""How many characters are shown of a name that is too long."""
 """The file that makes a directory a codebase's."""
 
 
@@ -89,12 +91,19 @@ def inside(tree: Path, name: str) -> Directory:
         ProfileError: there is none, or it lies elsewhere.
     """
     place = tree / name
-    if not place.resolve().is_relative_to(tree.resolve()):
+    try:
+        is_below = place.resolve().is_relative_to(tree.resolve())
+        is_there = (place / MAIN).is_file()
+    except OSError as error:
+        raise ProfileError(
+            f"the profile {name[:_SHOWN]!r} cannot be looked for ({error.strerror}): mend its name"
+        ) from None
+    if not is_below:
         raise ProfileError(
             f"the profile {name!r} lies outside {tree}: a tree names a directory of its own;"
             " --profile takes any other"
         )
-    if not (place / MAIN).is_file():
+    if not is_there:
         raise ProfileError(
             f"there is no codebase profile {name!r}: name {either(names())}, or a"
             f" directory below {tree} that holds a {MAIN}"

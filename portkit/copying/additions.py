@@ -7,17 +7,16 @@ from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from itertools import chain
 from posixpath import relpath
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec.structs import replace
 
 from portkit.copying.bindings import bindings_features, copied, needed
-from portkit.hipify.archs import ARCHS
+from portkit.copying.template_values import read_workspace, render_template
 from portkit.hipify.paths import hip_path
 from portkit.lang.value import Value
 from portkit.profile.profile import dependency
-from portkit.templates import folder, render
+from portkit.templates import folder
 from portkit.tree.finding import Applicability, Finding, Status
 
 if TYPE_CHECKING:
@@ -196,29 +195,6 @@ def _has_workflows(job: Job) -> bool:
     return folder.is_dir() and not folder.is_symlink()
 
 
-def values(job: Job) -> dict[str, Any]:
-    """Return what a template may name."""
-    workspace = job.workspace.manifest.get("workspace", {})
-    shared = workspace.get("package", {})
-    return {
-        "job": job,
-        "archs": ARCHS,
-        "vendor": job.vendor,
-        "gating": job.gating.value,
-        "facade": job.vendor.facade,
-        "generator": job.vendor.generator,
-        "requirement": job.workspace.requirement,
-        "features": frozenset(f for c in job.workspace.crates for f in c.features),
-        "workspace": SimpleNamespace(
-            version=job.workspace.version,
-            shared=shared,
-            edition=shared.get("edition", "2021"),
-            repository=shared.get("repository", ""),
-            dependencies=frozenset(workspace.get("dependencies", {})),
-        ),
-    }
-
-
 def _facade(job: Job) -> Mapping[str, Callable[[], str]]:
     facade = job.vendor.facade
     manifest = partial(_rendered, job, "bindings/Cargo.toml.j2")
@@ -251,7 +227,7 @@ def _template(job: Job, path: str, template: str) -> Mapping[str, Callable[[], s
 
 
 def _rendered(job: Job, template: str) -> str:
-    return render(template, job.codebase.directory, **values(job))
+    return render_template(job, template)
 
 
 class _Crate(Value, frozen=True, dict=True):
@@ -284,7 +260,7 @@ class _Crate(Value, frozen=True, dict=True):
     def _crate(self) -> KernelsCrate:
         from portkit.hipify.crate import KernelsCrate
 
-        workspace, codebase = values(self.job)["workspace"], self.job.codebase
+        workspace, codebase = read_workspace(self.job), self.job.codebase
         own, facade = codebase.directory, self.job.vendor.facade
         return KernelsCrate(
             _contents(self.job, self.source),
@@ -292,11 +268,11 @@ class _Crate(Value, frozen=True, dict=True):
             facade=facade.name,
             variables=codebase.variables,
             own=own,
-            dependency=facade.dependency("../", workspace.version),
+            dependency=facade.dependency("../", workspace["version"]),
             package=facade.package if facade.source else facade.name,
-            version=workspace.version,
-            edition=workspace.edition,
-            repository=workspace.repository,
+            version=workspace["version"],
+            edition=workspace["edition"],
+            repository=workspace["repository"],
             profile=_kernel_profile(self.job),
             known=_below(self.job.translated, self.source),
             support=dependency(codebase.support, "../") if codebase.support else "",

@@ -16,6 +16,7 @@ from portkit.copying.enum_values import through_types
 from portkit.copying.patches import hits_in, is_left_alone
 from portkit.copying.peers import Rests, answer_of
 from portkit.copying.plain import is_own_module
+from portkit.copying.template_values import render_template
 from portkit.copying.texts import IN_PLACE, texts
 from portkit.lang import patterns
 from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of, of_macro, parse_cfg
@@ -25,7 +26,6 @@ from portkit.lang.source import field_text, grouped, holds, node_text
 from portkit.lang.tokens import fill
 from portkit.lang.value import Value
 from portkit.profile.entries import Repair, Whole
-from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,7 +136,7 @@ def _written(job: Job, source: Source, hit: Hit, pieces: list[_Piece]) -> str:
 
 def text_of(job: Job, patch: Within) -> str:
     """Return what a patch writes, with the names of its captures."""
-    return patch.write or render(patch.template, job.codebase.directory, job=job).strip("\n")
+    return patch.write or render_template(job, patch.template).strip("\n")
 
 
 def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
@@ -157,7 +157,7 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
             override = overridden(job, source, inner)
             if override is not None:
                 start = attached[0].start_byte if attached else current.start_byte
-                text = render(override.template, job.codebase.directory, job=job).strip("\n")
+                text = render_template(job, override.template).strip("\n")
                 yield _Piece(start, current.end_byte, indented(text, source.indent(start)))
                 continue
         dropped = _evaluated(job, source, current, attached)

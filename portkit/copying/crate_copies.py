@@ -7,6 +7,7 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.launchers import Launchers, launchers
+from portkit.copying.template_values import render_template
 from portkit.copying.whole_manifest import manifest
 from portkit.hipify.paths import BUILD
 from portkit.hipify.prelude import build_support, device_files
@@ -14,7 +15,6 @@ from portkit.hipify.rules import unknown_name
 from portkit.hipify.translated import Translated
 from portkit.lang.span import Span
 from portkit.lang.value import Value
-from portkit.templates import render
 from portkit.templates import text as template
 from portkit.tree.finding import Applicability, Finding, Status
 
@@ -123,7 +123,8 @@ class CrateCopy(Value, frozen=True, dict=True):
 
     def _build(self, kernels: Launchers) -> str:
         support = BUILD.replace("-", "_") if self.job.codebase.support else ""
-        return render(
+        return render_template(
+            self.job,
             "whole/build.rs.j2",
             variables=kernels.variables,
             shared=self.job.codebase.variables or kernels.variables,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying.template_values import render_template
 from portkit.lang.items import items
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.profile.entries import Guard
-from portkit.templates import render
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def _guarded(job: Job, source: Source, guard: Guard) -> Iterator[Finding]:
             continue
         outer = source.indent(node.start_byte)
         indent = outer + "    "
-        own = job.codebase.directory
-        text = _with_what_it_has(render(guard.template, own).strip(), guard, _parameters(node))
-        calls = render(guard.calls, own).strip() if guard.calls else ""
+        text = _with_what_it_has(
+            render_template(job, guard.template).strip(), guard, _parameters(node)
+        )
+        calls = render_template(job, guard.calls).strip() if guard.calls else ""
         at = body.start_byte + 1
         standing = normal(text) in normal(node_text(body))
         called = (

@@ -14,8 +14,6 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from jinja2 import StrictUndefined
-from jinja2.sandbox import SandboxedEnvironment
 from msgspec import field
 from msgspec.structs import replace
 
@@ -29,15 +27,16 @@ from portkit.hipify.shared import Shared
 from portkit.hipify.translated import Translated, needed_headers
 from portkit.lang.span import Span
 from portkit.lang.value import Value
-from portkit.templates import folder, loader, text
+from portkit.templates import Templates, folder
 from portkit.tree.finding import Applicability, Finding, Status
 from portkit.tree.manifest import parse_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from portkit.codebases.directory import Directory
     from portkit.hipify.engine import Translation
+    from portkit.templates.plain import Plain
 
 Content = TypeVar("Content")
 
@@ -276,14 +275,17 @@ class KernelsCrate(Value, frozen=True, dict=True):
                 "kernels": {
                     "name": self.name,
                     "module": self.name.replace("-", "_"),
-                    "source": package.get("name", "the CUDA crate"),
+                    "source": str(package.get("name", "the CUDA crate")),
                 },
                 "workspace": {
                     "version": self.version,
                     "edition": self.edition,
                     "repository": self.repository,
                 },
-                "modules": self._modules(layout),
+                "modules": tuple(
+                    {"name": module.name, "constant": module.constant}
+                    for module in self._modules(layout)
+                ),
                 "plain": layout.plain,
                 "facade": {
                     "name": self.facade,
@@ -299,7 +301,7 @@ class KernelsCrate(Value, frozen=True, dict=True):
                 "shared": self.shared,
                 "support": self.support
                 and {"name": BUILD, "module": _module(BUILD), "said": self.support},
-                "includes": self._includes,
+                "includes": tuple(self._includes),
             },
         )
         if not layout.declarations:
@@ -351,26 +353,12 @@ def _unexpected(
     return unexpected
 
 
-def _render(own: Directory | None, variables: Mapping[str, object]) -> dict[str, str]:
-    environment = SandboxedEnvironment(
-        loader=loader(own),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    )
-    environment.filters["rust_array"] = _rust_array
-    environment.filters["rust_string"] = '"{}"'.format
-    files = {}
-    for name in folder(FOLDER):
-        template = f"{FOLDER}/{name}"
-        if name.endswith(".j2"):
-            made = environment.get_template(template).render(variables)
-            files[name.removesuffix(".j2")] = made
-        else:
-            files[name] = text(template, own)
-    return files
+def _render(own: Directory | None, values: Mapping[str, Plain]) -> dict[str, str]:
+    templates = Templates(own, trim=True)
+    return {
+        name.removesuffix(".j2"): templates.render(f"{FOLDER}/{name}", values)
+        for name in folder(FOLDER)
+    }
 
 
 def _own_or(own: Directory | None, name: str) -> str:
@@ -421,15 +409,6 @@ def _lines(package: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
         elif value == {"workspace": True}:
             found.append(f"{key}.workspace = true")
     return tuple(found)
-
-
-def _rust_array(items: Iterable[str]) -> str:
-    """Return a Rust array literal, as rustfmt lays it out (array_width 60)."""
-    items = list(items)
-    line = f"[{', '.join(items)}]"
-    if len(line) <= 60:
-        return line
-    return "\n".join(["[", *(f"    {item}," for item in items), "]"])
 
 
 def _text(source: Mapping[str, bytes], path: str) -> str | None:

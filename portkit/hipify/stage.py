@@ -25,6 +25,7 @@ from portkit.lang.source import Source
 from portkit.lang.value import Value
 from portkit.tree import keep_comments
 from portkit.tree.finding import Applicability
+from portkit.tree.links import find_link
 from portkit.tree.regular import read_regular, replace_file
 
 if TYPE_CHECKING:
@@ -130,6 +131,11 @@ def hipify(
         KernelPatchError: two edits overlap.
         HipToolError: the engine is not installed.
     """
+    if out is not None and (link := find_link(out, paths)) is not None:
+        raise KernelOutputError(
+            f"{link} is a link to {link.readlink()}, and nothing is written through a link of a"
+            " tree: name the folder itself"
+        )
     external = None if engine is Engine.PORTKIT else find_engine(engine)
     known = replace(
         profile,

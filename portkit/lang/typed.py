@@ -93,7 +93,10 @@ def parse(
         for number, line in enumerate(text.split("\n"), 1):
             if line.count(".") > _DOTS:
                 raise error(f"{where}:{number}: the line has more than {_DOTS} dots: shorten it")
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
+        if (key := _find_nul(table)) is not None:
+            raise error(f"{where}:{line_of(data, key)}: a text holds \\u0000: take it out")
+        return table
     except UnicodeDecodeError:
         raise error(f"{where} is not UTF-8: save it so") from None
     except tomllib.TOMLDecodeError as fault:
@@ -112,6 +115,22 @@ def either(words: Iterable[object]) -> str:
     """Return words to choose from, such as ``'a', 'b' or 'c'``."""
     *most, last = (repr(word) for word in words)
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def _find_nul(table: dict[str, Any]) -> Key | None:
+    """Return where a text holds the character NUL, which no path and no program takes."""
+    pending: list[tuple[Key, Any]] = [((), table)]
+    while pending:
+        key, value = pending.pop()
+        if isinstance(value, str) and "\0" in value:
+            return key
+        if isinstance(value, dict):
+            if any("\0" in name for name in value):
+                return key
+            pending += [((*key, name), each) for name, each in value.items()]
+        elif isinstance(value, list):
+            pending += [((*key, number), each) for number, each in enumerate(value)]
+    return None
 
 
 def line_of(data: bytes | str, key: Key) -> int:

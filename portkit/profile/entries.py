@@ -520,6 +520,20 @@ class Added(Entry, frozen=True, kw_only=True):
     template: Template
 
 
+class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a file of the tree holds a text: templates name it as ``facts.NAME``.
+
+    Attributes:
+        path: the file, relative to the root.
+        holds: the text; empty for a file that only has to exist.
+        missing: the answer where there is no such file.
+    """
+
+    path: Annotated[Text, Meta(description="A file of the tree, relative to the root.")]
+    holds: Annotated[str, Meta(description="A text; empty for a file that has to exist.")] = ""
+    missing: Annotated[bool, Meta(description="The answer where there is no such file.")] = False
+
+
 class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an operation of a user's is computed on the host.
 
@@ -638,6 +652,10 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     plain: tuple[Plain, ...] = ()
     condition: tuple[Condition, ...] = ()
     patch: tuple[Patch, ...] = ()
+    facts: Annotated[
+        dict[Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="a name")], Fact],
+        Meta(description="Whether files of the tree hold texts: templates name it facts.NAME."),
+    ] = {}
     templates: Annotated[
         dict[str, Template | Added],
         Meta(description="Files to add: path in the tree to template."),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Condition,
         Entry,
         Exclusive,
+        Fact,
         HipSources,
         Host,
         Keep,
@@ -243,6 +244,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
         generator: the crate that writes HIP sources at run time, where the port needs it.
         variables: how the names of the environment variables begin that the port reads.
         templates: files to add: path in the tree to template.
+        facts: whether files of the tree hold texts, for the templates.
         unported: its own features without a counterpart, with the reason.
         directory: where the rest of what is particular to it lies, if anywhere.
         versions: its names, its unported features and its files as the file has them.
@@ -271,6 +273,7 @@ class CodebaseProfile(Value, frozen=True, dict=True):
     templates: Mapping[str, str]
     unported: Mapping[str, str]
     hip_sources: tuple[HipSources, ...]
+    facts: Mapping[str, Fact] = field(default_factory=dict)
     exclusives: tuple[Exclusive, ...] = ()
     kept_names: Mapping[str, str] = field(default_factory=dict)
     bindings: str = ""
@@ -452,6 +455,7 @@ def codebase_of(said: CodebaseFile, directory: Directory | None = None) -> Codeb
         kernels=kernels,
         templates={p: t if isinstance(t, str) else t.template for p, t in said.templates.items()},
         unported=_reasons(said.unported),
+        facts=said.facts,
         kept_names=_reasons(said.names.kept),
         hip_sources=said.hip_sources,
         exclusives=said.exclusive,

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying.template_values import render_template
 from portkit.lang.source import node_text
 from portkit.profile import entries
 from portkit.rules import SiteRule
 from portkit.site.intent import Arms, Intent
-from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def check(site: Site) -> Iterator[Intent]:
     )
     last = site.node.named_children[-1] if site.node.named_children else None
     if wanted is not None and last is not None and node_text(last).startswith("_ "):
-        text = render(wanted.template, site.job.codebase.directory)
+        text = render_template(site.job, wanted.template)
         yield Arms(
             "match arms: from the profile",
             wanted.reason,

@@ -31,12 +31,12 @@ from portkit.copying import bound
 from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
+from portkit.copying.template_values import render_template
 from portkit.copying.whole_files import module_file
 from portkit.lang import imports
 from portkit.lang.renaming import code_only
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Intent, Keep, Widen
-from portkit.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,9 +157,7 @@ def _overridden(site: Site, override: Whole) -> Intent:
         symbol=site.symbol(f"{{{site.job.vendor.source}}}"),
         review=not known,
         entry=site.job.codebase.key(override),
-        text=render(override.template, site.job.codebase.directory, job=site.job)
-        .strip()
-        .replace("\n", f"\n{site.indent}"),
+        text=render_template(site.job, override.template).strip().replace("\n", f"\n{site.indent}"),
     )
 
 

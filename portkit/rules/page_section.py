@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying.template_values import render_template
 from portkit.lang.span import Span
 from portkit.profile.entries import Section
 from portkit.rules import FileRule, When
-from portkit.templates import render
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         status=Status.PORTED if standing else Status.TODO,
         message=section.reason,
         entry=job.codebase.key(section),
-        edits=() if standing else (Edit(at, at, render(section.template, job.codebase.directory)),),
+        edits=() if standing else (Edit(at, at, render_template(job, section.template)),),
         claims=(whole,),
     )
 

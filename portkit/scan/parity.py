@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from portkit.copying.by_host import computed
 from portkit.copying.gating import arms_under_feature
 from portkit.copying.guards import guarded
+from portkit.copying.template_values import render_template
 from portkit.lang.cfg import conditions_of
 from portkit.lang.items import head_of, item_symbol, items
 from portkit.lang.renaming import normal
@@ -21,7 +22,6 @@ from portkit.lang.source import field_text, grouped, node_text
 from portkit.lang.value import Value
 from portkit.profile.entries import Arms
 from portkit.site.context import Gating
-from portkit.templates import render
 from portkit.tree.finding import Status
 from portkit.tree.resolution import offered_features
 
@@ -124,7 +124,7 @@ def _not_computed(job: Job, source: Source) -> Iterator[Unpaired]:
 def _without_arms(job: Job) -> Iterator[Unpaired]:
     """Yield the functions that lack the arms that the profile has for them."""
     for arms in job.codebase.of(Arms):
-        wanted = normal(arms_under_feature(job, render(arms.template, job.codebase.directory)))
+        wanted = normal(arms_under_feature(job, render_template(job, arms.template)))
         name = b"fn " + arms.symbol.rsplit("::", 1)[-1].encode() + b"("
         for path in job.learnt.mentions:
             source = job.workspace.sources[path]

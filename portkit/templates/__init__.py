@@ -6,8 +6,9 @@ reads as the reader of the ported tree will see it.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cached_property, partial
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.directory import TEMPLATES as OWN
@@ -15,61 +16,90 @@ from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError
 
 if TYPE_CHECKING:
-    import jinja2
+    from collections.abc import Mapping
+
+    from portkit.templates.sandbox import TemplateEnvironment
 
 TEMPLATES = Path(__file__).parent
 _SHARED: Final = Directory(TEMPLATES)
 _SHARED_ONLY: Final = "portkit/"
+_LONGEST_REASON: Final = 300
+"""How many characters of an error are shown: a template may choose what it says."""
 
 
-@cache
-def _environment(own: Directory | None) -> jinja2.Environment:
-    import jinja2
-    from jinja2.sandbox import SandboxedEnvironment
+class Templates:
+    """The templates of a codebase, over those that portkit brings for all.
 
-    # A codebase's templates may be anybody's.
-    return SandboxedEnvironment(
-        loader=loader(own),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-
-
-def loader(own: Directory | None) -> jinja2.BaseLoader:
-    """Return what finds the text of a template, as ``render`` does."""
-    import jinja2
-
-    return jinja2.FunctionLoader(lambda name: text(name, own))
-
-
-def render(name: str, own: Directory | None = None, **values: object) -> str:
-    """Return the text of a template.
-
-    Args:
-        name: the file, relative to the codebase's templates or to this folder, with ``/``.
-        own: the codebase's directory, which is looked into first.
-        values: what the template may name.
-
-    Raises:
-        ProfileError: the template is missing, malformed, or names something unknown.
+    Its limits hold for all that it renders together, so that a profile with many templates takes
+    no longer than one with few.
     """
-    if not name.endswith(".j2"):
-        return text(name, own)
-    import jinja2
 
-    try:
-        return _environment(own).get_template(name).render(**values)
-    except jinja2.TemplateError as error:
-        raise ProfileError(f"the template {name!r} failed: {error}") from None
+    def __init__(self, own: Directory | None = None, *, trim: bool = False) -> None:
+        """Look for templates in a codebase's directory first.
+
+        Args:
+            own: the directory.
+            trim: whether a line with nothing but a statement leaves none behind.
+        """
+        self._own = own
+        self._trim = trim
+
+    def render(self, name: str, values: Mapping[str, object]) -> str:
+        """Return the text of a template; a file that does not end in ``.j2`` is copied.
+
+        Args:
+            name: the file, relative to the codebase's templates or to this folder, with ``/``.
+            values: plain values that the template may name.
+
+        Raises:
+            ProfileError: the template is missing or malformed, names something unknown, or does
+                more than it may.
+        """
+        if not name.endswith(".j2"):
+            return text(name, self._own)
+        from portkit.templates.plain import require_plain
+
+        require_plain(values)
+        environment = self._environment
+        environment.budget.begin()
+        try:
+            return environment.get_template(name).render(values)
+        except ProfileError:
+            raise
+        except Exception as error:  # whatever a template that may be anybody's makes Python say
+            raise ProfileError(_explain(name, error)) from None
+
+    @cached_property
+    def _environment(self) -> TemplateEnvironment:
+        from portkit.templates.budget import Budget
+        from portkit.templates.sandbox import TemplateEnvironment
+
+        return TemplateEnvironment(partial(text, own=self._own), Budget(), trim=self._trim)
+
+
+def _explain(name: str, error: Exception) -> str:
+    """Return a sentence about a template that failed."""
+    if isinstance(error, RecursionError | SyntaxError):  # Python's, of what Jinja makes of it
+        return f"the template {name!r} failed: its parts lie too deep in each other"
+    said = getattr(error, "message", None) or str(error) or type(error).__name__
+    said = " ".join(said.split())[:_LONGEST_REASON].rstrip(".")
+    line = getattr(error, "lineno", None) or _find_line(error)
+    return f"the template {name!r} failed{f' in line {line}' if line else ''}: {said}"
+
+
+def _find_line(error: Exception) -> int:
+    """Return the line of a template in which an error was raised, or 0."""
+    frames = extract_tb(error.__traceback__)
+    found = [frame.lineno for frame in frames if frame.filename == "<template>"]
+    return (found[-1] or 0) if found else 0
 
 
 def text(name: str, own: Directory | None = None) -> str:
     """Return the text of a template as it stands in its file.
 
     Args:
-        name: see ``render``; one that begins with ``portkit/`` is portkit's, so that a codebase's
-            template may extend the one whose place it takes.
+        name: see ``Templates.render``; one that begins with ``portkit/`` is portkit's, so that a
+            codebase's template may extend the one whose place it takes.
         own: the codebase's directory, which is looked into first.
 
     Raises:

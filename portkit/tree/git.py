@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from portkit.errors import DirtyTreeError, DiskError, HistoryError, ToolError
-from portkit.lang.value import Value
+from portkit.errors import DirtyTreeError, HistoryError, ToolError
+from portkit.tree.git_folder import find_repository
 from portkit.tree.git_program import run_git
 from portkit.tree.regular import read_regular
 
@@ -16,14 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from portkit.tree.git_folder import Repository
+
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 50
 """How many changes are looked into; git is asked for what is committed of each."""
 _LARGEST_OWN: Final = 16 << 20
 """How many bytes a file may have whose change is looked into: as many as a file of the tree."""
-
-_LONGEST_GIT_FILE: Final = 1 << 16
-"""How many bytes a ``.git`` file may have: it holds one path."""
 
 
 _UNDER_WAY: Final = {
@@ -46,41 +44,6 @@ class Held(Enum):
     """Something is not committed, of the tree's or beside it."""
     NOT = 3
     """The tree is in no repository, or the repository ignores it."""
-
-
-class Repository(Value, frozen=True):
-    """A git work tree.
-
-    Attributes:
-        top: the work tree's top folder.
-        git_dir: its git directory; that of a linked work tree is its own, not the shared one.
-    """
-
-    top: Path
-    git_dir: Path
-
-
-def find_repository(directory: Path) -> Repository | None:
-    """Return the innermost git work tree that holds a directory, without running git.
-
-    Args:
-        directory: an absolute path.
-
-    Raises:
-        DiskError: the disk does not tell.
-    """
-    try:
-        for top in (directory, *directory.parents):
-            git_dir = _git_dir(top / ".git")
-            # As git, pass by what only looks like a git directory (setup.c: is_git_directory).
-            if git_dir is not None and (git_dir / "HEAD").is_file():
-                return Repository(top, git_dir)
-    except OSError as error:
-        raise DiskError(
-            f"{error.filename} cannot be examined ({error.strerror}): mend that and run portkit"
-            " again; nothing was changed"
-        ) from error
-    return None
 
 
 def check_idle(repository: Repository) -> None:
@@ -186,21 +149,6 @@ def held_by_git(root: Path) -> Held:
         return Held.PART if any(uncommitted(root)) else Held.WHOLE
     except ToolError:  # the user has said to write without what git would say
         return Held.NOT
-
-
-def _git_dir(entry: Path) -> Path | None:
-    """Return the git directory that a ``.git`` entry stands for.
-
-    It is a directory or, in linked work trees and submodules, a file that names one
-    (gitrepository-layout(5)).
-    """
-    if entry.is_dir():
-        return entry
-    try:
-        key, _, value = read_regular(entry, _LONGEST_GIT_FILE).partition(b": ")
-    except OSError:
-        return None
-    return entry.parent / os.fsdecode(value.rstrip(b"\r\n")) if key == b"gitdir" else None
 
 
 def uncommitted(root: Path) -> tuple[list[str], list[str]]:

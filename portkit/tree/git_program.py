@@ -1,10 +1,9 @@
 """Running git on a repository that is not trusted: nothing that the repository names is run.
 
-A repository's own configuration may name programs: ``core.fsmonitor``, ``core.hooksPath`` and
-``gpg.program`` (git-config(1)), the filters and merge drivers of gitattributes(5), the transports
-of git-remote-ext(1). git starts them while it looks at the work tree, shows a log or merges. Here
-the repository's word on them does not count; what the user and the system have configured does, so
-that the filters of git-lfs go on working.
+git starts programs that a repository's own configuration names, while it looks at the work tree,
+shows a log or merges. So git is shown the repository with the settings that ``git_settings`` allows
+and without its hooks. What the user and the system have configured counts, so that the filters of
+git-lfs go on working; their hooks are not run either.
 """
 
 from __future__ import annotations
@@ -12,14 +11,26 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DiskError, ToolError
+from portkit.tree.git_folder import find_repository
+from portkit.tree.git_settings import (
+    filters_of,
+    hook_switches,
+    read_settings,
+    write_settings,
+)
 from portkit.tree.tools import find_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from portkit.tree.git_folder import Repository
+    from portkit.tree.git_settings import Setting
 
 _OFF: Final = {
     "core.fsmonitor": "false",
@@ -30,13 +41,15 @@ _OFF: Final = {
     "log.showSignature": "false",  # runs gpg.program
     "submodule.recurse": "false",  # would follow the configuration of another repository
 }
-"""Settings that keep git from running something, whoever has set them."""
+"""Settings of the user's and of the system's that do not count either."""
 
-_MERGE: Final = "git merge-file --marker-size=%L %A %O %B"
-"""What stands for a merge driver that only the repository names: git's own merge of text."""
+_HIDDEN: Final = frozenset({"config", "config.worktree", "hooks"})
+"""Files of a git directory that git is not shown."""
 
-_OWN_SCOPES: Final = frozenset({"local", "worktree"})
-"""What ``git config --show-scope`` calls the configuration that comes with a repository."""
+_LIST: Final = ("config", "--list", "--show-scope", "-z")
+
+_MAY_BEGIN: Final = "packed-refs"
+"""A file that git may write into a git directory that has none."""
 
 _FULL: Final = tuple(
     os.strerror(number).encode()
@@ -71,39 +84,30 @@ def run_git(
         ToolError: git is missing or takes too long; a failing one is for the caller to judge.
         DiskError: the disk is full.
     """
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    # Where the user has moved the configuration, it stays there.
-    environment |= {k: v for k, v in os.environ.items() if k.startswith("GIT_CONFIG_")}
-    environment |= {
-        "LC_ALL": "C",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-    }
-    environment |= variables or {}
+    environment = {**_environment(), **(variables or {})}
     if index is not None:
         environment["GIT_INDEX_FILE"] = str(index)
-    environment |= variables or {}
-    environment = _with_settings(environment, _OFF)
-    programs = dict(_programs(directory, environment))
-    return _run(directory, _with_settings(environment, programs), arguments, given)
+    if arguments[0] == "init":  # what is begun has no settings yet
+        return _run(directory, _with_settings(environment, _OFF), arguments, given)
+    repository = find_repository(directory.resolve())
+    settings = _list_settings(directory, repository)
+    off = {**_OFF, **hook_switches([each for each in settings if not each.own])}
+    with _shown(repository, settings) as places:
+        return _run(directory, _with_settings({**environment, **places}, off), arguments, given)
 
 
-def _programs(directory: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what to set for each program that the repository's own configuration speaks of.
+def query_config(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run ``git config`` on all that a repository is configured with; that runs no program.
 
-    The value is the user's or the system's where there is one; else a filter does nothing, and a
-    merge driver is git's own.
+    Args:
+        directory: where it runs.
+        arguments: the options of ``git config``.
+
+    Raises:
+        ToolError: git is missing or takes too long.
     """
-    own, others = _configured(directory, environment)
-    programs = (
-        key
-        for key in own
-        if key.startswith("filter.") or (key.startswith("merge.") and key.endswith(".driver"))
-    )
-    for key in sorted(programs):
-        merge = _MERGE if key.startswith("merge.") else ""
-        yield key, others.get(key, "false" if key.endswith(".required") else merge)
+    environment = _environment() | _name(find_repository(directory.resolve()))
+    return _run(directory, environment, ("config", *arguments))
 
 
 def silenced_filters(directory: Path) -> frozenset[str]:
@@ -112,24 +116,72 @@ def silenced_filters(directory: Path) -> frozenset[str]:
     Raises:
         ToolError: git is missing or takes too long.
     """
-    own, others = _configured(directory, os.environ)
-    keys = (key for key in own - others.keys() if key.startswith("filter."))
-    return frozenset(key.removeprefix("filter.").rpartition(".")[0] for key in keys)
+    return filters_of(_list_settings(directory, find_repository(directory.resolve())))
 
 
-def _configured(directory: Path, environment: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
-    """Return the keys that the repository's own configuration sets, and what is set elsewhere."""
-    listed = _run(directory, environment, ("config", "--list", "--show-scope", "-z"))
-    own: set[str] = set()
-    others: dict[str, str] = {}
-    fields = listed.stdout.decode(errors="surrogateescape").split("\0")
-    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
-        key, _, value = entry.partition("\n")
-        if scope in _OWN_SCOPES:
-            own.add(key)
-        else:
-            others[key] = value
-    return own, others
+def _list_settings(directory: Path, repository: Repository | None) -> list[Setting]:
+    """Return all settings that git finds for a folder; to read them runs no program."""
+    return read_settings(_run(directory, _environment() | _name(repository), _LIST).stdout)
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables for git, without those that turn it to another repository."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    # Where the user has moved the configuration, it stays there.
+    environment |= {k: v for k, v in os.environ.items() if k.startswith("GIT_CONFIG_")}
+    return environment | {
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+
+
+def _name(repository: Repository | None) -> dict[str, str]:
+    """Return the variables that name a repository, so that git does not look for one itself.
+
+    It would take a folder of the tree for one that holds what a bare repository does.
+    """
+    if repository is None:
+        return {"GIT_DIR": os.devnull}
+    return {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
+
+
+@contextmanager
+def _shown(
+    repository: Repository | None, settings: Sequence[Setting]
+) -> Iterator[Mapping[str, str]]:
+    """Show git the repository with the allowed settings alone, and without hooks.
+
+    It is the folder that ``GIT_COMMON_DIR`` names (git(1)): links to all that is in the
+    repository's own, and another configuration.
+
+    Yields:
+        The variables that lead git there.
+
+    Raises:
+        DiskError: there is no place for the folder.
+    """
+    if repository is None:
+        yield _name(None)
+        return
+    common = repository.common.resolve()
+    with tempfile.TemporaryDirectory(prefix="portkit-git-", ignore_cleanup_errors=True) as scratch:
+        try:
+            for entry in {common / _MAY_BEGIN, *common.iterdir()}:
+                if entry.name not in _HIDDEN:
+                    Path(scratch, entry.name).symlink_to(entry)
+            Path(scratch, "config").write_bytes(write_settings(settings))
+        except OSError as error:
+            raise DiskError(
+                f"{error.filename} cannot be read or written ({error.strerror}): mend that and run"
+                " portkit again; nothing was changed"
+            ) from error
+        yield {
+            **_name(repository),
+            "GIT_COMMON_DIR": scratch,
+            "GIT_OBJECT_DIRECTORY": str(common / "objects"),
+        }
 
 
 def _with_settings(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:

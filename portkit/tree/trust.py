@@ -20,7 +20,7 @@ from msgspec import to_builtins
 from portkit.cache import path_key, state_folder
 from portkit.errors import DiskError, UntrustedTreeError
 from portkit.lang.value import Value
-from portkit.tree.git_program import run_git
+from portkit.tree.git_program import query_config, run_git
 from portkit.tree.regular import read_regular, replace_file
 
 VARIABLE: Final = "PORTKIT_TRUST"
@@ -68,7 +68,7 @@ def origin(root: Path) -> str:
     Raises:
         ToolError: git is missing.
     """
-    remotes = run_git(root, "config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
+    remotes = query_config(root, "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
     if remotes.returncode == 0:
         entries = remotes.stdout.decode(errors="replace").split("\0")
         found = {_WHO.sub("//", entry.partition("\n")[2]) for entry in entries if entry}

@@ -172,12 +172,18 @@ class Workspace(Value, frozen=True, dict=True):
 
         The workspace's own table counts before those of the packages, which come by directory.
         """
+        return self.requirements.get(crate, "")
+
+    @cached_property
+    def requirements(self) -> Mapping[str, str]:
+        """The version that the tree asks for of each crate from a registry."""
+        found: dict[str, str] = {}
         for _, table in self._tables("dependencies"):
-            entry = table.get(crate)
-            version = entry.get("version") if isinstance(entry, dict) else entry
-            if isinstance(version, str):
-                return version
-        return ""
+            for crate, entry in table.items():
+                version = entry.get("version") if isinstance(entry, dict) else entry
+                if isinstance(version, str):
+                    found.setdefault(crate, version)
+        return found
 
     def depends_on(
         self, crates: Collection[str], *, shared: bool = True, tests: bool = True

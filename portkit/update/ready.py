@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.errors import DirtyTreeError, HistoryError, ToolError
 from portkit.lang.value import Value
-from portkit.tree.git import check_idle, find_repository, listed, uncommitted
+from portkit.tree.git import check_idle, listed, uncommitted
+from portkit.tree.git_folder import find_repository
 from portkit.tree.workspace import check_folder
 from portkit.update.repository import Git
 

@@ -33,7 +33,7 @@ from msgspec import field, to_builtins
 from portkit.cache import lock, state_folder
 from portkit.errors import BusyTreeError, DiskError
 from portkit.lang.value import Value
-from portkit.tree.git import find_repository
+from portkit.tree.git_folder import find_repository
 from portkit.tree.paths import path_fault
 from portkit.tree.regular import read_regular, stands
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from portkit.errors import HistoryError, ToolError
 from portkit.lang.value import Value
-from portkit.tree.git import Repository, check_idle, find_repository
+from portkit.tree.git import check_idle
+from portkit.tree.git_folder import Repository, find_repository
 from portkit.tree.git_identity import identity
-from portkit.tree.git_program import run_git
+from portkit.tree.git_program import query_config, run_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +113,7 @@ def done(
 
 def _check_signing(root: Path) -> None:
     """Refuse where commits are to be signed: the program that does it is not run here."""
-    wanted = run_git(root, "config", "--type=bool", "--get", "commit.gpgSign")
+    wanted = query_config(root, "--type=bool", "--get", "commit.gpgSign")
     if wanted.stdout.strip() == b"true":
         raise HistoryError(
             f"{root} asks for signed commits (commit.gpgSign), which portkit does not make: write"

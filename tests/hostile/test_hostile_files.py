@@ -17,7 +17,7 @@ from portkit.fetch.crate import read_archive
 from portkit.hipify.errors import KernelInputError
 from portkit.hipify.stage import hipify
 from portkit.scan.session import scan_tree
-from portkit.tree.git import find_repository
+from portkit.tree.git_folder import find_repository
 from portkit.tree.regular import read_regular, replace_file
 from portkit.tree.workspace import LARGEST_FILE, load
 
