@@ -51,7 +51,8 @@ impl Kernels<'_> {
         for name in ["KERNELS", "ARCHS", "CACHE", "COMPRESS"] {
             println!("cargo::rerun-if-env-changed={variables}_{name}");
         }
-        for name in ["HIPCC", "ROCM_PATH"] {
+        let gfx = "HSA_OVERRIDE_GFX_VERSION";
+        for name in ["HIPCC", "ROCM_PATH", "HIP_PATH", gfx] {
             println!("cargo::rerun-if-env-changed={name}");
         }
         let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -94,6 +95,15 @@ impl Kernels<'_> {
         fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
         let bundler = Bundler::find(&compiler, variables, &cache)?;
 
+        // What fails on a machine at all fails here, before the minutes of the device compilers.
+        let mut host_jobs = Vec::new();
+        if !self.launchers.is_empty() {
+            library::check_tools(out_dir)?;
+            let runtime = ["-x", "hip", "--offload-host-only"];
+            host_jobs.push(compiler.host_job(folder, RUNTIME, &runtime, &cache)?);
+            run(&host_jobs)?;
+        }
+
         let device_jobs: Vec<Job> = self
             .modules
             .iter()
@@ -124,8 +134,6 @@ impl Kernels<'_> {
             return Ok(());
         }
 
-        let runtime = ["-x", "c++", "-D__HIP_PLATFORM_AMD__"];
-        let mut host_jobs = vec![compiler.host_job(folder, RUNTIME, &runtime, &cache)?];
         for (index, source) in self.launchers.iter().enumerate() {
             let embedded = bundle(self.modules.len() + index)?;
             let embedded = embedded.to_string_lossy().into_owned();
