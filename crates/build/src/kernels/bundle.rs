@@ -143,3 +143,24 @@ fn plain_bundle(entries: &[(&str, &Path)]) -> Result<Vec<u8>, String> {
     head.extend(body);
     Ok(head)
 }
+
+/// The name of a kernel of a code object; empty if it has none. Each has a descriptor, whose symbol is
+/// the kernel's name with `.kd` behind it (LLVM, "User Guide for AMDGPU Backend", "Symbols").
+pub(super) fn kernel_of(object: &[u8]) -> String {
+    const END: &[u8] = b".kd\0";
+    let at = object.windows(END.len()).position(|bytes| bytes == END);
+    let before = &object[..at.unwrap_or(0)];
+    let begin = before
+        .iter()
+        .rposition(|&byte| byte == 0)
+        .map_or(0, |end| end + 1);
+    let name = String::from_utf8_lossy(&before[begin..]).into_owned();
+    let is_name = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "_.$".contains(c));
+    if is_name {
+        name
+    } else {
+        String::new()
+    }
+}
