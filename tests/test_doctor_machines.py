@@ -168,7 +168,7 @@ def two_versions(m: Simulated) -> None:
 
 def mixed(m: Simulated) -> Simulated:
     m.rocm("7.0.1")
-    return m.given(ROCM_PATH="/opt/rocm-7.0.1", LD_LIBRARY_PATH="/opt/rocm-6.2.4/lib")
+    return m.given(HIPCC="/opt/rocm-7.0.1/bin/hipcc", LD_LIBRARY_PATH="/opt/rocm-6.2.4/lib")
 
 
 def several(m: Simulated) -> None:
@@ -347,11 +347,12 @@ CASES = {
     "no compiler": Case(
         no_hipcc,
         "no-compiler",
-        "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH or on PATH",
+        "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH, on PATH or in"
+        " /opt/rocm",
         "install AMD's packages hipcc",
     ),
     "old ROCm": Case(
-        old_rocm, "old-rocm", "ROCm 5.7 in /opt/rocm-6.2.4 is older than 6.0", "a newer one"
+        old_rocm, "old-rocm", "ROCm 5.7 in /opt/rocm-6.2.4 is older than 6.2", "a newer one"
     ),
     "ROCm that nobody tried": Case(
         new_rocm,

@@ -99,7 +99,7 @@ def test_versioned_names_are_enough(probe: Path, tmp_path: Path, release: str) -
     for stem, file in zip(VERSIONS[release], files, strict=True):
         build(stem, tmp_path / file)
     lines = run(probe, "load", LD_LIBRARY_PATH=str(tmp_path)).splitlines()
-    assert lines == [*files, "2 devices"]
+    assert lines == [*(str(tmp_path / file) for file in files), "2 devices"]
 
 
 @pytest.mark.parametrize("variable", ["ROCM_PATH", "HIP_PATH"])
@@ -116,7 +116,50 @@ def test_the_plain_name_goes_before_versions(probe: Path, tmp_path: Path) -> Non
     build("amdhip64", tmp_path / "libamdhip64.so", "-DDEVICES=5")
     build("amdhip64", tmp_path / "libamdhip64.so.7")
     lines = run(probe, "load", LD_LIBRARY_PATH=str(tmp_path)).splitlines()
-    assert (lines[0], lines[-1]) == ("libamdhip64.so", "5 devices")
+    assert (lines[0], lines[-1]) == (str(tmp_path / "libamdhip64.so"), "5 devices")
+
+
+@pytest.mark.parametrize("name", ["libamdhip64.so.5", "libamdhip64.so"])
+def test_an_old_release_on_the_loader_s_path_is_passed_over(
+    probe: Path, tmp_path: Path, name: str
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "rocm/lib/libamdhip64.so.6"
+    build("amdhip64", old / "libamdhip64.so.5.7.31921", "-DDEVICES=5")
+    (old / name).symlink_to("libamdhip64.so.5.7.31921")
+    build("amdhip64", new)
+    asked = {"LD_LIBRARY_PATH": str(old)}
+    lines = run(probe, "load", **asked, ROCM_PATH=str(tmp_path / "rocm")).splitlines()
+    assert (lines[0], lines[-1]) == (str(new), "2 devices")
+    if not Path("/opt/rocm").exists():
+        assert "install ROCm 6.2 or newer" in run(probe, "load", **asked)
+
+
+def test_what_is_configured_goes_before_the_loader_s_path(probe: Path, tmp_path: Path) -> None:
+    build("amdhip64", tmp_path / "loader/libamdhip64.so.7", "-DDEVICES=5")
+    new = build("amdhip64", tmp_path / "rocm/lib/libamdhip64.so.6")
+    asked = {"LD_LIBRARY_PATH": str(tmp_path / "loader"), "ROCM_PATH": str(tmp_path / "rocm")}
+    assert run(probe, "load", **asked).splitlines()[0] == str(new)
+
+
+def test_libraries_of_two_releases_are_not_mixed(probe: Path, tmp_path: Path) -> None:
+    rocm, loader = tmp_path / "rocm/lib", tmp_path / "loader"
+    hip = build("amdhip64", rocm / "libamdhip64.so.6")
+    other = build("rocblas", loader / "librocblas.so.5")
+    build("rocblas", loader / "librocblas.so.4.4.60403")
+    # AMD's packages say the release in each file's name.
+    random = build("hiprand", rocm / "libhiprand.so.1.1.60403")
+    random.with_name("libhiprand.so.1").symlink_to(random.name)
+    asked = {"LD_LIBRARY_PATH": str(loader), "ROCM_PATH": str(tmp_path / "rocm")}
+    lines = run(probe, "load", **asked).splitlines()
+    assert lines[0] == str(hip)
+    assert lines[1] == (
+        f"rocBLAS could not be loaded: {other} is of another release of ROCm than {hip}, which is "
+        "in use; set ROCM_PATH to the one release that you mean"
+    )
+    assert lines[2] == str(random.with_name("libhiprand.so.1"))
+    same = loader / "librocblas.so.4"
+    same.symlink_to("librocblas.so.4.4.60403")
+    assert run(probe, "load", **asked).splitlines()[1] == str(same)
 
 
 def test_nothing_is_said_to_be_missing_with_what_to_do(probe: Path) -> None:
@@ -130,8 +173,8 @@ def test_nothing_is_said_to_be_missing_with_what_to_do(probe: Path) -> None:
         == devices
         == (
             "the HIP runtime could not be loaded: no libamdhip64.so, libamdhip64.so.7, "
-            "libamdhip64.so.6, libamdhip64.so.5 on the loader's path or in /nowhere/lib or in "
-            "/opt/rocm/lib; install ROCm 6.0 or newer (AMD's package hip-runtime-amd; Debian's and "
+            "libamdhip64.so.6 on the loader's path or in /nowhere/lib or in "
+            "/opt/rocm/lib; install ROCm 6.2 or newer (AMD's package hip-runtime-amd; Debian's and "
             "Ubuntu's libamdhip64-dev, Fedora's rocm-hip), or set "
             "LD_LIBRARY_PATH or ROCM_PATH to where it is"
         )
@@ -170,7 +213,8 @@ def test_a_missing_function_is_named(probe: Path, tmp_path: Path) -> None:
     build("amdhip64", tmp_path / "libamdhip64.so", "-DWITHOUT_FUNCTION_ATTRIBUTES")
     text = run(probe, "attribute", LD_LIBRARY_PATH=str(tmp_path))
     assert text == (
-        "the HIP runtime (libamdhip64.so) lacks hipFuncGetAttribute: a newer ROCm is needed\n"
+        f"the HIP runtime ({tmp_path / 'libamdhip64.so'}) lacks hipFuncGetAttribute: a newer ROCm "
+        "is needed\n"
     )
 
 
@@ -377,6 +421,29 @@ def test_kernels_for_other_devices_are_compiled_once(with_kernels: Call, tmp_pat
     # Another release of ROCm compiles for itself.
     assert "option -O3" in with_kernels("kernels", STAND_IN_VERSION="70000000")
     assert len(cached(tmp_path / "caches")) == 2
+
+
+# Answers of HIP's releases to a bundle without code for the GPU (clr, hip_fatbin.cpp and
+# hip_code_object.cpp): invalid value or image, no binary, kernel file, file, symbols and so on.
+@pytest.mark.parametrize("status", [1, 200, 209, 218, 301, 302, 303, 801])
+def test_each_answer_to_a_bundle_that_does_not_fit_leads_to_the_compiler(
+    with_kernels: Call, status: int
+) -> None:
+    assert "option -O3" in with_kernels("kernels", STAND_IN_REFUSES=str(status))
+
+
+def test_a_module_without_its_kernels_leads_to_the_compiler_or_to_a_sentence(
+    probe: Path, libraries: Path, with_kernels: Call
+) -> None:
+    empty = {"STAND_IN_COVERED": "1", "STAND_IN_EMPTY": "bundles"}
+    assert "option -O3" in with_kernels("kernels", **empty)
+    everything = {"STAND_IN_COVERED": "1", "STAND_IN_EMPTY": "all"}
+    place = {"LD_LIBRARY_PATH": str(libraries), "HOME": "/nowhere"}
+    assert run(probe, "kernels", **place, **everything) == (
+        "twice.hip: HIP loads what hipRTC made of this source for gfx90a and finds no kernel twice "
+        "in it: reinstall ROCm, of one release, or build it with CANDLE_ROCM_ARCHS naming the "
+        "device's\n"
+    )
 
 
 def test_rocms_headers_are_found(with_kernels: Call, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from portkit.doctor.machine import Machine
     from portkit.doctor.rocm import Version
 
-OLDEST: Final = (6, 0)
+OLDEST: Final = (6, 2)
 """The first release of ROCm that a port runs on (``crates/hip/README.md``)."""
 TRIED: Final = ((6, 2), (7, 2))
 """The releases whose declarations the bindings were compared with (``docs/bindings.md``)."""
@@ -65,8 +65,9 @@ def libraries(machine: Machine) -> Iterator[Complaint]:
     if hipcc is None:
         yield problem(
             "no-compiler",
-            "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH or on PATH",
-            f"{how_to_install(machine, 'hipcc')}, or add {DEFAULT}/bin to PATH",
+            "hipcc, which compiles the kernels, is not found by HIPCC, in ROCM_PATH, on PATH or in"
+            f" {DEFAULT}",
+            f"{how_to_install(machine, 'hipcc')}, or set HIPCC to where it is",
             _PACKAGES,
         )
 

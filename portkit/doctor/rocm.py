@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.device.toolkit import LIBRARIES
+from portkit.tree.tools import ROCM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Version = tuple[int, int]
 """The first two numbers of a release of ROCm."""
 
-DEFAULT: Final = "/opt/rocm"
+DEFAULT: Final = ROCM
 DISTRIBUTION: Final = "/usr"
 """Where a distribution's own packages install it."""
 NAMES: Final = {library.name: library.versions for library in LIBRARIES}
@@ -48,32 +49,47 @@ class Found:
 def library(machine: Machine, name: str) -> Found | None:
     """Return the library that a port would open, found as it is by ``crates/hip/src/loader.rs``.
 
-    The plain name and those of the releases on the loader's path, then in ``lib`` of
-    ``ROCM_PATH``, ``HIP_PATH`` and ``/opt/rocm``.
+    It is looked for in ``lib`` of ``ROCM_PATH`` and ``HIP_PATH``, on the loader's path, and in
+    ``lib`` of ``/opt/rocm``. Releases before ROCm 6 are passed over.
     """
     plain = f"lib{name}.so"
-    files = (plain, *(f"{plain}.{version}" for version in NAMES[name]))
+    versioned = tuple(f"{plain}.{version}" for version in NAMES[name])
     told = [machine.variable(variable) for variable in ("ROCM_PATH", "HIP_PATH")]
-    placed = [f"{root}/lib" for root in (*filter(None, told), DEFAULT)]
-    loader = tuple(_loader(machine))
+    named = tuple(_library_path(machine))
+    searched = (*(f"{root}/lib" for root in filter(None, told)), *named)
+    others = tuple(folder for folder in _loader(machine) if folder not in named)
     candidates = [
-        *(f"{folder}/{file}" for file in files for folder in loader),
-        *(f"{folder}/{file}" for folder in placed for file in files),
+        *(f"{folder}/{file}" for folder in searched for file in (plain, *versioned)),
+        *(f"{folder}/{file}" for file in versioned for folder in others),
+        *(f"{DEFAULT}/lib/{file}" for file in (plain, *versioned)),
+        *(f"{folder}/{plain}" for folder in others),
     ]
     for candidate in candidates:
         if machine.has(candidate):
-            return _found(machine, name, machine.resolved(candidate))
+            path = machine.resolved(candidate)
+            if not _is_old(name, path):
+                return _found(machine, name, path)
     return None
 
 
+def _is_old(name: str, path: str) -> bool:
+    """Return whether a library's version is older than all that a port looks for."""
+    version = re.search(rf"/lib{re.escape(name)}\.so\.(\d+)[^/]*$", path)
+    return version is not None and int(version[1]) < min(map(int, NAMES[name]))
+
+
 def compiler(machine: Machine) -> Found | None:
-    """Return hipcc, found as builds find it: ``HIPCC``, ``ROCM_PATH``, ``PATH``."""
-    rocm = machine.variable("ROCM_PATH")
+    """Return hipcc, found as builds find it.
+
+    They look by ``HIPCC``, below ``ROCM_PATH`` and ``HIP_PATH``, on ``PATH``, below ``/opt/rocm``.
+    """
+    told = [machine.variable(variable) for variable in ("ROCM_PATH", "HIP_PATH")]
     folders = [folder for folder in machine.variable("PATH").split(":") if folder.startswith("/")]
     candidates = [
         machine.variable("HIPCC"),
-        f"{rocm}/bin/hipcc" if rocm else "",
+        *(f"{root}/bin/hipcc" for root in filter(None, told)),
         *(f"{folder}/hipcc" for folder in folders),
+        f"{DEFAULT}/bin/hipcc",
     ]
     for candidate in candidates:
         if candidate.startswith("/") and machine.has(candidate):
@@ -116,11 +132,15 @@ def _found(machine: Machine, name: str, path: str) -> Found:
     return Found(name, path, root, version)
 
 
-def _loader(machine: Machine) -> Iterator[str]:
-    """Yield the folders in which the dynamic loader looks, in its order (ld.so(8))."""
+def _library_path(machine: Machine) -> Iterator[str]:
     for folder in machine.variable("LD_LIBRARY_PATH").split(":"):
         if folder.startswith("/"):
             yield folder
+
+
+def _loader(machine: Machine) -> Iterator[str]:
+    """Yield the folders in which the dynamic loader looks, in its order (ld.so(8))."""
+    yield from _library_path(machine)
     for name in machine.names("/etc/ld.so.conf.d"):
         for line in machine.text(f"/etc/ld.so.conf.d/{name}").splitlines():
             if line.strip().startswith("/"):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.side_by_side import Programs, side_by_side
 from portkit.lang.value import Value
-from portkit.tree.tools import find_program
+from portkit.tree.tools import find_program, find_rocm_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,15 +55,13 @@ _TOOLCHAIN = Path(__file__).parents[2] / "ci" / "toolchain"
 
 
 def find_hipcc() -> Path:
-    """Return the compiler: ``HIPCC``, then ``ROCM_PATH``, then ``PATH``.
+    """Return the compiler: ``HIPCC``, else where builds look for it.
 
     Raises:
         HipToolError: there is none.
     """
     named = os.environ.get("HIPCC")
-    rocm = os.environ.get("ROCM_PATH")
-    found = named or (find_program("hipcc", f"{rocm}/bin") if rocm else "")
-    found = find_program(found or "hipcc")
+    found = find_program(named) if named else find_rocm_program("hipcc")
     if not found:
         raise HipToolError(f"hipcc is not found: {how_to_get_it()}, or set HIPCC or ROCM_PATH")
     return Path(found)

@@ -14,6 +14,9 @@ from portkit.lang.value import Value
 NOWHERE: Final = Path(Path(__file__).anchor)
 """A folder in which no tree lies: there no file of a tree says which toolchain is run."""
 
+ROCM: Final = "/opt/rocm"
+"""Where AMD's packages install ROCm, or link to its newest release."""
+
 _PATIENCE: Final = 20.0
 """How long a program may take to say its version, or the like, in seconds."""
 _NAMES: Final = ("cargo", "rustc", "rustfmt", "git", "hipcc", "hipify-clang")
@@ -63,12 +66,26 @@ def _tool(name: str) -> Tool:
     return Tool(name, path, _version(path) if path else "")
 
 
+def find_rocm_program(name: str) -> str:
+    """Return the absolute path of a program of ROCm, or an empty string.
+
+    It is looked for below ``ROCM_PATH`` and ``HIP_PATH``, on ``PATH``, and below ``/opt/rocm``, as
+    the build scripts of ports do.
+
+    Args:
+        name: such as ``hipcc``.
+    """
+    configured = [os.environ.get(variable, "") for variable in ("ROCM_PATH", "HIP_PATH")]
+    below = [f"{root}/bin" for root in configured if root]
+    places = (*below, None, f"{ROCM}/bin")
+    return next(filter(None, (find_program(name, place) for place in places)), "")
+
+
 def _found(name: str) -> str:
-    """Return where a program is: hipcc by ``HIPCC`` and ``ROCM_PATH`` first, as builds find it."""
+    """Return where a program is: hipcc by ``HIPCC`` first, as builds find it."""
     if name == "hipcc" and os.environ.get("HIPCC"):
         return os.environ["HIPCC"]
-    rocm = os.environ.get("ROCM_PATH", "") if name.startswith("hip") else ""
-    return (rocm and find_program(name, f"{rocm}/bin")) or find_program(name)
+    return find_rocm_program(name) if name.startswith("hip") else find_program(name)
 
 
 def ask(*command: str) -> subprocess.CompletedProcess[str] | None:

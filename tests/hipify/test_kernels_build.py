@@ -269,7 +269,7 @@ def test_the_empty_mode_builds_lints_links_and_says_what_is_missing(
         ),
         pytest.param(
             {"CANDLE_ROCM_ARCHS": "gfx90a", "CANDLE_ROCM_COMPRESS": "yes"},
-            'set it to "0"',
+            'set it to "1" for compressed bundles',
             marks=pytest.mark.hipcc,
         ),
     ],
@@ -280,6 +280,48 @@ def test_what_cannot_be_built_says_why(
     done = crate.cargo("build", **environment)
     assert done.returncode != 0
     assert message in done.stderr
+
+
+NOTING_HIPCC = """#!/bin/sh
+case "$1" in --version) echo stand-in; exit;; esac
+echo "$@" >> {log}
+case "$*" in *hip_runtime.cpp*) echo "no such header" >&2; exit 1;; esac
+"""
+
+
+def test_the_host_part_is_compiled_before_all_kernels(crate: Crate, tmp_path: Path) -> None:
+    hipcc, log = tmp_path / "hipcc", tmp_path / "log"
+    hipcc.write_text(NOTING_HIPCC.format(log=log))
+    hipcc.chmod(0o755)
+    asked = {"HIPCC": str(hipcc), "CANDLE_ROCM_ARCHS": "gfx90a"}
+    done = crate.cargo("build", **asked)
+    assert done.returncode != 0
+    assert "no such header" in done.stderr
+    (call,) = log.read_text().splitlines()
+    # clang knows where HIP's headers are if the language is HIP, wherever ROCm is installed.
+    assert "-x hip --offload-host-only" in call
+    log.unlink()
+    done = crate.cargo("build", **asked, OBJCOPY="/nowhere/objcopy")
+    assert "/nowhere/objcopy" in done.stderr
+    assert not log.exists()
+
+
+@pytest.mark.parametrize("place", ["ROCM_PATH", "HIP_PATH", "PATH"])
+def test_hipcc_is_found_where_programs_find_rocm(
+    crate: Crate, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HIPCC", raising=False)
+    places = {name: tmp_path / name for name in ("ROCM_PATH", "HIP_PATH", "PATH")}
+    for name in list(places)[list(places).index(place) :]:
+        hipcc = places[name] / "bin" / "hipcc"
+        hipcc.parent.mkdir(parents=True)
+        hipcc.write_text(f"#!/bin/sh\necho '{name} was asked' >&2; exit 1\n")
+        hipcc.chmod(0o755)
+    path = f"{places['PATH'] / 'bin'}:{os.environ['PATH']}"
+    environment = {name: str(root) for name, root in places.items()} | {"PATH": path}
+    done = crate.cargo("build", CANDLE_ROCM_ARCHS="gfx90a", **environment)
+    assert done.returncode != 0
+    assert f"{place} was asked" in done.stderr
 
 
 SLOW_HIPCC = """#!/bin/sh
@@ -325,7 +367,14 @@ fn asked() {
         version: std::env::var("VERSION").unwrap(),
         variables: "CANDLE_ROCM",
     };
-    println!("{}", compiler.archs().unwrap().join(" "));
+    match compiler.archs() {
+        Ok(archs) => println!("{}", archs.join(" ")),
+        Err(said) => println!("{said}"),
+    }
+    let none = |_: &str| None;
+    println!("{}", hipcc(none, Path::new("/default")).display());
+    let rocm = PathBuf::from(env::var("ROCM").unwrap());
+    println!("{}", hipcc(none, &rocm).display());
 }
 """
 HIPCC_OF_RELEASE = """#!/bin/sh
@@ -358,9 +407,16 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
     rustc = ["rustc", "--test", "--edition=2021", "-Awarnings"]
     subprocess.run([*rustc, "-o", program, folder / "build.rs"], check=True)
 
-    def asked(
-        nodes: str, archs: str = "", unknown: str = "nothing", hip: str = "6.4.43484-0"
-    ) -> set[str]:
+    (tmp_path / "rocm/bin").mkdir(parents=True)
+    (tmp_path / "rocm/bin/hipcc").touch()
+
+    def lines(
+        nodes: str,
+        archs: str = "",
+        unknown: str = "nothing",
+        hip: str = "6.4.43484-0",
+        **more: str,
+    ) -> list[str]:
         hipcc = tmp_path / "hipcc"
         hipcc.write_text(HIPCC_OF_RELEASE.format(unknown=unknown))
         hipcc.chmod(0o755)
@@ -371,12 +427,18 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
                 "VERSION": f"HIP version: {hip}",
                 "HIPCC": str(hipcc),
                 "CANDLE_ROCM_ARCHS": archs,
+                "ROCM": str(tmp_path / "rocm"),
+                **more,
             },
             capture_output=True,
             text=True,
             check=True,
         )
-        return {word for word in ran.stdout.split() if word.startswith("gfx")}
+        return ran.stdout.splitlines()
+
+    def asked(*arguments: str, **more: str) -> set[str]:
+        words = " ".join(lines(*arguments, **more)).split()
+        return {word for word in words if word.startswith("gfx")}
 
     assert asked("none") == GENERIC
     assert asked("none", unknown="*generic*") == EXACT
@@ -387,6 +449,19 @@ def test_a_build_is_for_every_machine_and_for_this_one(crate: Crate, tmp_path: P
     assert asked("nodes", "native") == here
     assert asked("nodes", "native, gfx908") == here | {"gfx908"}
     assert asked("nodes", "gfx908") == {"gfx908"}
+    # As ROCr takes the GPUs for others (libhsakmt, topology.c), programs load code for others.
+    said = {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
+    assert asked("nodes", "native", **said) == {"gfx1030"}
+    one = {"HSA_OVERRIDE_GFX_VERSION_1": "9.0.10", **said}
+    assert asked("nodes", "native", **one) == {"gfx90a", "gfx1030"}
+    assert asked("nodes", "native", HSA_OVERRIDE_GFX_VERSION="") == here
+    for wrong in ("gfx1030", "10.3", "10.3.0.0", "10.30.0"):
+        said = {"HSA_OVERRIDE_GFX_VERSION": wrong}
+        assert f'HSA_OVERRIDE_GFX_VERSION is "{wrong}": expected' in "".join(
+            lines("nodes", "native", **said)
+        )
+        assert asked("none", "gfx908", **said) == {"gfx908"}
+    assert {"hipcc", str(tmp_path / "rocm/bin/hipcc")} <= set(lines("none"))
 
 
 def test_another_system_than_linux_is_refused_in_a_sentence(crate: Crate, tmp_path: Path) -> None:
@@ -444,7 +519,7 @@ def test_kernels_are_compiled_once_and_again_where_they_see_a_change(
 
 
 @pytest.mark.hipcc
-def test_code_objects_are_bundled_compressed_where_that_is_possible(
+def test_code_objects_are_bundled_compressed_where_somebody_asks_for_it(
     crate: Crate, tmp_path: Path
 ) -> None:
     environment = {
@@ -452,7 +527,8 @@ def test_code_objects_are_bundled_compressed_where_that_is_possible(
         "CANDLE_ROCM_CACHE": str(tmp_path / "cache"),
     }
     bundles = {}
-    for compress, magic in (("0", b"__CLANG_OFFLOAD_BUNDLE__"), ("1", b"CCOB")):
+    plain = b"__CLANG_OFFLOAD_BUNDLE__"
+    for compress, magic in (("", plain), ("0", plain), ("1", b"CCOB")):
         crate.build(**environment, CANDLE_ROCM_COMPRESS=compress)
         place = crate.made("fill.hsaco")
         bundles[compress] = place.read_bytes()

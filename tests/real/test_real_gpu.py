@@ -444,4 +444,4 @@ def test_launchers_run_on_the_gpus_of_the_build_alone(
     done = run(programs("0.11.1", Form.WHOLE)["findings"], test, **unknown_gpu)
     assert done.returncode == 0, done.stdout
     done = run(programs("0.11.1", Form.WITHOUT)["findings"], test, **unknown_gpu)
-    assert "hipErrorNoBinaryForGpu" in done.stdout
+    assert "hipErrorInvalidDeviceFunction" in done.stdout

@@ -2,26 +2,36 @@
 //!
 //! A run-time installation often has versioned files only (`libamdhip64.so.6`, `librocblas.so.4`),
 //! and the libraries do not share their version numbers. So each [`Library`] lists the names that
-//! its releases have had. The names are tried as the dynamic loader finds them
-//! (`LD_LIBRARY_PATH`, `ldconfig`; `PATH` on Windows), then in the `lib` (`bin` on Windows) folder
-//! of `ROCM_PATH`, of `HIP_PATH`, and of `/opt/rocm`.
+//! its releases have had. They are looked for
 //!
-//! | library | ROCm 5 | ROCm 6 | ROCm 7 | Windows |
-//! | --- | --- | --- | --- | --- |
-//! | [`HIP`] | `libamdhip64.so.5` | `.so.6` | `.so.7` | `amdhip64_6.dll`, `amdhip64_7.dll` |
-//! | [`ROCBLAS`] | `librocblas.so.3` | `.so.4` | `.so.5` | `rocblas.dll` |
-//! | [`HIPBLASLT`] | | `libhipblaslt.so.0` | `.so.1` | `libhipblaslt.dll` |
-//! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `.so.1` | `hiprand.dll` |
-//! | [`MIOPEN`] | `libMIOpen.so.1` | `.so.1` | `.so.1` | |
-//! | [`RCCL`] | `librccl.so.1` | `.so.1` | `.so.1` | |
-//! | [`HIPRTC`] | `libhiprtc.so.5` | `.so.6` | `.so.7` | `hiprtc0600.dll`, …, `hiprtc0702.dll` |
+//! 1. in the `lib` (`bin` on Windows) folder of `ROCM_PATH` and of `HIP_PATH`,
+//! 2. as the dynamic loader finds them (`LD_LIBRARY_PATH`, `ldconfig`; `PATH` on Windows),
+//! 3. in `/opt/rocm/lib`.
+//!
+//! Build scripts look for hipcc in the same order (`hiprc-build`, `compiler.rs`).
+//!
+//! Libraries of two releases are never mixed: after the HIP runtime was opened, the others come from
+//! its folder, or from another place if their names say the same release. Releases before ROCm 6 are
+//! passed over, since they lay out the properties of a device in another way.
+//!
+//! | library | ROCm 6 | ROCm 7 | Windows |
+//! | --- | --- | --- | --- |
+//! | [`HIP`] | `libamdhip64.so.6` | `.so.7` | `amdhip64_6.dll`, `amdhip64_7.dll` |
+//! | [`ROCBLAS`] | `librocblas.so.4` | `.so.5` | `rocblas.dll` |
+//! | [`HIPBLASLT`] | `libhipblaslt.so.0` | `.so.1` | `libhipblaslt.dll` |
+//! | [`HIPRAND`] | `libhiprand.so.1` | `.so.1` | `hiprand.dll` |
+//! | [`MIOPEN`] | `libMIOpen.so.1` | `.so.1` | |
+//! | [`RCCL`] | `librccl.so.1` | `.so.1` | |
+//! | [`HIPRTC`] | `libhiprtc.so.6` | `.so.7` | `hiprtc0600.dll`, …, `hiprtc0702.dll` |
 //!
 //! The numbers are the `SOVERSION`s in the CMake files of the libraries' releases: the major
 //! version of HIP for HIP and hipRTC (`hipamd/src/CMakeLists.txt`), `rocblas_SOVERSION`
 //! (`library/CMakeLists.txt`), `hiprand_SOVERSION`, hipBLASLt's, MIOpen's and RCCL's (`CMakeLists.txt` of
 //! each).
 
-use std::ffi::OsString;
+mod search;
+
+use search::{Candidate, Release, Search};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -30,7 +40,7 @@ pub static HIP: Library = Library::new(Names {
     title: "the HIP runtime",
     packages: &["hip-runtime-amd", "libamdhip64-dev", "rocm-hip"],
     stem: "amdhip64",
-    versions: &["7", "6", "5"],
+    versions: &[(7, 7), (6, 6)],
     windows: &["amdhip64_7", "amdhip64_6", "amdhip64"],
 });
 
@@ -39,7 +49,7 @@ pub static ROCBLAS: Library = Library::new(Names {
     title: "rocBLAS",
     packages: &["rocblas", "librocblas-dev", "rocblas"],
     stem: "rocblas",
-    versions: &["5", "4", "3"],
+    versions: &[(5, 7), (4, 6)],
     windows: &["rocblas"],
 });
 
@@ -48,7 +58,7 @@ pub static HIPBLASLT: Library = Library::new(Names {
     title: "hipBLASLt",
     packages: &["hipblaslt", "libhipblaslt-dev", "hipblaslt"],
     stem: "hipblaslt",
-    versions: &["1", "0"],
+    versions: &[(1, 7), (0, 6)],
     windows: &["libhipblaslt", "hipblaslt"],
 });
 
@@ -57,7 +67,7 @@ pub static HIPRAND: Library = Library::new(Names {
     title: "hipRAND",
     packages: &["hiprand", "libhiprand-dev", "hiprand"],
     stem: "hiprand",
-    versions: &["1"],
+    versions: &[(1, 0)],
     windows: &["hiprand"],
 });
 
@@ -66,7 +76,7 @@ pub static MIOPEN: Library = Library::new(Names {
     title: "MIOpen",
     packages: &["miopen-hip", "libmiopen-dev", "miopen"],
     stem: "MIOpen",
-    versions: &["1"],
+    versions: &[(1, 0)],
     windows: &["MIOpen"],
 });
 
@@ -75,7 +85,7 @@ pub static RCCL: Library = Library::new(Names {
     title: "RCCL",
     packages: &["rccl", "librccl-dev", "rccl"],
     stem: "rccl",
-    versions: &["1"],
+    versions: &[(1, 0)],
     windows: &["rccl"],
 });
 
@@ -84,7 +94,7 @@ pub static HIPRTC: Library = Library::new(Names {
     title: "hipRTC",
     packages: &["hip-runtime-amd", "libhiprtc6", "rocm-hip"],
     stem: "hiprtc",
-    versions: &["7", "6", "5"],
+    versions: &[(7, 7), (6, 6)],
     windows: &[
         "hiprtc0702",
         "hiprtc0701",
@@ -106,8 +116,9 @@ struct Names {
     packages: &'static [&'static str; 3],
     /// The file name without prefix, suffix and version.
     stem: &'static str,
-    /// The versions that follow `.so`, newest first.
-    versions: &'static [&'static str],
+    /// The versions that follow `.so`, newest first, each with the release of ROCm that has it; 0 for
+    /// one that all releases have.
+    versions: &'static [(u32, u32)],
     /// The stems on Windows, newest first.
     windows: &'static [&'static str],
 }
@@ -122,6 +133,7 @@ pub struct Library {
 struct Opened {
     library: libloading::Library,
     path: PathBuf,
+    release: Release,
 }
 
 impl Library {
@@ -195,13 +207,30 @@ impl Library {
 
     fn open(&self) -> &Result<Opened, LoadError> {
         self.opened.get_or_init(|| {
-            let files = self.names.files();
-            let folders = folders(|name| std::env::var_os(name));
-            let mut broken = None;
-            for path in candidates(&files, &folders) {
+            // Whoever has a library of one release must not get another of a second one.
+            let runtime = match std::ptr::eq(self, &HIP) {
+                true => None,
+                false => HIP.open().as_ref().ok(),
+            };
+            let search = Search::new(&self.names, |name| std::env::var_os(name));
+            let (mut broken, mut unlike) = (None, None);
+            for Candidate { path, release } in search.candidates(runtime.map(|hip| &*hip.path)) {
+                if let Some(hip) = runtime.filter(|hip| !hip.release.goes_with(release)) {
+                    unlike.get_or_insert_with(|| {
+                        let (path, hip) = (path.display(), hip.path.display());
+                        format!("{path} is of another release of ROCm than {hip}, which is in use")
+                    });
+                    continue;
+                }
                 // SAFETY: ROCm's libraries may be opened at any time and from any thread.
                 match unsafe { libloading::Library::new(&path) } {
-                    Ok(library) => return Ok(Opened { library, path }),
+                    Ok(library) => {
+                        return Ok(Opened {
+                            library,
+                            path,
+                            release,
+                        })
+                    }
                     Err(error) if broken.is_none() => {
                         let text = error.to_string();
                         if !is_absent(&path, &text) {
@@ -214,9 +243,10 @@ impl Library {
             Err(LoadError {
                 title: self.names.title,
                 packages: self.names.packages,
-                files,
-                folders,
+                files: search.files,
+                folders: search.folders,
                 broken,
+                unlike: unlike.map(String::into_boxed_str),
             })
         })
     }
@@ -228,58 +258,54 @@ impl Names {
     /// The name without a version goes first: where there is one, it is what the person who
     /// installed ROCm chose.
     fn files(&self) -> Vec<String> {
-        use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
         if cfg!(windows) {
+            let suffix = std::env::consts::DLL_SUFFIX;
             return self
                 .windows
                 .iter()
-                .map(|stem| format!("{stem}{DLL_SUFFIX}"))
+                .map(|stem| format!("{stem}{suffix}"))
                 .collect();
         }
-        let plain = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", self.stem);
+        let plain = self.plain();
         let versioned = self
             .versions
             .iter()
-            .map(|version| format!("{plain}.{version}"));
+            .map(|(version, _)| format!("{plain}.{version}"));
         std::iter::once(plain.clone()).chain(versioned).collect()
+    }
+
+    /// The file name without a version.
+    fn plain(&self) -> String {
+        use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+        format!("{DLL_PREFIX}{}{DLL_SUFFIX}", self.stem)
+    }
+
+    /// The release that a file's name tells. `None` for one that is older than all that are known.
+    fn release(&self, file: &str) -> Option<Release> {
+        let plain = self.plain();
+        let version = file
+            .strip_prefix(&plain)
+            .and_then(|rest| rest.strip_prefix('.'));
+        let Some(version) = version.filter(|_| !cfg!(windows)) else {
+            return Some(Release::default());
+        };
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+        let Some(major) = numbers.next().flatten() else {
+            return Some(Release::default());
+        };
+        let oldest = self.versions.last().map_or(0, |(version, _)| *version);
+        let known = self.versions.iter().find(|(version, _)| *version == major);
+        let release = known.map_or(0, |(_, release)| *release);
+        let last = numbers.nth(1).flatten().unwrap_or(0);
+        (major >= oldest).then(|| Release::new(release, last))
     }
 }
 
 /// The folders of ROCm's headers that are there.
 pub(crate) fn include_folders() -> Vec<PathBuf> {
-    let mut folders = installations(|name| std::env::var_os(name), "include");
+    let mut folders = search::installations(|name| std::env::var_os(name), "include");
     folders.retain(|folder| folder.is_dir());
     folders
-}
-
-/// The folders to search after the dynamic loader's own.
-fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    installations(variable, if cfg!(windows) { "bin" } else { "lib" })
-}
-
-/// A folder of each place where ROCm may be installed.
-fn installations(variable: impl Fn(&str) -> Option<OsString>, leaf: &str) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = ["ROCM_PATH", "HIP_PATH"]
-        .into_iter()
-        .filter_map(variable)
-        .filter(|root| !root.is_empty())
-        .map(PathBuf::from)
-        .chain(cfg!(unix).then(|| PathBuf::from("/opt/rocm")))
-        .map(|root| root.join(leaf))
-        .collect();
-    folders.dedup();
-    folders
-}
-
-fn candidates<'a>(
-    files: &'a [String],
-    folders: &'a [PathBuf],
-) -> impl Iterator<Item = PathBuf> + 'a {
-    let plain = files.iter().map(PathBuf::from);
-    let placed = folders
-        .iter()
-        .flat_map(move |folder| files.iter().map(move |file| folder.join(file)));
-    plain.chain(placed)
 }
 
 /// Whether the loader's `text` says that `path` itself does not exist, and not that something is
@@ -306,6 +332,8 @@ pub struct LoadError {
     files: Vec<String>,
     folders: Vec<PathBuf>,
     broken: Option<String>,
+    /// That there is one of another release than the HIP runtime's.
+    unlike: Option<Box<str>>,
 }
 
 impl std::fmt::Display for LoadError {
@@ -315,6 +343,12 @@ impl std::fmt::Display for LoadError {
             return write!(
                 f,
                 "{broken}; reinstall ROCm, or set {PATH} to where its libraries are"
+            );
+        }
+        if let Some(unlike) = &self.unlike {
+            return write!(
+                f,
+                "{unlike}; set ROCM_PATH to the one release that you mean"
             );
         }
         write!(f, "no {} on the loader's path", self.files.join(", "))?;
@@ -327,7 +361,7 @@ impl std::fmt::Display for LoadError {
             let [amd, debian, fedora] = self.packages;
             write!(
                 f,
-                "; install ROCm 6.0 or newer (AMD's package {amd}; Debian's and Ubuntu's {debian}, \
+                "; install ROCm 6.2 or newer (AMD's package {amd}; Debian's and Ubuntu's {debian}, \
                  Fedora's {fedora})"
             )?;
         }
@@ -345,7 +379,7 @@ mod tests {
         title: "the library",
         packages: &["a-package", "liba-package-dev", "package-a"],
         stem: "no_such_library",
-        versions: &["2", "1"],
+        versions: &[(2, 7), (1, 6)],
         windows: &["no_such_library_2", "no_such_library"],
     };
 
@@ -354,21 +388,11 @@ mod tests {
     fn the_plain_name_goes_first_then_the_newest_version() {
         assert_eq!(
             HIP.names.files(),
-            [
-                "libamdhip64.so",
-                "libamdhip64.so.7",
-                "libamdhip64.so.6",
-                "libamdhip64.so.5"
-            ]
+            ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"]
         );
         assert_eq!(
             ROCBLAS.names.files(),
-            [
-                "librocblas.so",
-                "librocblas.so.5",
-                "librocblas.so.4",
-                "librocblas.so.3"
-            ]
+            ["librocblas.so", "librocblas.so.5", "librocblas.so.4"]
         );
     }
 
@@ -391,40 +415,6 @@ mod tests {
         assert_eq!(
             HIP.names.files(),
             ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
-        );
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn the_environment_goes_before_the_default_folder() {
-        let variable = |name: &str| (name == "ROCM_PATH").then(|| OsString::from("/somewhere"));
-        assert_eq!(
-            folders(variable),
-            [
-                PathBuf::from("/somewhere/lib"),
-                PathBuf::from("/opt/rocm/lib")
-            ]
-        );
-        assert_eq!(folders(|_| None), [PathBuf::from("/opt/rocm/lib")]);
-        assert_eq!(
-            folders(|_| Some(OsString::new())),
-            [PathBuf::from("/opt/rocm/lib")]
-        );
-    }
-
-    #[test]
-    fn plain_names_go_before_folders() {
-        let files = ["a".to_string(), "b".to_string()];
-        let folders = [PathBuf::from("x")];
-        let found: Vec<_> = candidates(&files, &folders).collect();
-        assert_eq!(
-            found,
-            [
-                PathBuf::from("a"),
-                PathBuf::from("b"),
-                Path::new("x").join("a"),
-                Path::new("x").join("b")
-            ]
         );
     }
 

@@ -184,13 +184,25 @@ fn a_source_with_an_error_gives_the_compiler_s_words() -> Outcome {
 /// Kernels of a build for an architecture that no device has.
 static ELSEWHERE: Kernels = Kernels {
     name: "axpy.hip",
-    compiled: b"__CLANG_OFFLOAD_BUNDLE__\0\0\0\0\0\0\0\0",
+    // HIP reads a page of a bundle.
+    compiled: &page(*b"__CLANG_OFFLOAD_BUNDLE__"),
+    kernel: "axpy",
     archs: &[],
     source: SOURCE,
     headers: &[],
     options: &[],
     advice: "nothing",
 };
+
+const fn page(begin: [u8; 24]) -> [u8; 4096] {
+    let mut bytes = [0; 4096];
+    let mut index = 0;
+    while index < begin.len() {
+        bytes[index] = begin[index];
+        index += 1;
+    }
+    bytes
+}
 
 #[test]
 #[ignore = "needs a HIP device"]

@@ -35,17 +35,22 @@ Image from_bundle(const char *data, const Arch &arch) {
   at += 8;
   Image best{nullptr, 0};
   int suited = 0;
+  bool generic = false;
   for (uint64_t i = 0; i < entries; ++i) {
     const Image entry{data + number(at), number(at + 8)};
     const uint64_t length = number(at + 16);
-    const int suit = suits(target_of(std::string(at + 24, length)), arch);
+    const std::string target = target_of(std::string(at + 24, length));
+    generic = generic || target.find("-generic") != std::string::npos;
+    const int suit = suits(target, arch);
     if (suit > suited) {
       suited = suit;
       best = entry;
     }
     at += 24 + length;
   }
-  require(suited > 0, hipErrorNoBinaryForGpu);
+  // HIP 6.4.3 looks for generic targets in another way, which has an answer of its own
+  // (`FatBinaryInfo::ExtractFatBinary`, clr's hip_fatbin.cpp).
+  if (suited == 0) throw NoCode{{generic ? hipErrorNoBinaryForGpu : hipErrorInvalidValue}};
   return best;
 }
 

@@ -55,7 +55,15 @@ const Function &registered_function(const void *host_function, int device) {
   require(found != all.functions.end(), hipErrorInvalidDeviceFunction);
   const auto &[binary, signature] = found->second;
   std::unique_ptr<LoadedModule> &module = binary->loaded[device];
-  if (module == nullptr) module = std::make_unique<LoadedModule>(binary->bundle, device);
+  if (module == nullptr) {
+    try {
+      module = std::make_unique<LoadedModule>(binary->bundle, device);
+    } catch (const NoCode &) {
+      // Whatever a bundle without code is to who loads it, its kernels are none of the device
+      // (`ihipLaunchKernel`, clr's hip_platform.cpp, HIP 6.4.3).
+      throw Failure{hipErrorInvalidDeviceFunction};
+    }
+  }
   const Function *function = module->by_signature(signature.c_str());
   require(function != nullptr, hipErrorInvalidDeviceFunction);
   return *function;

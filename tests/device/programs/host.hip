@@ -253,6 +253,17 @@ static void test_beside_a_capture() {
   HIP(hipStreamDestroy(captured));
 }
 
+// A bundle with one entry, without code.
+static std::vector<char> bundle_for(const std::string &arch) {
+  const std::string magic = "__CLANG_OFFLOAD_BUNDLE__", entry = "hipv4-amdgcn-amd-amdhsa--" + arch;
+  const uint64_t numbers[] = {1, 4096, 0, entry.size()};
+  std::vector<char> page(4096);
+  memcpy(page.data(), magic.data(), magic.size());
+  memcpy(page.data() + magic.size(), numbers, sizeof numbers);
+  memcpy(page.data() + magic.size() + sizeof numbers, entry.data(), entry.size());
+  return page;
+}
+
 static void test_modules(const char *path) {
   hipModule_t module;
   HIP(hipModuleLoad(&module, path));
@@ -296,6 +307,9 @@ static void test_modules(const char *path) {
   CHECK(hipModuleLoad(&module, "/nowhere") == hipErrorFileNotFound);
   CHECK(hipModuleLoadData(&module, "neither code nor a bundle of it: more than 64 characters...") ==
         hipErrorInvalidImage);
+  // What HIP 6.4.3 answers where a bundle has no code for the device (clr, hip_fatbin.cpp).
+  CHECK(hipModuleLoadData(&module, bundle_for("gfx801").data()) == hipErrorInvalidValue);
+  CHECK(hipModuleLoadData(&module, bundle_for("gfx12-5-generic").data()) == hipErrorNoBinaryForGpu);
 }
 
 static void test_errors() {

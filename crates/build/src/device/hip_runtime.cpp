@@ -15,20 +15,29 @@
 #include <hip/hip_runtime_api.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 namespace {
 
 // A library that the program has already loaded comes first: two of them would not know each
-// other's devices and streams.
+// other's devices and streams. Else the order is that of the bindings: what somebody configured, what
+// the loader finds, the default installation.
 void *runtime_library() {
-  static const char *const names[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
-                                      "libamdhip64.so.5"};
+  static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"};
   for (const char *name : names) {
     if (void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
   }
-  for (const char *name : names) {
-    if (void *library = dlopen(name, RTLD_LAZY)) return library;
+  const char *const roots[] = {getenv("ROCM_PATH"), getenv("HIP_PATH"), "", "/opt/rocm"};
+  for (const char *root : roots) {
+    if (root == nullptr) continue;
+    for (const char *name : names) {
+      char path[4096];
+      const char *const between = *root == '\0' ? "" : "/lib/";
+      const int length = snprintf(path, sizeof path, "%s%s%s", root, between, name);
+      if (length < 0 || static_cast<size_t>(length) >= sizeof path) continue;
+      if (void *library = dlopen(path, RTLD_LAZY)) return library;
+    }
   }
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Values of all threads of a block made into one, for each of them.
+// Values of all threads of a block made into one for each of them, and their sums.
 #pragma once
 
 #include "hipx.h"
@@ -19,6 +19,23 @@ HIPX_DEVICE T block_reduce(T value, T neutral, Combine combine) {
   __syncthreads();
   const int lane = thread % warp_size;
   return reduce(lane < threads / warp_size ? of_warps[lane] : neutral, combine);
+}
+
+// The sum of the values of the threads before the calling one, in a block of `threads` in one
+// dimension, all of which come here. `sums` is shared and has room for as many; afterwards each entry
+// holds the sum up to and with its thread. Whoever writes there again waits for the block first.
+template <int threads>
+HIPX_DEVICE int exclusive_sum(int own, int *sums) {
+  const int t = threadIdx.x;
+  sums[t] = own;
+  __syncthreads();
+  for (int reach = 1; reach < threads; reach *= 2) {
+    const int left = t >= reach ? sums[t - reach] : 0;
+    __syncthreads();
+    sums[t] += left;
+    __syncthreads();
+  }
+  return sums[t] - own;
 }
 
 }  // namespace hipx

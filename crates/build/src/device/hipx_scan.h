@@ -2,7 +2,7 @@
 // their total at its end.
 #pragma once
 
-#include "hipx.h"
+#include "hipx_block.h"
 
 // Launch with one block. offsets[i] becomes the sum of counts[0 .. i), for i up to and with n.
 static __global__ void __launch_bounds__(256)
@@ -12,15 +12,8 @@ static __global__ void __launch_bounds__(256)
   int32_t before = 0;  // of all earlier rounds
   for (int start = 0; start < n; start += 256) {
     const int32_t own = start + t < n ? counts[start + t] : 0;
-    sums[t] = own;
-    __syncthreads();
-    for (int reach = 1; reach < 256; reach *= 2) {
-      const int32_t left = t >= reach ? sums[t - reach] : 0;
-      __syncthreads();
-      sums[t] += left;
-      __syncthreads();
-    }
-    if (start + t < n) offsets[start + t] = before + sums[t] - own;
+    const int32_t sum = before + hipx::exclusive_sum<256>(own, sums);
+    if (start + t < n) offsets[start + t] = sum;
     before += sums[255];
     __syncthreads();
   }

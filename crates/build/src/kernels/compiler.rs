@@ -1,6 +1,7 @@
 //! hipcc: where it is, and what it compiles for.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -42,15 +43,9 @@ pub(super) struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    /// Finds hipcc by `HIPCC`, then `ROCM_PATH`, then `PATH`, and asks for its version.
+    /// Finds hipcc and asks for its version.
     pub(super) fn find(variables: &'a str) -> Result<Self, String> {
-        let program = match (env::var_os("HIPCC"), env::var_os("ROCM_PATH")) {
-            (Some(hipcc), _) => PathBuf::from(hipcc),
-            (None, Some(rocm)) if Path::new(&rocm).join("bin/hipcc").exists() => {
-                Path::new(&rocm).join("bin/hipcc")
-            }
-            (None, _) => PathBuf::from("hipcc"),
-        };
+        let program = hipcc(|name| env::var_os(name), Path::new("/opt/rocm"));
         let output = Command::new(&program)
             .arg("--version")
             .output()
@@ -97,7 +92,8 @@ impl<'a> Compiler<'a> {
                  gfx1100 or gfx11-generic, or native, with commas between"
             ));
         }
-        let of_gpus = archs_of_gpus(Path::new("/sys/class/kfd/kfd/topology/nodes"));
+        let variable = |name: &str| env::var(name).ok();
+        let of_gpus = archs_of_gpus(Path::new("/sys/class/kfd/kfd/topology/nodes"), variable)?;
         if archs.is_empty() {
             let generic = DEFAULT_ARCHS.iter().all(|arch| self.knows(arch));
             let list: &[&str] = if generic {
@@ -178,25 +174,76 @@ fn hip_of(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
+/// hipcc: `HIPCC`, else in `bin` of `ROCM_PATH` and of `HIP_PATH`, else on `PATH`, else in `bin` of
+/// the default installation. Programs look for ROCm's libraries in the same order (`hiprc`, `loader.rs`).
+fn hipcc(variable: impl Fn(&str) -> Option<OsString>, default: &Path) -> PathBuf {
+    if let Some(hipcc) = variable("HIPCC").filter(|hipcc| !hipcc.is_empty()) {
+        return PathBuf::from(hipcc);
+    }
+    let below = |root: PathBuf| root.join("bin/hipcc");
+    let configured = ["ROCM_PATH", "HIP_PATH"]
+        .into_iter()
+        .filter_map(|name| variable(name).filter(|root| !root.is_empty()))
+        .map(|root| below(PathBuf::from(root)));
+    let path = variable("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).map(|folder| folder.join("hipcc"));
+    configured
+        .chain(on_path)
+        .chain([below(default.to_path_buf())])
+        .find(|program| program.is_file())
+        .unwrap_or_else(|| PathBuf::from("hipcc"))
+}
+
 /// The architectures of the GPUs that the kernel's driver knows, from the nodes of its KFD
 /// topology, processors among them: the decimal digits of `gfx_target_version` are major, minor
 /// (two) and stepping (two).
-fn archs_of_gpus(nodes: &Path) -> Vec<String> {
+///
+/// ROCm's runtime takes a GPU for another if `HSA_OVERRIDE_GFX_VERSION` says so, or this name with
+/// `_` and the number of the GPU's node (`libhsakmt/src/topology.c` of ROCr). So programs load code
+/// for that architecture.
+fn archs_of_gpus(
+    nodes: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, String> {
+    const OVERRIDE: &str = "HSA_OVERRIDE_GFX_VERSION";
     let Ok(nodes) = fs::read_dir(nodes) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    nodes
-        .flatten()
-        .filter_map(|node| fs::read_to_string(node.path().join("properties")).ok())
-        .filter_map(|properties| {
-            let version: u32 = properties
-                .lines()
-                .find_map(|line| line.strip_prefix("gfx_target_version "))?
-                .trim()
-                .parse()
-                .ok()?;
-            let (major, minor, step) = (version / 10000, version / 100 % 100, version % 100);
-            (major > 0).then(|| format!("gfx{major}{minor}{step:x}"))
-        })
-        .collect()
+    let mut archs = Vec::new();
+    for node in nodes.flatten() {
+        let properties = fs::read_to_string(node.path().join("properties")).unwrap_or_default();
+        let version: Option<u32> = properties
+            .lines()
+            .find_map(|line| line.strip_prefix("gfx_target_version "))
+            .and_then(|version| version.trim().parse().ok());
+        let Some(version) = version.filter(|version| *version >= 10000) else {
+            continue;
+        };
+        let own = format!("{OVERRIDE}_{}", node.file_name().to_string_lossy());
+        let overridden = [own.as_str(), OVERRIDE]
+            .into_iter()
+            .find_map(|name| Some((name, variable(name).filter(|text| !text.is_empty())?)));
+        let [major, minor, step] = match overridden {
+            None => [version / 10000, version / 100 % 100, version % 100],
+            Some((name, value)) => gfx_version(&value).ok_or_else(|| {
+                format!(
+                    "{name} is {value:?}: expected major, minor and stepping of an architecture, \
+                     such as 10.3.0 for gfx1030"
+                )
+            })?,
+        };
+        archs.push(format!("gfx{major}{minor:x}{step:x}"));
+    }
+    Ok(archs)
+}
+
+/// Major, minor and stepping of a version such as `10.3.0`. Of an architecture's name the last two are
+/// one hexadecimal digit each.
+fn gfx_version(text: &str) -> Option<[u32; 3]> {
+    let numbers: Vec<u32> = text
+        .split('.')
+        .map(|number| number.parse().ok())
+        .collect::<Option<_>>()?;
+    let version: [u32; 3] = numbers.try_into().ok()?;
+    (version[0] > 0 && version[0] < 64 && version[1] < 16 && version[2] < 16).then_some(version)
 }

@@ -30,6 +30,14 @@ pub(super) fn link(jobs: &[Job], out_dir: &Path, prefix: &str) -> Result<(), Str
     Ok(())
 }
 
+/// Sees that the tools of binutils run, which are needed last.
+pub(super) fn check_tools(folder: &Path) -> Result<(), String> {
+    for (variable, name) in [("AR", "ar"), ("NM", "nm"), ("OBJCOPY", "objcopy")] {
+        printed(tool(variable, name, folder).arg("--version"))?;
+    }
+    Ok(())
+}
+
 /// Gives each name that a static library defines a prefix.
 ///
 /// The sources stand for others of the same names, and a program for both vendors has the library of

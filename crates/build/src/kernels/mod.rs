@@ -51,7 +51,8 @@ impl Kernels<'_> {
         for name in ["KERNELS", "ARCHS", "CACHE", "COMPRESS"] {
             println!("cargo::rerun-if-env-changed={variables}_{name}");
         }
-        for name in ["HIPCC", "ROCM_PATH"] {
+        let gfx = "HSA_OVERRIDE_GFX_VERSION";
+        for name in ["HIPCC", "ROCM_PATH", "HIP_PATH", gfx] {
             println!("cargo::rerun-if-env-changed={name}");
         }
         let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -62,7 +63,7 @@ impl Kernels<'_> {
                     "{variables}_KERNELS=none was set; build it again without that, with hipcc \
                      installed"
                 );
-                let built = self.built(&[], &advice, |_| "&[]".to_string())?;
+                let built = self.built(&[], &advice, |_| ("&[]".into(), String::new()))?;
                 return write(&out_dir.join("built.rs"), built.as_bytes());
             }
             Ok("all" | "") | Err(_) => {}
@@ -94,6 +95,15 @@ impl Kernels<'_> {
         fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
         let bundler = Bundler::find(&compiler, variables, &cache)?;
 
+        // What fails on a machine at all fails here, before the minutes of the device compilers.
+        let mut host_jobs = Vec::new();
+        if !self.launchers.is_empty() {
+            library::check_tools(out_dir)?;
+            let runtime = ["-x", "hip", "--offload-host-only"];
+            host_jobs.push(compiler.host_job(folder, RUNTIME, &runtime, &cache)?);
+            run(&host_jobs)?;
+        }
+
         let device_jobs: Vec<Job> = self
             .modules
             .iter()
@@ -107,27 +117,35 @@ impl Kernels<'_> {
             .collect::<Result<_, _>>()?;
         run(&device_jobs)?;
 
-        let bundle = |index: usize| -> Result<PathBuf, String> {
+        let bundle_of = |index: usize| -> Result<PathBuf, String> {
             let jobs = &device_jobs[index * archs.len()..(index + 1) * archs.len()];
             bundler.bundle(&archs, jobs, &cache)
         };
         for (index, module) in self.modules.iter().enumerate() {
             let to = out_dir.join(format!("{module}.hsaco"));
-            fs::copy(bundle(index)?, &to).map_err(|e| format!("{}: {e}", to.display()))?;
+            fs::copy(bundle_of(index)?, &to).map_err(|e| format!("{}: {e}", to.display()))?;
         }
         let advice = format!("build it again with the device's architecture in {variables}_ARCHS");
-        let built = self.built(&archs, &advice, |module| {
-            format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{module}.hsaco\"))")
+        let mut names = Vec::new();
+        for index in 0..self.modules.len() {
+            names.push(bundle::kernel_of(&read(
+                &device_jobs[index * archs.len()].output,
+            )?));
+        }
+        let built = self.built(&archs, &advice, |index| {
+            let place = format!(
+                "concat!(env!(\"OUT_DIR\"), \"/{}.hsaco\")",
+                self.modules[index]
+            );
+            (format!("include_bytes!({place})"), names[index].clone())
         })?;
         write(&out_dir.join("built.rs"), built.as_bytes())?;
         if self.launchers.is_empty() {
             return Ok(());
         }
 
-        let runtime = ["-x", "c++", "-D__HIP_PLATFORM_AMD__"];
-        let mut host_jobs = vec![compiler.host_job(folder, RUNTIME, &runtime, &cache)?];
         for (index, source) in self.launchers.iter().enumerate() {
-            let embedded = bundle(self.modules.len() + index)?;
+            let embedded = bundle_of(self.modules.len() + index)?;
             let embedded = embedded.to_string_lossy().into_owned();
             let extra = [
                 "--offload-host-only",
@@ -146,12 +164,12 @@ impl Kernels<'_> {
         )
     }
 
-    /// The constants that `lib.rs` includes.
+    /// The constants that `lib.rs` includes: of each module its bundle and the name of a kernel in it.
     fn built(
         &self,
         archs: &[String],
         advice: &str,
-        compiled: impl Fn(&str) -> String,
+        compiled: impl Fn(usize) -> (String, String),
     ) -> Result<String, String> {
         let mut text = format!(
             "pub const ARCHS: &[&str] = &{archs:?};\n\
@@ -178,9 +196,10 @@ impl Kernels<'_> {
             text += &format!("    ({name:?}, \"#pragma once\\n\"),\n");
         }
         text += "];\n";
-        for module in self.modules {
+        for (index, module) in self.modules.iter().enumerate() {
             let constant = module.to_uppercase();
-            text += &format!("pub const {constant}: &[u8] = {};\n", compiled(module));
+            let (bytes, kernel) = compiled(index);
+            text += &format!("pub const {constant}: (&[u8], &str) = ({bytes}, {kernel:?});\n");
         }
         Ok(text)
     }

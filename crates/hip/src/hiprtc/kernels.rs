@@ -28,6 +28,9 @@ pub struct Kernels {
     pub name: &'static str,
     /// The code objects of the build, bundled; empty if the build has none.
     pub compiled: &'static [u8],
+    /// The name of one of the kernels; empty if none is known. HIP has loaded compressed bundles and
+    /// found no kernel in them (Debian's HIP 6.4.3): such a module is known by that this one is missing.
+    pub kernel: &'static str,
     /// The architectures that the code objects are for.
     pub archs: &'static [&'static str],
     /// The source.
@@ -59,25 +62,56 @@ impl Kernels {
             return Err(HipError::own(self.absent()));
         }
         let arch = context.arch()?;
+        let mut refused = None;
         if !arch.needs_its_own() || self.archs.contains(&arch.name()) {
             match context.load_image(Cow::Borrowed(self.compiled)) {
-                Err(HipError(status)) if is_for_others(status) => result::forget_last_error(),
+                Ok(module) if self.is_whole(&module)? => return Ok(module),
+                Ok(_) => refused = Some(format!("no kernel {}", self.kernel)),
+                Err(HipError(status)) if is_for_others(status) => {
+                    refused = Some(format!("{status:?}"));
+                }
                 outcome => return outcome,
             }
+            result::forget_last_error();
         }
+        let refused = refused.filter(|_| self.archs.iter().any(|target| arch.runs(target)));
         let cache = Cache::of_user();
         let name = self.file_name(arch.name(), result::runtime_version()?);
         let image = COMPILING.get(&name, || {
             if let Some(image) = cache.get(&name) {
                 return Ok(image);
             }
-            let image = self
-                .image(arch.name())
-                .map_err(|error| HipError::own(self.uncovered(arch.name(), &error)))?;
+            let image = self.image(arch.name()).map_err(|error| {
+                let why = self.uncovered(arch.name(), refused.as_deref());
+                HipError::own(format!("{why}: {}; or {}", reason(&error), self.advice))
+            })?;
             cache.put(&name, &image);
             Ok(image)
         })?;
-        context.load_image(Cow::Owned(image))
+        let module = context.load_image(Cow::Owned(image))?;
+        match self.is_whole(&module)? {
+            true => Ok(module),
+            false => Err(HipError::own(format!(
+                "{}: HIP loads what hipRTC made of this source for {} and finds no kernel {} in it: \
+                 reinstall ROCm, of one release, or {}",
+                self.name,
+                arch.name(),
+                self.kernel,
+                self.advice
+            ))),
+        }
+    }
+
+    /// Whether a module has the kernel whose name is known.
+    fn is_whole(&self, module: &Arc<HipModule>) -> Result<bool, HipError> {
+        if self.kernel.is_empty() {
+            return Ok(true);
+        }
+        match module.load_function(self.kernel) {
+            Ok(_) => Ok(true),
+            Err(HipError(hipError_t::hipErrorNotFound)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The code object that hipRTC makes of the source.
@@ -111,20 +145,23 @@ impl Kernels {
         )
     }
 
-    /// What is said where neither the build nor hipRTC has kernels for the device.
-    fn uncovered(&self, arch: &str, error: &CompileError) -> String {
+    /// What is said where neither the build nor hipRTC has kernels for the device; what HIP said of
+    /// those of the build, if it should have taken them.
+    fn uncovered(&self, arch: &str, refused: Option<&str>) -> String {
+        let name = self.name;
+        let compiled = "they could not be compiled for it";
+        if let Some(said) = refused {
+            return format!(
+                "{name}: HIP does not load the kernels that this program has for {arch} ({said}), and \
+                 {compiled}"
+            );
+        }
         let built_for = match self.archs.split_last() {
             None => "no architecture that is known".to_string(),
             Some((last, [])) => last.to_string(),
             Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         };
-        format!(
-            "{}: this program has kernels for {built_for}, the device is {arch}, and they could \
-             not be compiled for it: {}; or {}",
-            self.name,
-            reason(error),
-            self.advice
-        )
+        format!("{name}: this program has kernels for {built_for}, the device is {arch}, and {compiled}")
     }
 }
 
@@ -141,13 +178,30 @@ fn reason(error: &CompileError) -> String {
     }
 }
 
-/// Whether HIP's status says that an image has nothing for the device, or that it cannot be read:
-/// a bundle that is compressed is for HIP 6.2 and later.
+/// Whether HIP's status says that an image has nothing for the device, or that this release cannot
+/// read it. All are answers of `hipModuleLoadData` to a whole image, by the sources of clr
+/// (`hip_fatbin.cpp`, `hip_code_object.cpp`):
+///
+/// - `hipErrorInvalidValue`: "No compatible code objects found" in a bundle without generic targets
+///   (6.4), and a bundle that comgr cannot take apart.
+/// - `hipErrorNoBinaryForGpu`: the same up to 6.3, in a bundle with generic targets (6.4), and code that
+///   does not load.
+/// - `hipErrorInvalidImage`: the same from 7.0 on.
+/// - `hipErrorInvalidKernelFile`: code for another device outside of a bundle.
+/// - `hipErrorSharedObjectInitFailed`: code that does not load (6.0).
+/// - `hipErrorSharedObjectSymbolNotFound`: code whose kernels cannot be listed.
+/// - `hipErrorNotSupported`: a compressed bundle, and a comgr that cannot take it apart.
+/// - `hipErrorFileNotFound`: HIP opens the file that the image is mapped from, which may be gone (6.2).
 fn is_for_others(status: hipError_t) -> bool {
     [
+        hipError_t::hipErrorInvalidValue,
         hipError_t::hipErrorNoBinaryForGpu,
         hipError_t::hipErrorInvalidImage,
         hipError_t::hipErrorInvalidKernelFile,
+        hipError_t::hipErrorSharedObjectInitFailed,
+        hipError_t::hipErrorSharedObjectSymbolNotFound,
+        hipError_t::hipErrorNotSupported,
+        hipError_t::hipErrorFileNotFound,
     ]
     .contains(&status)
 }
@@ -162,6 +216,7 @@ mod tests {
     const KERNELS: Kernels = Kernels {
         name: "nn/affine.hip",
         compiled: b"",
+        kernel: "f",
         archs: &["gfx90a", "gfx942", "gfx1100"],
         source: "extern \"C\" __global__ void f() {}",
         headers: &[("a.h", "1"), ("b.h", "2")],
@@ -217,32 +272,44 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_nothing_is_for_is_named_with_what_to_do() {
+    fn of_a_compiler_s_log_the_first_error_is_told() {
         let error = CompileError::CompileError {
             hiprtc: HiprtcError(hiprtcResult::HIPRTC_ERROR_COMPILATION),
             options: vec![],
             log: CString::from(c"in a.h:\n a.h:1:2: error: no such type\n b.h: error: nor this"),
         };
         assert_eq!(
-            KERNELS.uncovered("gfx1030", &error),
+            reason(&error),
+            "hipRTC: HIPRTC_ERROR_COMPILATION, a.h:1:2: error: no such type"
+        );
+    }
+
+    #[test]
+    fn a_device_that_nothing_is_for_is_named() {
+        assert_eq!(
+            KERNELS.uncovered("gfx1030", None),
             "nn/affine.hip: this program has kernels for gfx90a, gfx942 and gfx1100, the device \
-             is gfx1030, and they could not be compiled for it: hipRTC: \
-             HIPRTC_ERROR_COMPILATION, a.h:1:2: error: no such type; or name it in \
-             ROCM_ARCHS"
+             is gfx1030, and they could not be compiled for it"
         );
         let one = Kernels {
             archs: &["gfx90a"],
             ..KERNELS
         };
-        let error = CompileError::CreationError(HiprtcError(hiprtcResult(7)));
         assert!(one
-            .uncovered("gfx1030", &error)
+            .uncovered("gfx1030", None)
             .contains("has kernels for gfx90a, the device is gfx1030"));
+        assert_eq!(
+            one.uncovered("gfx90a", Some("no kernel f")),
+            "nn/affine.hip: HIP does not load the kernels that this program has for gfx90a (no \
+             kernel f), and they could not be compiled for it"
+        );
     }
 
     #[test]
     fn statuses_that_another_image_mends() {
-        assert!(is_for_others(hipError_t::hipErrorNoBinaryForGpu));
+        for status in [1, 200, 209, 218, 301, 302, 303, 801] {
+            assert!(is_for_others(hipError_t(status)), "{status}");
+        }
         assert!(!is_for_others(hipError_t::hipErrorOutOfMemory));
         assert!(!is_for_others(hipError_t::NOT_LOADED));
     }
