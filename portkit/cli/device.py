@@ -31,7 +31,7 @@ class Device(StrEnum):
 @command(
     "portkit device -- cargo test -p candle-core --features rocm",
     "portkit device --wave 64 -- cargo run --features rocm --example quantized",
-    "portkit device --device emulator --gpu gfx1100 -- cargo test -p candle-core --features rocm",
+    "portkit device --device emulator -- cargo test -p toy --features rocm",
 )
 def device(
     words: Annotated[

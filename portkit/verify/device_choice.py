@@ -161,8 +161,10 @@ def emulated_gpu(tree: Tree) -> Chosen:
         tried = tree.asked(*emulator.command, python, "-c", _FIND_GPU, environment={FOLDER: folder})
     if tried.status != 0:
         said = "; ".join((describe_end(tried), *tried.lines[-1:]))
-        again = shlex.join((*emulator.command, "rocminfo"))
-        raise ToolError(f"HIP finds no GPU on the emulator ({said}): try `{again}`")
+        again = shlex.join((*emulator.command, "PROGRAM"))
+        raise ToolError(
+            f"HIP finds no GPU on the emulator ({said}): run a HIP program with `{again}` first"
+        )
     building = for_cpu_device(tree.settings, [emulator.gpu])
     run = Run(emulator.gpu, command=emulator.command)
     return Chosen("AMD's emulator", False, building, (run,), notes=emulator.notes)
