@@ -129,7 +129,7 @@ def test_kernels_are_compiled_for_the_gpu(machine: Machine, emulated: Emulated) 
     assert machine.log.read_text().startswith("all gfx942 ")
     assert emulated.log.read_text().startswith("gfx942_kmd.json ")
     assert found["evidence"][-1] == (
-        "rocBLAS there has no kernels for gfx942, but for gfx1100, gfx90a: tests that multiply"
+        "its rocBLAS has no kernels for gfx942, but for gfx1100, gfx90a: tests that multiply"
         " matrices fail"
     )
 
@@ -221,7 +221,7 @@ def test_the_rocm_of_the_system(emulated: Emulated) -> None:
 def test_a_rocm_without_rocblas(emulated: Emulated) -> None:
     (emulated.folder / "rocm" / "root" / LIBRARIES / "librocblas.so.4").unlink()
     assert emulated.find()[-1] == (
-        "rocblas missing there, and tests that need it fail: install ROCm, or run ci/toolchain"
+        "it lacks rocblas, and tests that need them fail: install ROCm, or run ci/toolchain"
         " --libraries in a checkout of portkit"
     )
 
@@ -244,7 +244,9 @@ def test_an_emulator_that_does_not_start(
 ) -> None:
     emulated.behaves(how)
     command = f"{emulated.folder}/rocm/enter {emulated.program} --config "
-    assert skipped(machine).startswith(f"HIP finds no GPU on the emulator ({said}): run a HIP program with `{command}")
+    assert skipped(machine).startswith(
+        f"HIP finds no GPU on the emulator ({said}): run a HIP program with `{command}"
+    )
     assert not machine.log.exists()
 
 

@@ -192,12 +192,12 @@ def _describe_rocm(userspace: Userspace, gpu: str) -> Iterator[str]:
         if name not in rocm.OF_A_FEATURE and not rocm.library(machine, name)
     ]
     if missing:
-        yield f"{', '.join(missing)} missing there, and tests that need it fail: {_LIBRARIES}"
+        yield f"it lacks {', '.join(missing)}, and tests that need them fail: {_LIBRARIES}"
     blas = rocm.library(machine, "rocblas")
     archs = _list_archs(machine.place(blas.path).parent / "rocblas") if blas else []
     if blas and gpu not in archs:
         yield (
-            f"rocBLAS there has no kernels for {gpu}, but for {', '.join(archs) or 'no GPU'}: tests"
+            f"its rocBLAS has no kernels for {gpu}, but for {', '.join(archs) or 'no GPU'}: tests"
             " that multiply matrices fail"
         )
 
