@@ -1,29 +1,48 @@
-"""``portkit device``: a command of the user's, on the device that runs on the CPU."""
+"""``portkit device``: a command of the user's, on the CPU device or on AMD's emulator."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
+import tempfile
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from portkit.cli.command import command
-from portkit.cli.options import profile_directory
-from portkit.cli.output import show
+from portkit.cli.options import EmulatorProgram, Gpu, check_emulated, profile_directory
+from portkit.cli.output import progress, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Device(StrEnum):
+    """A device that needs no GPU."""
+
+    CPU = "cpu"
+    EMULATOR = "emulator"
 
 
 @command(
     "portkit device -- cargo test -p candle-core --features rocm",
     "portkit device --wave 64 -- cargo run --features rocm --example quantized",
+    "portkit device --device emulator -- cargo test -p toy --features rocm",
 )
 def device(
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="[-- COMMAND...]", help="The program and its arguments."),
     ] = None,
+    device: Annotated[
+        Device, typer.Option(help="The CPU device, or AMD's emulator of a GPU.")
+    ] = Device.CPU,
+    gpu: Gpu = "",
+    emulator: EmulatorProgram = "",
     wave: Annotated[
         int, typer.Option(metavar="LANES", help="How many lanes a wavefront has, 32 or 64.")
     ] = 32,
@@ -51,34 +70,85 @@ def device(
         ),
     ] = "",
 ) -> int:
-    """Run a command on a HIP device that runs on the CPU.
+    """Run a command on a HIP device that needs no GPU.
 
     A ported tree is built and run as on a machine with an AMD GPU. Without a command the variables
     are printed that make it so, for a shell.
+
+    With --device emulator cargo runs as ever, and starts tests and programs on the emulator; any
+    other command runs there itself.
     """
     from portkit.codebases.known import announced, brought
-    from portkit.device.toolkit import build_toolkit
-    from portkit.errors import ToolError
     from portkit.profile.profile import load_codebase
     from portkit.scan.session import named_profile
     from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+    from portkit.verify.emulator import FOLDER
+    from portkit.verify.options import EMULATED
     from portkit.verify.settings import load_settings
 
+    emulated = device is Device.EMULATOR
+    check_emulated(gpu, emulator, wanted=emulated)
     if wave not in ARCH_OF_WAVE:
         raise typer.BadParameter(f"{wave} is no wavefront of AMD's: it has 32 or 64 lanes")
-    arch = ARCH_OF_WAVE[wave]
-    own = profile_directory(profile) or named_profile(Path())
-    codebases = [own] if own else [*brought().values(), *announced().values()]
+    if emulated and (check_memory or chaos):
+        raise typer.BadParameter("--check-memory and --chaos are for the CPU device")
+    arch = (gpu or EMULATED) if emulated else ARCH_OF_WAVE[wave]
     before = dict(os.environ)
-    after = build_toolkit().environment(arch=arch, checked=check_memory, chaos=chaos, base=before)
-    for directory in codebases:
+    started: Sequence[str] = ()
+    if emulated:
+        started, after = _start_emulated(arch, emulator, before)
+    else:
+        from portkit.device.toolkit import build_toolkit
+
+        after = build_toolkit().environment(
+            arch=arch, checked=check_memory, chaos=chaos, base=before
+        )
+    own = profile_directory(profile) or named_profile(Path())
+    for directory in [own] if own else [*brought().values(), *announced().values()]:
         after |= for_cpu_device(load_settings(load_codebase(directory)), [arch])
     if not words:
         changed = sorted(name for name in after if after[name] != before.get(name))
         show("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))
         return 0
+    # cargo hands the programs that it starts to its runner.
+    whole = words if Path(words[0]).name == "cargo" else [*started, *words]
+    with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
+        return _run(whole, {**after, FOLDER: folder} if emulated else after)
+
+
+def _start_emulated(
+    arch: str, named: str, before: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return what starts a program on an emulated GPU, and the variables that make cargo do so.
+
+    Raises:
+        ToolError: the emulator, the GPU or a ROCm is not there.
+    """
+    from portkit.tree.tools import ask
+    from portkit.verify.emulator import find_emulator
+
+    found = find_emulator(arch, named)
+    for note in found.notes:
+        progress(note)
+    # Cargo splits it at blanks and knows no quotes (The Cargo Book, "Configuration",
+    # `target.<triple>.runner`).
+    runner = " ".join(found.command)
+    done = ask("rustc", "--version", "--verbose")
+    host = re.search(r"^host: (.+)$", done.stdout if done else "", re.MULTILINE)
+    name = f"CARGO_TARGET_{host[1].upper().replace('-', '_')}_RUNNER" if host else ""
+    return found.command, {**before, **({name: runner} if name else {})}
+
+
+def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a command and return its status as a shell has it.
+
+    Raises:
+        ToolError: there is no such program.
+    """
+    from portkit.errors import ToolError
+
     try:
-        status = subprocess.run(words, env=after, check=False).returncode
+        status = subprocess.run(words, env=environment, check=False).returncode
     except OSError as error:
         raise ToolError(
             f"{words[0]} cannot be run in {Path.cwd()} ({error.strerror}): name a program on PATH"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +33,24 @@ GatingOption = Annotated[
     typer.Option(
         help="What stands without the feature: a dummy backend, or nothing (all behind cfg);"
         " by default what portkit.toml says, else dummy.",
+        show_default=False,
+    ),
+]
+Gpu = Annotated[
+    str,
+    typer.Option(
+        metavar="ARCH",
+        help="The GPU that --device emulator stands for; gfx1100 by default.",
+        show_default=False,
+    ),
+]
+EmulatorProgram = Annotated[
+    str,
+    typer.Option(
+        "--emulator",
+        metavar="FILE",
+        help="The program of AMD's emulator, rocjitsu; by default what PORTKIT_EMULATOR names, else"
+        " the one on PATH.",
         show_default=False,
     ),
 ]
@@ -156,3 +175,22 @@ def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> Non
             raise typer.BadParameter(
                 f"no code begins with {prefix!r}; `portkit rules` lists them{near}"
             )
+
+
+def check_emulated(gpu: str, emulator: str, *, wanted: bool) -> None:
+    """Refuse the options of the emulator where it is not wanted, and a GPU that AMD does not have.
+
+    Args:
+        gpu: what ``--gpu`` says, if anything.
+        emulator: what ``--emulator`` says, if anything.
+        wanted: whether it is to be used.
+
+    Raises:
+        BadParameter: one of them is refused.
+    """
+    from portkit.profile.settings import ARCH
+
+    if (gpu or emulator) and not wanted:
+        raise typer.BadParameter("--gpu and --emulator need --device emulator: add it")
+    if gpu and not re.fullmatch(ARCH, gpu):
+        raise typer.BadParameter(f"{gpu!r} is no architecture: write one such as gfx1100")

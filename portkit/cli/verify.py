@@ -16,11 +16,14 @@ from portkit.cli.completion import complete_steps
 from portkit.cli.consent import may_run
 from portkit.cli.options import (
     Directory,
+    EmulatorProgram,
     GatingOption,
+    Gpu,
     Profile,
     Sandbox,
     Trust,
     as_asked,
+    check_emulated,
     profile_directory,
     words,
 )
@@ -37,6 +40,7 @@ class Device(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
     GPU = "gpu"
+    EMULATOR = "emulator"
 
 
 class _WithSteps(TyperCommand):
@@ -56,6 +60,7 @@ class _WithSteps(TyperCommand):
     "portkit verify candle --kernels --arch gfx1100,gfx90a",
     "portkit verify candle --only coverage --only parity --json verify.json",
     "portkit verify candle --only device --device cpu --wave 32,64",
+    "portkit verify candle --only device --device emulator --gpu gfx1100",
     "portkit verify candle --report proof.html",
     "portkit verify candle --sandbox",
     "portkit verify candle --series",
@@ -130,10 +135,12 @@ def verify(
     device: Annotated[
         Device,
         typer.Option(
-            help="Run the ported tests on an AMD GPU, on the CPU device, or on a GPU if there is"
-            " one."
+            help="Run the ported tests on an AMD GPU, on AMD's emulator of one, on the CPU device,"
+            " or on a GPU if there is one."
         ),
     ] = Device.AUTO,
+    gpu: Gpu = "",
+    emulator: EmulatorProgram = "",
     wave: Annotated[
         list[str] | None,
         typer.Option(
@@ -206,11 +213,17 @@ def verify(
     from portkit.report.watching import Reporter
     from portkit.verify import BadOptionError, Options, parse_shard, verify_tree
     from portkit.verify.kernels_step import EVERY
-    from portkit.verify.options import parse_archs, parse_waves
+    from portkit.verify.options import EMULATED, parse_archs, parse_waves
 
-    if device is Device.GPU and (wave or check_memory):
+    if device in (Device.GPU, Device.EMULATOR) and (wave or check_memory):
         raise typer.BadParameter(
-            "--wave and --check-memory are for the CPU device: leave them away, or --device gpu"
+            "--wave and --check-memory are for the CPU device: leave them away, or --device"
+            f" {device}"
+        )
+    check_emulated(gpu, emulator, wanted=device is Device.EMULATOR)
+    if device is Device.EMULATOR and (chaos or sandbox):
+        raise typer.BadParameter(
+            "--chaos and --sandbox do not work with --device emulator: leave them away"
         )
     try:
         options = Options(
@@ -227,6 +240,8 @@ def verify(
             report=Path(json) if json not in ("", "-") else None,
             packages=words(package),
             device=device.value,
+            gpu=gpu or EMULATED,
+            emulator=emulator,
             waves=parse_waves(words(wave)),
             checked=check_memory,
             chaos=chaos,

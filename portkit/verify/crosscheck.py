@@ -18,6 +18,7 @@ from portkit.errors import VerificationError
 from portkit.shipped import shipped
 from portkit.verify.device_choice import chosen, inputs
 from portkit.verify.device_report import Seen, seen_in
+from portkit.verify.emulator import FOLDER
 from portkit.verify.ladder import Outcome, Step, Verdict, inapplicable
 
 if TYPE_CHECKING:
@@ -183,9 +184,9 @@ def _once(tree: Tree, program: Path, arguments: Sequence[str], run: Run, table: 
     tree.say(f"the cross-check runs on {run.on}")
     with tempfile.TemporaryDirectory(prefix="portkit-proof-") as folder:
         done = tree.run(
-            (str(program), *arguments),
+            (*run.command, str(program), *arguments),
             folder=program.parent,
-            environment={**run.environment, "PORTKIT_DEVICE_REPORT": folder},
+            environment={**run.environment, "PORTKIT_DEVICE_REPORT": folder, FOLDER: folder},
             show=lambda line: None,
             patience=_PATIENCE,
         )

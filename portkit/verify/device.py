@@ -1,4 +1,4 @@
-"""The step that runs the ported tests on a device: an AMD GPU, or the CPU device."""
+"""The step that runs the ported tests on a device: a GPU, an emulated one, the CPU device."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from portkit.verify.cargo_features import asking
 from portkit.verify.device_choice import chosen, decides, inputs
 from portkit.verify.device_report import Seen, seen_in
 from portkit.verify.device_report import unpacked as unpacked_seen
+from portkit.verify.emulator import FOLDER
 from portkit.verify.ladder import Outcome, Step, Tested, Verdict
 from portkit.verify.names import unasked
 from portkit.verify.testing import bad, built, figures, packed, tested, unpacked
@@ -151,8 +152,18 @@ def _tested(tree: Tree, device: Chosen, run: Run, binary: Binary, key: str) -> t
         tree.say(f"{binary.name} on {run.on}: passed on {kept['found']}, nothing has changed")
         return unpacked(kept["results"]), unpacked_seen(kept["seen"])
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
-        environment: Mapping[str, str] = {**run.environment, "PORTKIT_DEVICE_REPORT": folder}
-        found = tested(tree, binary, environment=environment, reserved=device.reserved)
+        environment: Mapping[str, str] = {
+            **run.environment,
+            "PORTKIT_DEVICE_REPORT": folder,
+            FOLDER: folder,
+        }
+        found = tested(
+            tree,
+            binary,
+            environment=environment,
+            reserved=device.reserved,
+            command=run.command,
+        )
         seen = seen_in(Path(folder))
     if known and not bad(found) and not seen.defects:
         tree.memory.save(known, {"results": packed(found), "seen": seen.packed()})
@@ -172,6 +183,7 @@ def _evidence(
 ) -> Iterator[str]:
     if device.reason:
         yield device.reason
+    yield from device.notes
     if not device.simulated:
         return
     for each in runs:

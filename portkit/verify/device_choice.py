@@ -1,8 +1,10 @@
-"""Which device the ported tests run on: an AMD GPU where there is one, else the CPU device."""
+"""Which device the ported tests run on: an AMD GPU, AMD's emulator of one, the CPU device."""
 
 from __future__ import annotations
 
+import shlex
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,7 +16,10 @@ from portkit.doctor.machine import Machine
 from portkit.errors import ToolError, VerificationError
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
+from portkit.verify.emulator import FOLDER, find_emulator
 from portkit.verify.ladder import skipped
+from portkit.verify.options import EMULATOR
+from portkit.verify.testing import describe_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,7 +40,7 @@ MEMORY: Final = 4096
 
 
 # In a process of its own: a driver that hangs or crashes does so there.
-_COUNT: Final = """\
+_FIND_GPU: Final = """\
 import ctypes, os, sys
 folder = os.environ.get("ROCM_PATH", "")
 places = [os.path.join(folder, "lib", ""), ""] if folder else [""]
@@ -57,10 +62,12 @@ class Run:
     Attributes:
         on: what they run on, such as ``gfx1100, wave 32``.
         environment: what the test processes are given.
+        command: what starts a program on an emulated GPU, before its path; none for another device.
     """
 
     on: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,7 @@ class Chosen:
         runs: the tests, once for each way in which the device can be tried.
         reserved: bytes of address space that a process on it takes without using them.
         reason: why it is no GPU; empty where it is one, or where the user wants none.
+        notes: what was found on this machine for it, a sentence each.
     """
 
     title: str
@@ -82,10 +90,16 @@ class Chosen:
     runs: tuple[Run, ...]
     reserved: int = 0
     reason: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def chosen(tree: Tree) -> Chosen | Outcome:
     """Return the device, built if need be, or the outcome of a step that can have none."""
+    if tree.options.device == EMULATOR:
+        try:
+            return emulated_gpu(tree)
+        except (ToolError, HipToolError) as error:
+            return skipped(str(error))
     gpus, reason = wanted_gpus(tree)
     if reason and tree.options.device == "gpu":
         return skipped(reason)
@@ -117,7 +131,7 @@ def missing_gpu(tree: Tree, driver: Path = Path(DRIVER)) -> str:
     """
     if not driver.exists():
         return f"there is no AMD GPU: {driver} is not there"
-    status = tree.asked(sys.executable, "-c", _COUNT).status
+    status = tree.asked(sys.executable, "-c", _FIND_GPU).status
     if status == 3:
         return "the HIP runtime (libamdhip64.so) cannot be loaded: install ROCm or set ROCM_PATH"
     if status != 0:
@@ -127,6 +141,33 @@ def missing_gpu(tree: Tree, driver: Path = Path(DRIVER)) -> str:
     except HipToolError as error:
         return str(error)
     return ""
+
+
+def emulated_gpu(tree: Tree) -> Chosen:
+    """Return the GPU that AMD's emulator stands for, after HIP found it there.
+
+    Raises:
+        ToolError: the emulator or a ROCm for it is missing, or HIP finds no GPU on it.
+        HipToolError: hipcc is missing.
+    """
+    options = tree.options
+    emulator = find_emulator(options.gpu, options.emulator)
+    find_hipcc()
+    for note in emulator.notes:
+        tree.say(note)
+    # The Python of portkit may lie in the part of the system that a root file system replaces.
+    python = "/usr/bin/python3" if emulator.userspace.enter else sys.executable
+    with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
+        tried = tree.asked(*emulator.command, python, "-c", _FIND_GPU, environment={FOLDER: folder})
+    if tried.status != 0:
+        said = "; ".join((describe_end(tried), *tried.lines[-1:]))
+        again = shlex.join((*emulator.command, "PROGRAM"))
+        raise ToolError(
+            f"HIP finds no GPU on the emulator ({said}): run a HIP program with `{again}` first"
+        )
+    building = for_cpu_device(tree.settings, [emulator.gpu])
+    run = Run(emulator.gpu, command=emulator.command)
+    return Chosen("AMD's emulator", False, building, (run,), notes=emulator.notes)
 
 
 def cpu_device(tree: Tree, reason: str = "") -> Chosen:
@@ -167,11 +208,11 @@ def cpu_device(tree: Tree, reason: str = "") -> Chosen:
 
 
 def for_cpu_device(settings: Settings, archs: Iterable[str]) -> dict[str, str]:
-    """Return what the build scripts of a codebase are told where they build for the CPU device.
+    """Return what the build scripts of a codebase are told where they build for no GPU of here.
 
     Args:
         settings: of the codebase.
-        archs: the architectures that it answers as.
+        archs: the architectures that the CPU device answers as, or that are emulated.
     """
     values = {"archs": ",".join(sorted(archs)), "cache": str(cache_folder() / "device-objects")}
     own = {name: value.format_map(values) for name, value in settings.cpu_device.items()}
@@ -182,9 +223,11 @@ def inputs(tree: Tree) -> tuple[str, ...]:
     """Return what decides the outcome of a step; on a GPU there is more to it than can be known.
 
     Raises:
-        VerificationError: it runs on a GPU.
+        VerificationError: it runs on a GPU or an emulated one.
         ToolError: the CPU device cannot be built.
     """
+    if tree.options.device == EMULATOR:
+        raise VerificationError("what AMD's emulator gives is not remembered")
     gpus, reason = wanted_gpus(tree)
     if gpus:
         raise VerificationError("what a GPU gives is not remembered")

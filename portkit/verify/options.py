@@ -29,8 +29,13 @@ TEST_SECONDS: Final = 300.0
 """Seconds after which a test counts as hung, if the user says nothing else."""
 
 
-DEVICES: Final = ("auto", "cpu", "gpu")
-"""What ported tests can run on: an AMD GPU, the CPU device, or a GPU if there is one."""
+EMULATOR: Final = "emulator"
+DEVICES: Final = ("auto", "cpu", "gpu", EMULATOR)
+"""What ported tests can run on: a GPU if there is one, the CPU device, an AMD GPU, AMD's emulator
+of one."""
+
+EMULATED: Final = "gfx1100"
+"""The GPU that is emulated if the user names none."""
 
 WAVES: Final = (32, 64)
 """How many lanes a wavefront has on AMD's architectures."""
@@ -116,6 +121,8 @@ class Options:
         packages: the crates that are type-checked, linted and tested; none for all, and for the
             tests of those that the codebase's profile names.
         device: what the ported tests run on, one of ``DEVICES``.
+        gpu: the architecture that is emulated.
+        emulator: the program of AMD's emulator; empty for the one that the machine names.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.
         chaos: the seed of what the CPU device does where HIP leaves it open; 0 for none.
@@ -138,6 +145,8 @@ class Options:
     report: Path | None = None
     packages: tuple[str, ...] = ()
     device: str = "auto"
+    gpu: str = EMULATED
+    emulator: str = ""
     waves: tuple[int, ...] = (32,)
     checked: bool = False
     chaos: int = 0

@@ -48,6 +48,8 @@ _LISTED: Final = re.compile(r"(.+): (test|bench)$")
 _LINE: Final = re.compile(r" \(line \d+\)")
 # What Rust writes when an allocation fails (library/std/src/alloc.rs).
 _NO_MEMORY: Final = re.compile(r"memory allocation of \d+ bytes failed")
+# What libstdc++ writes of an exception that nobody catches (libsupc++/vterminate.cc of GCC).
+_THROWN: Final = re.compile(r"  what\(\):  (.+)")
 # Documentation tests are compiled before the first of them ends.
 _DOCUMENTATION_PATIENCE: Final = 4
 _TOGETHER: Final = 10
@@ -131,6 +133,7 @@ def tested(
     environment: Mapping[str, str] | None = None,
     key: Sequence[str] = (),
     reserved: int = 0,
+    command: tuple[str, ...] = (),
 ) -> Results:
     """Run the tests of a binary that belong to the shard, and return the result of each.
 
@@ -144,12 +147,14 @@ def tested(
             are not remembered.
         reserved: bytes of address space that each process takes and does not use, beside what the
             memory limit allows.
+        command: what starts a program on an emulated GPU. Each test has a process of its own then,
+            since what one leaves behind there nobody has tested.
 
     Raises:
         VerificationError: the binary does not list its tests.
         ToolError: the binary is gone.
     """
-    runner = _Runner(tree, binary, environment or {}, reserved)
+    runner = _Runner(tree, binary, environment or {}, reserved, command)
     names = runner.names()
     mine = tree.options.shard.part(names)
     known = digest([binary.package, binary.name, *key, *mine, *runner.telling]) if key else ""
@@ -183,7 +188,7 @@ def tested_documentation(tree: Tree, *arguments: str, folder: Path | None = None
         elif match := _TEST.match(line):
             found[f"{crate} documentation {_LINE.sub('', match[1])}", match[2]] += 1
     if done.flooding:
-        found[f"{crate} documentation", _end(done)] += 1
+        found[f"{crate} documentation", describe_end(done)] += 1
     elif done.silent:
         found[f"{crate} documentation", f"timed out after {patience:g} s of silence"] += 1
     elif done.status != 0 and not bad(found):
@@ -226,6 +231,7 @@ class _Runner:
     binary: Binary
     extra: Mapping[str, str]
     reserved: int
+    command: tuple[str, ...] = ()
 
     @property
     def telling(self) -> tuple[str, ...]:
@@ -238,7 +244,7 @@ class _Runner:
             return ("main",)
         done = self._start("--list", "--format", "terse", quiet=True)
         if done.status != 0:
-            said = _end(done)
+            said = describe_end(done)
             raise VerificationError(f"{self.binary.path} does not list its tests ({said})")
         listed = (_LISTED.match(line) for line in done.output)
         return tuple(sorted(match[1] for match in listed if match and match[2] == "test"))
@@ -247,6 +253,8 @@ class _Runner:
         """Return the results of some of the tests."""
         if not self.binary.harness:
             return Counter((f"{self.binary.name} main", self._alone("main")) for _ in names)
+        if self.command:
+            return Counter((f"{self.binary.name} {name}", self._alone(name)) for name in names)
         found: Results = Counter()
         for start in range(0, len(names), _AT_ONCE):
             found += self._together(names[start : start + _AT_ONCE])
@@ -274,7 +282,7 @@ class _Runner:
                 results[name] = self._alone(name)
         found = Counter((f"{self.binary.name} {name}", results[name]) for name in names)
         if whole and done.status != 0 and not bad(found):
-            found[f"{self.binary.name} after its tests", _end(done)] += 1
+            found[f"{self.binary.name} after its tests", describe_end(done)] += 1
         return found
 
     def _alone(self, name: str) -> str:
@@ -287,14 +295,15 @@ class _Runner:
             match = _TEST.match(line)
             if match and match[1].removesuffix(" - should panic") == name:
                 return _said(match[2], name, done)
-        return "ok" if done.status == 0 else _end(done)
+        return "ok" if done.status == 0 else describe_end(done)
 
     def _start(
         self, *arguments: str, quiet: bool = False, limit: float | None = None
     ) -> process.Finished:
         memory = memory_limit()
+        before = () if quiet else self.command
         return self.tree.run(
-            (str(self.binary.path), *arguments),
+            (*before, str(self.binary.path), *arguments),
             folder=self.binary.folder,
             environment=self._environment(),
             show=(lambda line: None) if quiet else self.tree.say,
@@ -337,16 +346,20 @@ def _said(result: str, name: str, done: process.Finished) -> str:
     return f"{result} ({essence})" if essence else result
 
 
-def _end(done: process.Finished) -> str:
+def describe_end(done: process.Finished) -> str:
     """Return how a process ended, in words."""
     if done.flooding:
         return f"wrote more than {process.MOST >> 20} MiB"
     if any(_NO_MEMORY.search(line) for line in done.lines):
         return "out of memory"
+    if done.silent or done.late:
+        return "timed out"
     if done.status == -signal.SIGKILL:
         return "killed (SIGKILL), as the system does when memory runs out"
     if done.status < 0:
-        return f"crashed ({signal.strsignal(-done.status) or -done.status})"
+        thrown = [match[1] for match in map(_THROWN.match, done.lines) if match]
+        said = f": {thrown[-1]}" if thrown else ""
+        return f"crashed ({signal.strsignal(-done.status) or -done.status}{said})"
     return f"ended with status {done.status}"
 
 

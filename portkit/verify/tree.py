@@ -226,13 +226,25 @@ class Tree:
         """
         return self.asked("cargo", subcommand, "--version").status != 0
 
-    def asked(self, program: str, *arguments: str) -> Finished:
+    def asked(
+        self, program: str, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> Finished:
         """Run a program that answers a question, without showing what it writes.
+
+        Args:
+            program: its name on PATH, or its path.
+            arguments: what asks the question.
+            environment: variables beside ``Tree.environment``.
 
         Raises:
             ToolError: it is missing.
         """
-        return self.run((program, *arguments), show=lambda line: None, patience=_ANSWER)
+        return self.run(
+            (program, *arguments),
+            environment=environment,
+            show=lambda line: None,
+            patience=_ANSWER,
+        )
 
     def cargo(
         self,

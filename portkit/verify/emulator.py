@@ -1,0 +1,208 @@
+"""AMD's emulator of its GPUs (rocjitsu): where it is, which GPUs it has, which ROCm it runs with.
+
+It executes a GPU's instructions on the processor and answers as the kernel's driver does, so that
+AMD's own runtime and libraries run on it. portkit neither brings nor builds it. These are files of
+its installation (``docs/rocjitsu-cli.md`` and ``docs/configuration.md`` of its sources)::
+
+    bin/rocjitsu                        starts a program on an emulated GPU
+    share/rocjitsu/configs/NAME.json    describes a GPU
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from portkit.doctor import rocm
+from portkit.doctor.gpus import arch_of
+from portkit.doctor.machine import Machine
+from portkit.errors import ToolError
+from portkit.hipify.errors import HipToolError
+from portkit.hipify.hipcc import find_hipcc
+from portkit.tree.tools import find_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM: Final = "rocjitsu"
+VARIABLE: Final = "PORTKIT_EMULATOR"
+"""Names the program, where no option does."""
+FOLDER: Final = "ROCJITSU_RUNTIME_DIR"
+"""Tells the emulator where it may write; two runs in one folder would read each other's files."""
+_CONFIGS: Final = "share/rocjitsu/configs"
+_PUBLISHED: Final = "AMD publishes it in https://github.com/ROCm/rocm-systems, emulation/rocjitsu"
+_LIBRARIES: Final = "install ROCm, or run ci/toolchain --libraries in a checkout of portkit"
+_ARCH: Final = re.compile(r"[-_](gfx[0-9a-f]+)(?![0-9a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Userspace:
+    """A ROCm that programs run with.
+
+    Attributes:
+        machine: where its files are read.
+        enter: the program that runs another one in its root file system; none for this system's.
+    """
+
+    machine: Machine
+    enter: Path | None = None
+
+    def __str__(self) -> str:
+        return f"{self.machine.root} ({self.enter})" if self.enter else "this system"
+
+
+@dataclass(frozen=True, slots=True)
+class Emulator:
+    """An emulated GPU, with a ROCm for it.
+
+    Attributes:
+        gpu: such as ``gfx1100``.
+        program: the emulator.
+        config: what describes the GPU to it.
+        userspace: what programs run with.
+        notes: what was found, and what a port would miss, a sentence each.
+    """
+
+    gpu: str
+    program: Path
+    config: Path
+    userspace: Userspace
+    notes: tuple[str, ...]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What runs a program on it; that and its arguments follow."""
+        enter = self.userspace.enter
+        before = (str(enter),) if enter else ()
+        return (*before, str(self.program), "--config", str(self.config), "--")
+
+
+def find_emulator(gpu: str, named: str = "", machine: Machine | None = None) -> Emulator:
+    """Find the emulator, the GPU among those that it has, and a ROCm to run with.
+
+    Args:
+        gpu: the architecture that is wanted.
+        named: the emulator's program, as the user gives it.
+        machine: this one by default.
+
+    Raises:
+        ToolError: one of them is not there; the sentence says where to get it.
+    """
+    machine = machine or Machine.here()
+    program = _find_program(named, machine)
+    config = _find_config(program, gpu)
+    userspace = _find_userspace(machine)
+    notes = (f"the emulator is {program} with {config.name}", *_describe_rocm(userspace, gpu))
+    return Emulator(gpu, program, config, userspace, notes)
+
+
+def _find_program(named: str, machine: Machine) -> Path:
+    """Return the emulator's program: the user's, the variable's, the one on ``PATH``."""
+    named = named or machine.variable(VARIABLE)
+    found = find_program(named or PROGRAM, machine.variable("PATH"))
+    if not found and named:
+        raise ToolError(
+            f"{named} is no program: name the emulator's ({PROGRAM}) with --emulator or {VARIABLE}"
+        )
+    if not found:
+        raise ToolError(
+            f"AMD's emulator ({PROGRAM}) is not on PATH: {_PUBLISHED}; install it, or name it with"
+            f" --emulator or {VARIABLE}"
+        )
+    return Path(found).resolve()
+
+
+def _find_config(program: Path, gpu: str) -> Path:
+    """Return the description of one GPU of an architecture."""
+    folder = program.parent.parent / _CONFIGS
+    found = _list_configs(folder)
+    if not found:
+        raise ToolError(
+            f"{program} has no descriptions of GPUs in {folder}: install it with its own"
+            " `cmake --install`"
+        )
+    if gpu not in found:
+        raise ToolError(
+            f"{program} has no {gpu}, but {', '.join(sorted(found))}: name one of these with --gpu"
+        )
+    return found[gpu]
+
+
+def _list_configs(folder: Path) -> dict[str, Path]:
+    """Return the descriptions of one GPU each, by its architecture.
+
+    HIP finds a GPU by its render node, so a description that names one comes first.
+    """
+    found: dict[str, Path] = {}
+    nodes: set[str] = set()
+    for path in sorted(folder.glob("*.json")):
+        gpu = _read_gpu(path)
+        device = gpu.get("device")
+        if not isinstance(device, dict) or gpu.get("num_gpus", 1) != 1:
+            continue
+        version = device.get("gfx_target_version")
+        if not isinstance(version, int):
+            continue
+        arch, node = arch_of(version), "drm_render_minor" in device
+        if arch not in found or (node and arch not in nodes):
+            found[arch] = path
+        if node:
+            nodes.add(arch)
+    return found
+
+
+def _read_gpu(path: Path) -> dict[str, Any]:
+    """Return the GPU that a file describes; nothing where it describes none."""
+    try:
+        gpu = json.loads(path.read_text(encoding="utf-8"))["vm"]["gpu"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return gpu if isinstance(gpu, dict) else {}
+
+
+def _find_userspace(machine: Machine) -> Userspace:
+    """Return the ROCm of the root file system that hipcc runs in, else this system's.
+
+    ``ci/toolchain`` makes such a file system, with the program that enters it beside.
+    """
+    try:
+        made = find_hipcc().resolve().parent.parent
+    except HipToolError:
+        made = Path("/nowhere")
+    inside = Userspace(Machine(made / "root"), made / "enter")
+    for each in (inside, Userspace(machine)):
+        there = each.enter is None or each.enter.is_file()
+        if there and rocm.library(each.machine, "amdhip64"):
+            return each
+    raise ToolError(f"no HIP runtime (libamdhip64.so) is found for the emulator: {_LIBRARIES}")
+
+
+def _describe_rocm(userspace: Userspace, gpu: str) -> Iterator[str]:
+    """Yield which ROCm is used, and which of its libraries do nothing for a GPU."""
+    machine = userspace.machine
+    hip = rocm.library(machine, "amdhip64")
+    version = ".".join(map(str, hip.version)) if hip and hip.version else "of unknown version"
+    yield f"HIP {version} is that of {userspace}"
+    missing = [
+        name
+        for name in rocm.NAMES
+        if name not in rocm.OF_A_FEATURE and not rocm.library(machine, name)
+    ]
+    if missing:
+        yield f"it lacks {', '.join(missing)}, and tests that need them fail: {_LIBRARIES}"
+    blas = rocm.library(machine, "rocblas")
+    archs = _list_archs(machine.place(blas.path).parent / "rocblas") if blas else []
+    if blas and gpu not in archs:
+        yield (
+            f"its rocBLAS has no kernels for {gpu}, but for {', '.join(archs) or 'no GPU'}: tests"
+            " that multiply matrices fail"
+        )
+
+
+def _list_archs(folder: Path) -> list[str]:
+    """Return the architectures that rocBLAS has files for, sorted."""
+    names = (path.name for path in folder.rglob("*") if path.is_file())
+    return sorted({match[1] for name in names for match in _ARCH.finditer(name)})
