@@ -35,7 +35,7 @@ def test_headers_are_below_the_prefix_alone(rocm: Path, tmp_path: Path) -> None:
     source.write_text("#include <hip/hip_runtime_api.h>\n")
 
     def compiled(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [rocm / "bin/hipcc", "-c", *words, source, "-o", tmp_path / "a.o"]
+        command = [str(rocm / "bin/hipcc"), "-c", *words, str(source), "-o", str(tmp_path / "a.o")]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     said = compiled("-x", "c++", "-D__HIP_PLATFORM_AMD__").stderr
