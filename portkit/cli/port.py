@@ -151,7 +151,9 @@ def scan(
     strict: Annotated[
         bool,
         typer.Option(
-            "--strict", help="With --check, also while one is for a person to write or look at."
+            "--strict",
+            help="With --check, also while one is for a person to write or look at, or while a"
+            " mention of a backend is unaccounted for.",
         ),
     ] = False,
     no_source: Annotated[
@@ -249,7 +251,8 @@ def scan(
     if in_workflow():
         notice(annotated(found))
     unported = found.count(status=Status.TODO)
-    unlooked = strict and any(site.applicability in ASKING for site in found.sites)
+    asking = any(site.applicability in ASKING for site in found.sites)
+    unlooked = strict and (asking or bool(found.unaccounted))
     return FOUND if check and (unported or unlooked) else 0
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from portkit.copying.patches import Hit
     from portkit.lang.cfg import Cfg
     from portkit.lang.source import Source
+    from portkit.lang.span import Span
     from portkit.profile.entries import Within
     from portkit.site.context import Job, Site
 
@@ -53,10 +54,21 @@ class _Piece(Value, frozen=True):
         return cls(hit.span.start, hit.span.end, "", hit)
 
 
-def copy_site(site: Site) -> str:
-    """Return the copy of a place, its attributes included."""
+def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
+    """Return the copy of a place, its attributes included.
+
+    Args:
+        site: the place.
+        instead: what stands in the copy for some of its bytes.
+    """
     return copy_range(
-        site.job, site.source, site.start, site.node.end_byte, site.node, site.scope.symbol
+        site.job,
+        site.source,
+        site.start,
+        site.node.end_byte,
+        site.node,
+        site.scope.symbol,
+        instead,
     )
 
 
@@ -71,7 +83,15 @@ def copy_file(job: Job, source: Source) -> str:
     return declared_by_macro(job, source, copy)
 
 
-def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbol: str) -> str:
+def copy_range(
+    job: Job,
+    source: Source,
+    start: int,
+    end: int,
+    node: Node,
+    symbol: str,
+    instead: Iterable[tuple[Span, str]] = (),
+) -> str:
     """Return the copy of the bytes ``[start, end)``, which hold ``node``.
 
     Args:
@@ -81,6 +101,7 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
         end: the byte after the last one.
         node: the node to copy.
         symbol: the symbol of the items around the node.
+        instead: what stands in the copy for some of the bytes.
     """
     hits = hits_in(job, source, start, end)
     pieces = sorted(_pieces(job, source, node, symbol), key=lambda p: (p.start, p.end, p.text))
@@ -88,6 +109,7 @@ def copy_range(job: Job, source: Source, start: int, end: int, node: Node, symbo
         # A template for the whole item brings its own attributes and documentation.
         pieces[0] = replace(pieces[0], start=start)
     pieces += _in_place(job, source, start, end)
+    pieces += (_Piece(*span, text) for span, text in instead)
     return _assembled(job, source, start, end, [*map(_Piece.of, hits), *pieces])
 
 

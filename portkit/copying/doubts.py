@@ -22,6 +22,7 @@ from portkit.copying import (
     programs,
     shared_arm,
     uncopied,
+    values,
 )
 from portkit.copying.handover import imported_alone
 from portkit.hipify.api_table import find
@@ -69,10 +70,18 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
     doubt = "" if decided else _doubt(site)
-    if not doubt:
+    value = "" if finding.entry or widens else values.doubt(site)
+    if not (doubt or value):
         return finding
-    said = f"{finding.message}; {doubt}"
+    said = joined(finding.message, doubt, value)
     return replace(finding, applicability=Applicability.REVIEW, message=said)
+
+
+def joined(message: str, *more: str) -> str:
+    """Return a message with what is to be said as well: sentences, and halves of one."""
+    for each in filter(None, more):
+        message += f"{'. ' if each[0].isupper() or each[0] == '`' else '; '}{each}"
+    return message
 
 
 def declares_linked(text: str) -> bool:
@@ -87,7 +96,7 @@ def doubt_in(job: Job, text: str) -> str:
         job: the job.
         text: Rust source of a file.
     """
-    return handed_out.doubt(job, text) or _headers(job, text)
+    return handed_out.doubt(job, text) or _headers(job, text) or values.doubt_in_text(job, text)
 
 
 def _headers(job: Job, text: str) -> str:

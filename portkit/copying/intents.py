@@ -22,12 +22,15 @@ from portkit.copying import (
     programs,
     standing,
     uncopied,
+    unique_names,
+    variants,
 )
 from portkit.copying.analog import copy_range, copy_site
 from portkit.copying.doubts import doubted
 from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
+from portkit.copying.texts import is_written
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import FIELD_VALUES, parse_cfg, widen
 from portkit.lang.imports import brought_in, unnamed
@@ -120,8 +123,16 @@ def finding_of(site: Site, code: str, intent: wants.Intent) -> Finding:
         intent: what the rule wants there.
     """
     finding = _WRITERS[type(intent)](site, code, intent)
+    if _is_written_text(site, finding):
+        return replace(finding, applicability=Applicability.SAFE)
     of_site = isinstance(intent, _OF_THE_SITE) and finding.status is Status.TODO
     return doubted(site, finding, widens=isinstance(intent, wants.Widen)) if of_site else finding
+
+
+def _is_written_text(site: Site, finding: Finding) -> bool:
+    """Whether a person would review a text that the profile holds, and so decided about."""
+    asks = finding.status is Status.PORTED and finding.applicability is Applicability.REVIEW
+    return asks and is_written(site.job, site.source, finding.span)
 
 
 def _finding(
@@ -203,7 +214,7 @@ def _copy(site: Site, code: str, intent: wants.Copy) -> Finding:
             edits.append(Edit(found.end, found.end, twin))
     if found is None:
         named = intent.name or site.job.vendor.names.word(standing.name_of(site.node))
-        edits.append(insertion(site, text, named))
+        edits.append(insertion(variants.place(site), text, named))
     claims = without_peer_arms(site, (site.span, *([found] if found else [])))
     finding = _finding(site, code, intent, *edits, stands=not edits, claims=claims)
     pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None
@@ -250,6 +261,7 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
 def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
     """Return why a person must write the counterpart, or an empty string."""
     own = _runs(site, text) if site.source.path.endswith(".rs") else ""
+    own = own or variants.why_not_copied(site) or unique_names.why_not_copied(site)
     return own or _no_sibling(site) or ("" if given_way else _twice(site))
 
 
@@ -321,7 +333,7 @@ def _copied(site: Site, name: str) -> str:
         return python.renamed(names, site.node, (named, name) if named and name else None)
     if site.source.path.endswith(".toml"):
         return names.text(site.source.text(site.node.start_byte, toml.end_of_table(site.node)))
-    copy = copy_site(site)
+    copy = copy_site(site, (*variants.differences(site), *unique_names.differences(site)))
     if alone := _for_methods(site):
         return unnamed(copy, alone)
     return under_name(copy, name) if name else copy
@@ -375,6 +387,8 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
+        if joining.is_renamed(site, intent) and not intent.review:
+            intent = replace(intent, message=f"copy the arm for {site.job.vendor.title}")
         if site.kind == "macro_invocation" and not _may_be_a_match(site, intent, edits[0].text):
             return finding_of(site, code, wants.Ask(intent.construct, _NO_MATCH))
     else:

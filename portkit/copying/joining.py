@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.copying import gating, standing
-from portkit.copying.analog import substitute_peer
+from portkit.copying.analog import copy_range, substitute_peer
 from portkit.copying.placing import insertion
 from portkit.lang import patterns
 from portkit.lang.source import span_of
@@ -59,21 +59,36 @@ def stand(site: Site, intent: Join, wanted: Joins) -> bool:
         return joined
     if intent.peer:
         return standing.arm_on(site, patterns.key(wanted[0][0][1]))
-    pattern, guard, _ = _alone(site, intent.lists, wanted)
-    return standing.arm_on(site, patterns.key(pattern + guard))
+    return standing.arm_on(site, patterns.key(alone(site, intent, wanted)))
 
 
 def apart(site: Site, intent: Join) -> bool:
-    """Whether the value cannot join the patterns: not under a feature, nor with a type of its own.
+    """Whether the value cannot join the patterns.
 
-    Where a list mixes vendors already, what it binds has one type for all of them.
+    It cannot under a feature, nor with a type of its own, nor where what follows names the source:
+    then the copy of that is right for the value. Where a list mixes vendors already, what it binds
+    has one type for all of them.
     """
-    if gating.is_cfg(site):
+    if gating.is_cfg(site) or is_renamed(site, intent):
         return True
     single = [site.source.slice(*members) for members in intent.lists if len(members) == 1]
     if intent.peer:
         return bool(single)
     return any(patterns.binds_of(patterns.parse(text), site.job.names_value) for text in single)
+
+
+def is_renamed(site: Site, intent: Join) -> bool:
+    """Whether what follows a pattern names the source: the guard, and the value of an arm."""
+    if intent.peer:
+        return False
+    if site.kind == "macro_invocation":
+        _, _, guard = patterns.of_matches(site.node)
+        return site.job.is_about_source(site.source.slice(guard))
+    pattern = site.node.child_by_field_name("pattern") if site.kind == "match_arm" else None
+    if pattern is None:
+        return False
+    start = pattern.named_children[0].end_byte
+    return site.job.is_about_source(site.source.text(start, site.node.end_byte))
 
 
 def edits(intent: Join, wanted: Joins) -> tuple[Edit, ...]:
@@ -91,20 +106,25 @@ def own_arm(site: Site, intent: Join, wanted: Joins) -> Edit:
     if site.kind == "macro_invocation":
         return Edit(site.node.start_byte, site.node.end_byte, _match(site, wanted))
     pattern, guard, value = _alone(site, intent.lists, wanted)
-    rest = _renamed(site, intent)(guard + value) if intent.peer else guard + value
+    rest = _renamed(site, intent)(guard) + (
+        _renamed(site, intent)(value) if intent.peer else _copied_value(site)
+    )
     return insertion(site, gating.gated(site, pattern + rest))
 
 
 def alone(site: Site, intent: Join, wanted: Joins) -> str:
     """Return the pattern, with its guard, of an arm on the value alone."""
     pattern, guard, _ = _alone(site, intent.lists, wanted)
-    return pattern + guard
+    return pattern + _renamed(site, intent)(guard)
 
 
 def claims(site: Site, intent: Join) -> tuple[Span, ...]:
-    """Return what a value that joins accounts for: members of the source's and of peers'."""
+    """Return what a value that joins accounts for: members of the source's and of peers'.
+
+    An arm of its own is a copy, and so accounts for the whole.
+    """
     job = site.job
-    if site.kind != "match_arm" or intent.peer:
+    if site.kind != "match_arm" or intent.peer or is_renamed(site, intent):
         return (Span(site.node.start_byte, site.node.end_byte),)
     return tuple(
         m
@@ -134,13 +154,17 @@ def _whole(site: Site, members: Sequence[Span]) -> Span:
 def without_others(site: Site, intent: Join, wanted: Joins) -> Intent:
     """Return what is wanted where no value can join: its copy is not about others that stand there.
 
-    With them, what is done for a peer would be done twice.
+    With them, what is done for a peer would be done twice. A person reviews what runs for the
+    written vendor as well, however it is written.
     """
     assert intent.otherwise is not None
-    if not isinstance(intent.otherwise, Copy) or all(len(m) == 1 for m in intent.lists):
-        return intent.otherwise
+    otherwise = intent.otherwise
+    if intent.review:
+        otherwise = replace(otherwise, message=intent.message, review=True)
+    if not isinstance(otherwise, Copy) or all(len(m) == 1 for m in intent.lists):
+        return otherwise
     text = site.job.rename(_only(site, intent.lists, wanted, site.span))
-    return replace(intent.otherwise, text=text)
+    return replace(otherwise, text=text)
 
 
 def _alone(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins) -> tuple[str, str, str]:
@@ -153,14 +177,22 @@ def _alone(site: Site, lists: Sequence[Sequence[Span]], wanted: Joins) -> tuple[
     return text, guard, site.source.text(pattern.end_byte, site.node.end_byte)
 
 
+def _copied_value(site: Site) -> str:
+    """Return the copy of what follows the pattern of an arm."""
+    pattern, value = (site.node.child_by_field_name(name) for name in ("pattern", "value"))
+    assert pattern is not None  # an arm has one
+    assert value is not None  # and the other
+    start, end = pattern.end_byte, site.node.end_byte
+    return copy_range(site.job, site.source, start, end, value, site.scope.symbol)
+
+
 def _match(site: Site, wanted: Joins) -> str:
     """Return the ``match`` that a ``matches!`` is short for, with an arm for the value."""
     source, inner = site.source, site.indent + "    "
     value, members, guard = patterns.of_matches(site.node)
     text = " | ".join(text for joining in wanted for _, text in joining)
     condition = f" {source.slice(guard)}" if guard.start < guard.end else ""
-    if all(site.job.names_value(source.slice(member)) for member in members):
-        condition = site.job.rename(condition)  # as in the copy of an arm on this value alone
+    condition = site.job.rename(condition)
     attribute = f"{inner}{gating.feature_attribute(site.job)}\n" if gating.is_cfg(site) else ""
     scrutinee = source.slice(value)
     if _OPEN.match(scrutinee):

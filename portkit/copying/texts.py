@@ -56,6 +56,14 @@ def texts(job: Job, source: Source) -> tuple[Text, ...]:
     return job.once("texts", source, make=lambda: placed(source, patches, job.workspace.version))
 
 
+def is_written(job: Job, source: Source, span: Span) -> bool:
+    """Whether a place lies in what the profile has written in place of a text."""
+    return any(
+        text.standing and not text.is_exception and text.span.encloses(span)
+        for text in texts(job, source)
+    )
+
+
 def placed(source: Source, patches: Sequence[InPlace], version: str = "") -> tuple[Text, ...]:
     """Return the places of all patches, of which more than one may write the same.
 

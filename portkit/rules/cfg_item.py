@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import bound
+from portkit.copying import bound, widened
 from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
@@ -162,11 +162,14 @@ def _overridden(site: Site, override: Whole) -> Intent:
 
 
 def _widened(site: Site, construct: str, symbol: str) -> Iterator[Intent]:
+    if reason := widened.why_not_widened(site, site.code):
+        yield Ask(construct, reason, symbol=symbol)
+        return
     for attribute, cfg in site.conditions:
         if site.job.of_source(cfg) or site.job.of_both(cfg):
             yield Widen(
                 construct,
-                "it names nothing of CUDA: its condition is widened to ROCm",
+                widened.said(site, site.code),
                 symbol=symbol,
                 review=True,
                 condition=attribute,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import offered, programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
-from portkit.copying.doubts import LINKED, declares_linked, doubt_in
+from portkit.copying.doubts import LINKED, declares_linked, doubt_in, joined
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
 from portkit.tree.finding import Applicability, Finding, NewFile, Status
@@ -59,7 +59,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
         symbol=target,
         applicability=Applicability.REVIEW if reason else Applicability.SAFE,
         status=Status.TODO if standing is None else Status.PORTED,
-        message=f"{target} is its copy" + (f"; {reason}" if reason else ""),
+        message=joined(f"{target} is its copy", reason),
         files=lambda: (NewFile(target, copy_file(job, source).replace("\n", source.newline)),),
         claims=(whole,),
     )

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import programs, uncopied
+from portkit.copying import programs, uncopied, widened
 from portkit.lang.cfg import of_macro
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
@@ -83,6 +83,9 @@ def check(site: Site) -> Iterator[Intent]:
     known, entry, shadowed = found.by, found.entry, found.shadowed
     if known is not None and known.verdict == "keep":
         yield Keep(_construct(site, holder), known.reason, entry=entry, shadowed=shadowed)
+        return
+    if known is None and (reason := _not_widened(site, holder)):
+        yield Ask(_construct(site, holder), reason, entry=entry, shadowed=shadowed)
         return
     if known is None and plain is not None:
         kept = f"{plain.reason}: {job.vendor.title} does what stands for other devices: see it"
@@ -140,16 +143,22 @@ def _of_build(site: Site) -> Iterator[Intent]:
         return
     body = node_text(holder)
     reason = programs.why_not_copied(site.job, body) or uncopied.why_not_copied(site, body)
-    if reason:
+    if reason := reason or widened.why_not_widened(site, body):
         yield Ask("build's check", reason)
         return
     yield Widen(
         "build's check",
-        "nothing in it names CUDA, so it is done for ROCm too: see whether the same holds on AMD",
+        widened.said(site, body),
         review=True,
         condition=site.node,
         within=holder,
     )
+
+
+def _not_widened(site: Site, holder: Node) -> str:
+    """Return why what an ``if`` of a build script does is a person's, or an empty string."""
+    body = holder.child_by_field_name("consequence") if holder.type == "if_expression" else None
+    return widened.why_not_widened(site, node_text(body)) if body is not None else ""
 
 
 def _construct(site: Site, holder: Node) -> str:

@@ -5,7 +5,13 @@ A device, a storage or an error of ROCm's must be a value of the same type as CU
 locations, the errors and every other enum with one variant per backend. With ``--gating cfg`` the
 variant stands under the feature; an error that says that the feature is missing does not.
 
-Not handled: an explicit discriminant or ``#[default]``, which the copy repeats; rustc reports both.
+The copy has a number of its own where CUDA's variant has one, and it is not the default. Where the
+numbers or the order of the variants count (``repr``, a cast, ``Ord``, ``Serialize``), it is the
+last variant. Names in attributes that must be unique, such as ``#[serde(alias = "gpu")]``, are left
+out. Each of these is for a person to review. Where portkit cannot tell which number is free, a
+person adds the variant.
+
+Not handled: a ``match`` that counts the variants in another way, such as a table of names.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.copying import widened
 from portkit.copying.left_out import is_left_out
 from portkit.lang import patterns
 from portkit.lang.source import node_text
@@ -83,7 +84,7 @@ def _of_feature(site: Site, pattern: Node) -> Iterator[Intent]:
         if job.about_source(cfg):
             yield Widen(
                 construct,
-                f"it names nothing of CUDA: its condition is widened to {job.vendor.title}",
+                widened.said(site, site.source.text(pattern.start_byte, site.node.end_byte)),
                 review=True,
                 condition=attribute,
                 within=attribute,

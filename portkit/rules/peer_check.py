@@ -1,10 +1,10 @@
 """A condition that asks for a peer, such as ``is_metal()``.
 
-Such a condition works around what one platform lacks, or takes what only it has. ROCm follows CUDA,
-so the branch is not taken and nothing is written; but the reason behind the condition may hold on
-AMD as well, and that is for a person to see: the finding is ``review`` with nothing to write. A
-decision, in the profile or in ``portkit.toml``, settles it: it is left alone with that reason, and
-no person is asked about it again.
+Such a condition works around what one platform lacks, or takes what only it has. It does not hold
+on ROCm, as on CUDA, and nothing is written. The reason behind it may hold on AMD as well, so the
+finding is ``review``. It says whether ROCm takes the branch, which it does if the condition is
+negated. A decision, in the profile or in ``portkit.toml``, settles it: it is left alone with that
+reason, and no person is asked about it again.
 
 Where the decision is that ROCm has what the peer has (``join``), the condition holds for it too:
 ``device.is_metal() || device.is_rocm()``.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import node_text
+from portkit.lang.source import field_text, node_text
 from portkit.rules import SiteRule
 from portkit.site.before_port import of_vendor
 from portkit.site.intent import Intent, Keep, Widen
@@ -24,6 +24,8 @@ from portkit.site.questions import called, decided, decision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from portkit.site.context import Site
 
@@ -54,14 +56,40 @@ def check(site: Site) -> Iterator[Intent]:
         return
     yield Keep(
         construct,
-        known.reason
-        if known
-        else f"ROCm follows CUDA and does not take this branch; see whether {name} stands for "
-        "something that AMD lacks too",
+        known.reason if known else _said(site, holder, name),
         review=known is None,
         entry=found.entry,
         shadowed=found.shadowed,
     )
+
+
+def _said(site: Site, holder: Node, name: str) -> str:
+    """Return what follows for the written vendor, as far as the syntax shows it."""
+    title = site.job.vendor.title
+    around, at = _conjunction(site)
+    if around.kind == "unary_expression":
+        return (
+            f"`{name}()` is negated here, so it holds for {title}. Check that {title} should do"
+            " what follows"
+        )
+    condition = holder.child_by_field_name("condition") if holder.type == "if_expression" else None
+    if condition is not None and condition.id == at:
+        return (
+            f"`{name}()` is false on {title}, so {title} does not take this branch. Check whether"
+            " AMD lacks what the branch works around"
+        )
+    return f"`{name}()` is false on {title}. Check what depends on it"
+
+
+def _conjunction(site: Site) -> tuple[Site, int]:
+    """Return what is around a question, and the whole that does not hold where that does not."""
+    inner, outer = site, site.outer
+    while outer is not None and (
+        outer.kind == "parenthesized_expression"
+        or (outer.kind == "binary_expression" and field_text(outer.node, "operator") == "&&")
+    ):
+        inner, outer = outer, outer.outer
+    return outer or inner, inner.node.id
 
 
 RULE = SiteRule("PK405", frozenset({"call_expression"}), check)

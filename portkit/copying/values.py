@@ -1,0 +1,276 @@
+"""Values that a copy repeats although they may have to differ: a person reviews such a copy.
+
+A copy is right for types and names. A number, a letter or a text that stands for one backend is
+another matter: an identifier must be unique, and a warp of an AMD GPU may have 64 lanes. Each kind
+of value is one function from what is copied to a sentence, which names the value and says why.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.copying import unique_names, variants
+from portkit.lang.items import head_of
+from portkit.lang.renaming import NO_CODE, code_only, normal
+from portkit.lang.source import COMMENTS, field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node
+
+    from portkit.site.context import Job, Site
+
+_NUMBERS: Final = frozenset({"char_literal", "float_literal", "integer_literal"})
+_STRINGS: Final = frozenset({"raw_string_literal", "string_literal"})
+_LITERALS: Final = _NUMBERS | _STRINGS
+_PASSED_ON: Final = frozenset(
+    {
+        "array_expression",
+        "binary_expression",
+        "block",
+        "else_clause",
+        "expression_statement",
+        "parenthesized_expression",
+        "reference_expression",
+        "return_expression",
+        "try_expression",
+        "tuple_expression",
+        "type_cast_expression",
+        "unary_expression",
+        "unsafe_block",
+    }
+)
+"""Expressions whose value is made of the values of their parts."""
+_ONE_OF: Final = frozenset({"block", "unsafe_block"})
+"""Expressions whose value is that of their last part."""
+_WRAPPERS: Final = frozenset({"Ok", "Some", "String::from"})
+_SAME_TEXT: Final = frozenset({"into", "to_owned", "to_string"})
+"""Methods of a text that give the text."""
+_NAMED: Final = frozenset({"const_item", "static_item"})
+_WARP: Final = re.compile(r"\b(\w*warp_?size\w*)\b[^;,{}()=]*[=:]\s*(32)(?:_?[ui]\w+)?\b", re.I)
+_NVRTC: Final = re.compile(
+    r"--gpu-architecture|-arch\b|\b(?:compute|sm)_\d+\w*|--use_fast_math|--fmad|--maxrregcount"
+    r"|--ptxas-options|-Xptxas|--device-debug|--generate-line-info|-lineinfo\b|--relocatable-device"
+)
+"""Options of NVRTC, and the architectures that they name (NVIDIA: "NVRTC", chapter "Supported
+Compile Options"); HIPRTC has others, such as ``--offload-arch=gfx90a``."""
+_IN_KERNEL: Final = re.compile(
+    r"\b__(?:shfl|ballot|all|any|activemask|match|reduce)\w*|\b__syncwarp\b|\bwarpSize\b"
+    r"|\b0x[fF]{8}\b|\b32[uU]?\b|\basm\b"
+)
+"""What a kernel says about a warp of 32 lanes, or in PTX."""
+
+
+def doubt(site: Site) -> str:
+    """Return why a person reviews the values of a copy, or an empty string.
+
+    Args:
+        site: what is copied.
+    """
+    return ". ".join(filter(None, (kind(site) for kind in _OF_A_SITE)))
+
+
+def doubt_in_text(job: Job, text: str) -> str:
+    """Return why a person reviews the values in a copy of Rust source, or an empty string."""
+    return ". ".join(filter(None, (kind(job, text) for kind in _OF_A_TEXT)))
+
+
+def _constant(site: Site) -> str:
+    """Doubt a constant: ``CUDA_ID: u8 = 1`` gives ``ROCM_ID: u8 = 1``, in an ``impl`` as well."""
+    job = site.job
+    within: list[Node] = []
+    if site.kind == "impl_item" and job.rename(head := head_of(site.node)) != head:
+        body = site.node.child_by_field_name("body")
+        within = body.named_children if body is not None else []
+    for node in (site.node, *within):
+        value = node.child_by_field_name("value") if node.type in _NAMED else None
+        if value is not None and (repeated := _repeated(job, _literals_below(value))):
+            name = job.rename(field_text(node, "name"))
+            return (
+                f"`{name}` repeats {repeated}, CUDA's value. Check whether {job.vendor.title}"
+                " needs another one"
+            )
+    return ""
+
+
+def _field(site: Site) -> str:
+    """Doubt a value that a field begins with: ``cuda_port: 8080``."""
+    value = site.node.child_by_field_name("value") if site.kind == "field_initializer" else None
+    if value is None or node_text(value) == "0":
+        return ""
+    repeated = _repeated(site.job, _results(value))
+    return (
+        f"The copy begins with {repeated} too. Check whether {site.job.vendor.title} needs another"
+        " value"
+        if repeated
+        else ""
+    )
+
+
+def _answer(site: Site) -> str:
+    """Doubt an arm or a branch whose answer is a number or a text: ``Device::Cuda(_) => 32``."""
+    if site.kind == "match_arm":
+        own = site.node.child_by_field_name("value")
+        arms = [node for node, _ in site.siblings if node.type == "match_arm"]
+        others = [arm.child_by_field_name("value") for arm in arms if arm.id != site.node.id]
+    elif site.kind == "if_expression":
+        own = site.node.child_by_field_name("consequence")
+        others = [site.node.child_by_field_name("alternative")]
+    else:
+        return ""
+    given = [node for node in others if node is not None]
+    repeated = _repeated(site.job, _results(own)) if own is not None else ""
+    if not repeated or all(_said(own) == _said(node) for node in given):
+        return ""
+    return (
+        f"The copy answers with {repeated}, as the CUDA side does. Check whether"
+        f" {site.job.vendor.title} needs another value"
+    )
+
+
+def _function(site: Site) -> str:
+    """Doubt a function that returns a number or a text: ``fn cuda_warp_size() -> u32 { 32 }``."""
+    body = site.node.child_by_field_name("body") if site.kind == "function_item" else None
+    repeated = _repeated(site.job, _results(body)) if body is not None else ""
+    if repeated == "`0`":
+        return ""  # where a count begins, or the first of some
+    return (
+        f"`{site.job.rename(site.name)}` returns {repeated}, as `{site.name}` does. Check whether"
+        f" {site.job.vendor.title} needs another value"
+        if repeated
+        else ""
+    )
+
+
+def _maker(site: Site) -> str:
+    """Doubt a name of NVIDIA's that the copy keeps: ``Some(Vendor::Nvidia)``."""
+    maker, title = site.job.vendor.source_maker, site.job.vendor.title
+    word = re.compile(rf"\b(?:\w+::)*\w*{re.escape(maker)}\w*\b", re.IGNORECASE)
+    if not word.search(site.text):
+        return ""
+    if named := word.search(code_only(site.code)):
+        return f"The copy names `{named[0]}`. Name what is true of {title}"
+    shown = site.kind in ("enum_variant", "field_declaration")
+    comments = [node_text(node) for node in site.attributes if node.type in COMMENTS]
+    if shown and any(map(word.search, comments)):
+        return f"The doc comment of the copy speaks of {maker}. Say what is true of {title}"
+    return ""
+
+
+def _warp(job: Job, text: str) -> str:
+    """Doubt a warp of 32 lanes: ``const WARP_SIZE: usize = 32``."""
+    if "warp" not in text.lower() or job.codebase.kernels is not None:
+        return ""  # a profile of kernels decides how many lanes their launches count with
+    found = _WARP.search(code_only(text))
+    return (
+        f"`{found[1]}` is {found[2]}, and a wavefront of AMD's GPUs has 32 or 64 lanes. Check each"
+        " use"
+        if found
+        else ""
+    )
+
+
+def _options(job: Job, text: str) -> str:
+    """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
+    found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
+    return (
+        f"A string has `{found}`, which is for NVIDIA's compiler. Give {job.vendor.title} what its"
+        " compiler accepts, such as `--offload-arch`"
+        if found
+        else ""
+    )
+
+
+def _kernel(job: Job, text: str) -> str:
+    """Doubt a kernel in a string that counts with a warp of 32 lanes."""
+    if "__global__" not in text:
+        return ""
+    kernels = (each for each in _strings(text) if "__global__" in each)
+    found = next((m[0] for each in kernels if (m := _IN_KERNEL.search(each))), "")
+    return (
+        f"A kernel in a string has `{found}`, and a wavefront of AMD's GPUs has 32 or 64 lanes."
+        f" Check the kernel, which {job.vendor.title} compiles when the program runs"
+        if found
+        else ""
+    )
+
+
+_OF_A_SITE: Final[tuple[Callable[[Site], str], ...]] = (
+    variants.doubt,
+    unique_names.doubt,
+    _constant,
+    _field,
+    _answer,
+    _function,
+    _maker,
+)
+_OF_A_TEXT: Final[tuple[Callable[[Job, str], str], ...]] = (_options, _kernel, _warp)
+"""The kinds of value. One more is a function here, and a row of the table in its test."""
+
+
+def _strings(text: str) -> Iterator[str]:
+    """Yield the strings of Rust source."""
+    return (m[0] for m in NO_CODE.finditer(text) if not m[0].startswith(("/", "'")))
+
+
+def _said(node: Node | None) -> str:
+    """Return what an answer says, without the braces and the comma that it may have."""
+    text = normal(node_text(node)).removeprefix("else").removesuffix(",")
+    while text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
+    return text
+
+
+def _repeated(job: Job, literals: Iterator[Node]) -> str:
+    """Return the first of some literals that the copy repeats, as Markdown shows code.
+
+    A text of several words is for people, and so is an empty one.
+    """
+    for node in literals:
+        text = node_text(node)
+        is_said = node.type in _STRINGS and len(text.split()) != 1
+        if text != '""' and not is_said and job.rename(text) == text:
+            return f"`{text}`"
+    return ""
+
+
+def _literals_below(node: Node) -> Iterator[Node]:
+    """Yield the literals of a value, however deep they stand in it."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type in _LITERALS:
+            yield current
+        pending += reversed(current.named_children)
+
+
+def _results(node: Node) -> Iterator[Node]:
+    """Yield the literals that the value of an expression is made of."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        parts = [c for c in current.named_children if c.type not in COMMENTS]
+        if current.type in _LITERALS:
+            yield current
+        elif current.type in _ONE_OF:
+            pending += parts[-1:]
+        elif current.type in _PASSED_ON:
+            pending += reversed(parts)
+        elif current.type == "if_expression":
+            branches = ("alternative", "consequence")
+            pending += [b for f in branches if (b := current.child_by_field_name(f)) is not None]
+        elif current.type == "call_expression":
+            pending += _given_on(current)
+
+
+def _given_on(call: Node) -> list[Node]:
+    """Return what a call returns as it is, such as the value of ``Some``."""
+    function = call.child_by_field_name("function")
+    if function is not None and field_text(function, "field") in _SAME_TEXT:
+        text = function.child_by_field_name("value")
+        return [text] if text is not None else []
+    arguments = call.child_by_field_name("arguments")
+    is_wrapper = node_text(function) in _WRAPPERS
+    return arguments.named_children[::-1] if is_wrapper and arguments is not None else []

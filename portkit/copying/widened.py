@@ -1,0 +1,62 @@
+"""Text under a condition that is to hold for the written vendor too: whether a string names CUDA.
+
+Code that names nothing of CUDA holds for a GPU of any vendor. A string in it may say otherwise, and
+in a build script it does something: ``cargo:rustc-link-lib=dylib=cudart`` links CUDA's library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.renaming import NO_CODE, conditions
+from portkit.site.questions import feature_variable
+
+if TYPE_CHECKING:
+    from portkit.site.context import Job, Site
+
+
+def why_not_widened(site: Site, text: str) -> str:
+    """Return why a person must write what a build script does, or an empty string.
+
+    Args:
+        site: the place, in any file.
+        text: what its condition decides.
+    """
+    job = site.job
+    named = _named(job, text) if job.workspace.is_build_script(site.source.path) else ""
+    return (
+        f"A build script acts by `{named}` here, which names CUDA. Write what {job.vendor.title}"
+        f" needs, under the feature {job.feature}"
+        if named
+        else ""
+    )
+
+
+def said(site: Site, text: str) -> str:
+    """Return what a finding says about a condition that is widened.
+
+    Args:
+        site: the place.
+        text: what its condition decides, which names nothing of the source vendor in its code.
+    """
+    title, named = site.job.vendor.title, _named(site.job, text)
+    if named:
+        return (
+            f"Its condition is widened to {title}, and the string `{named}` in it names CUDA."
+            f" Check what it says on {title}"
+        )
+    return f"It names nothing of CUDA, so its condition is widened to {title}. Check that it should"
+
+
+def _named(job: Job, text: str) -> str:
+    """Return the first string that names the source's platform, those of conditions aside."""
+    if not job.names_source(text):
+        return ""
+    asked = {match.start() for match in conditions(text)}
+    for match in NO_CODE.finditer(text):
+        literal = match[0]
+        if literal.startswith(("/", "'")) or match.start() in asked:
+            continue
+        if feature_variable(job) not in literal and job.names_source(literal):
+            return literal.strip('"')
+    return ""
