@@ -59,6 +59,8 @@ _NEEDED: Final = frozenset({"tag"})
 """What cannot be left out: without it the derive refuses the field."""
 _OF_NAME: Final = frozenset({"long", "short"})
 """What is made of the field's name where it has no value (clap's derive reference)."""
+_POSITIONAL: Final = frozenset({"arg", "clap", "options", "structopt"})
+"""Attributes of options: one without a name is an argument by its position."""
 _RESERVED: Final = frozenset("hV")
 """Letters that clap has for its own options."""
 
@@ -115,16 +117,18 @@ def differences(site: Site) -> Iterator[tuple[Span, str]]:
     gone = {a.start: a for a in _repeated(site)}
     for attribute in site.attributes if gone else ():
         arguments = _arguments(attribute)
-        left = [a for a in arguments if a.start not in gone]
+        left = [site.source.text(a.start, a.end) for a in arguments if a.start not in gone]
         if len(left) == len(arguments):
             continue
+        keys = {a.key for a in arguments if a.start in gone}
+        if _name(attribute) in _POSITIONAL and keys & _OF_NAME and "long" not in left:
+            left.append("long")
         if not left:
             following = re.compile(rb"\s*").match(site.source.data, attribute.end_byte)
             assert following is not None  # the pattern matches the empty string
             yield Span(attribute.start_byte, following.end()), ""
             continue
-        texts = ", ".join(site.source.text(a.start, a.end) for a in left)
-        yield Span(arguments[0].start, arguments[-1].end), site.job.rename(texts)
+        yield Span(arguments[0].start, arguments[-1].end), site.job.rename(", ".join(left))
 
 
 def _repeated(site: Site) -> list[_Argument]:

@@ -68,13 +68,10 @@ def doubt(site: Site) -> str:
         return ""
     name = site.job.rename(site.name)
     if (own := site.node.child_by_field_name("value")) is not None:
-        given = _number(site)
-        if given and given != node_text(own):
-            return (
-                f"`{name}` gets `{given}`, the next free number, since `{site.name}` has"
-                f" `{node_text(own)}`. Check what stores or sends the number"
-            )
-        return f"`{name}` has a number of its own. Check what stores or sends the number"
+        return (
+            f"`{name}` gets `{_number(site)}`, which is free, since `{site.name}` has"
+            f" `{node_text(own)}`. Check what stores or sends the number"
+        )
     if _default(site) is not None:
         return (
             f"`{site.name}` stays the default, since an enum has one. Check which is the default"
@@ -177,12 +174,10 @@ def _cast_in(text: str, enum: str) -> str:
 def _number(site: Site) -> str | None:
     """Return the number that the copy of a variant is given.
 
-    Nothing where rustc gives it one, or renaming another; None where it is not known which is free.
+    Nothing where rustc gives it one; None where it is not known which is free.
     """
     own = site.node.child_by_field_name("value")
-    if own is not None and site.job.rename(node_text(own)) != node_text(own):
-        return ""
-    numbers = _numbers(_variants(site))
+    numbers = _numbers(site)
     if own is None:
         return "" if numbers is None or _is_free(site, numbers) else _free(site, numbers)
     return None if numbers is None else _free(site, numbers) or None
@@ -194,12 +189,23 @@ def _is_free(site: Site, numbers: Sequence[int]) -> bool:
     return following not in numbers and following <= _largest(site)
 
 
-def _numbers(variants: Sequence[Node]) -> list[int] | None:
-    """Return the numbers of variants, if all are literals or shifts of 1."""
+def _numbers(site: Site) -> list[int] | None:
+    """Return the numbers of the variants, if all are literals, shifts of 1 or constants of these.
+
+    A constant is one of the same file.
+    """
     found: list[int] = []
-    for variant in variants:
+    for variant in _variants(site):
         value = variant.child_by_field_name("value")
-        number = (found[-1] + 1 if found else 0) if value is None else _value(node_text(value))
+        if value is None:
+            found.append(found[-1] + 1 if found else 0)
+            continue
+        number = _value(node_text(value))
+        if number is None and value.type in ("identifier", "scoped_identifier"):
+            name = re.escape(node_text(value).rpartition("::")[2])
+            constant = rf"\bconst\s+{name}\s*:[^=;]*=\s*([^;]+?)\s*;"
+            said = re.search(constant, site.source.data.decode(errors="replace"))
+            number = _value(said[1]) if said is not None else None
         if number is None:
             return None
         found.append(number)
@@ -228,7 +234,9 @@ def _free(site: Site, numbers: Sequence[int]) -> str:
         if max(flags) > 2 and 1 << shift <= most:
             return _spelled(1 << shift, own)
     taken = {*numbers}
-    tried = [max(numbers) + 1, *range(min(len(taken) + 1, _MOST))]
+    first = numbers[[node.id for node in _variants(site)].index(site.node.id)] + 1
+    room = min(len(taken) + 1, _MOST)
+    tried = [max(numbers) + 1, *range(first, first + room), *range(room)]
     free = next((n for n in tried if n not in taken and n <= most), None)
     return "" if free is None else _spelled(free, own)
 

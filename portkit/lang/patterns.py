@@ -55,6 +55,8 @@ def mixed_lists(pattern: Node, named: Callable[[str], bool]) -> list[list[Node]]
         named: whether the text of a pattern names a value that is looked for.
     """
     found: list[list[Node]] = []
+    if pattern.type == "match_pattern":
+        pattern = pattern.children[0]  # without its guard
     rest = node_text(pattern)
     pending = [pattern]
     while pending:
