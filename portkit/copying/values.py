@@ -32,9 +32,12 @@ _PASSED_ON: Final = frozenset(
         "block",
         "else_clause",
         "expression_statement",
+        "field_initializer",
+        "field_initializer_list",
         "parenthesized_expression",
         "reference_expression",
         "return_expression",
+        "struct_expression",
         "try_expression",
         "tuple_expression",
         "type_cast_expression",
@@ -122,7 +125,7 @@ def _answer(site: Site) -> str:
         return ""
     given = [node for node in others if node is not None]
     repeated = _repeated(site.job, _results(own)) if own is not None else ""
-    if not repeated or all(_said(own) == _said(node) for node in given):
+    if not repeated or (given and all(_said(own) == _said(node) for node in given)):
         return ""
     return (
         f"The copy answers with {repeated}, as the CUDA side does. Check whether"
@@ -139,6 +142,22 @@ def _function(site: Site) -> str:
     return (
         f"`{site.job.rename(site.name)}` returns {repeated}, as `{site.name}` does. Check whether"
         f" {site.job.vendor.title} needs another value"
+        if repeated
+        else ""
+    )
+
+
+def _call(site: Site) -> str:
+    """Doubt a call that is given a number or a text: ``cuda::register("gpu", 3)``."""
+    call = site.node.named_children[0] if site.kind == "expression_statement" else None
+    while call is not None and call.type in ("await_expression", "try_expression"):
+        call = call.named_children[0]
+    given = call.child_by_field_name("arguments") if call is not None else None
+    literals = [node for node in given.named_children if node.type in _LITERALS] if given else []
+    repeated = _repeated(site.job, iter(literals))
+    return (
+        f"The copy is given {repeated}, as CUDA's call is. Check whether {site.job.vendor.title}"
+        " needs another value"
         if repeated
         else ""
     )
@@ -204,6 +223,7 @@ _OF_A_SITE: Final[tuple[Callable[[Site], str], ...]] = (
     _field,
     _answer,
     _function,
+    _call,
     _maker,
 )
 _OF_A_TEXT: Final[tuple[Callable[[Job, str], str], ...]] = (_options, _kernel, _warp)

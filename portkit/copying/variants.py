@@ -138,6 +138,8 @@ def _why_numbered(site: Site) -> str:
     heads = [node_text(a) for a in enum.attributes if a.type == "attribute_item"]
     if any(re.search(r"\brepr\s*\(", head) for head in heads):
         return "`repr` numbers the variants"
+    if any(re.search(r"\beq_int\b|\bwasm_bindgen\b", head) for head in heads):
+        return "Another language reads the variants as numbers"
     derived = [d for h in heads if "derive" in h for d in re.findall(r"\w+", h) if d in _DERIVES]
     if derived:
         return f"`{derived[0]}` counts or orders the variants"

@@ -49,6 +49,7 @@ _CHECKS = re.compile(r"(?:debug_)?assert(?:_eq|_ne)?|ensure")
 
 
 _SAID = "a text for people: nothing depends on it"
+_TAKEN_FOR_ONE = "It reads as a text for people, so it is left as it is"
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -88,7 +89,7 @@ def check(site: Site) -> Iterator[Intent]:
     elif job.vendor.names.is_kernel(text):
         yield Keep("message", "it names a kernel, and a kernel keeps its name")
     elif not _acts(site, text):
-        yield Keep("message", _SAID)
+        yield Keep("message", _TAKEN_FOR_ONE)
     elif _is_of_source(site):
         yield Keep("message", f"only code under the feature {job.source_feature} acts by it")
     else:
