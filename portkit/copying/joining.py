@@ -57,9 +57,13 @@ def stand(site: Site, intent: Join, wanted: Joins) -> bool:
     )
     if joined or site.kind != "match_arm":
         return joined
-    if intent.peer:
-        return standing.arm_on(site, patterns.key(wanted[0][0][1]))
-    return standing.arm_on(site, patterns.key(alone(site, intent, wanted)))
+    return _standing_arm(site, intent, wanted) is not None
+
+
+def _standing_arm(site: Site, intent: Join, wanted: Joins) -> Span | None:
+    """Return the arm of its own that a value has, if it has one."""
+    pattern = wanted[0][0][1] if intent.peer else alone(site, intent, wanted)
+    return standing.arm_on(site, patterns.key(pattern))
 
 
 def apart(site: Site, intent: Join) -> bool:
@@ -124,8 +128,12 @@ def claims(site: Site, intent: Join) -> tuple[Span, ...]:
     An arm of its own is a copy, and so accounts for the whole.
     """
     job = site.job
-    if site.kind != "match_arm" or intent.peer or is_renamed(site, intent):
-        return (Span(site.node.start_byte, site.node.end_byte),)
+    own = Span(site.node.start_byte, site.node.end_byte)
+    if site.kind != "match_arm" or intent.peer:
+        return (own,)
+    if is_renamed(site, intent):
+        found = _standing_arm(site, intent, joins(site, intent))
+        return (own,) if found is None else (own, found)
     return tuple(
         m
         for members in intent.lists

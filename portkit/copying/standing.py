@@ -123,9 +123,16 @@ def named_sibling(
     return None
 
 
-def arm_on(site: Site, wanted: tuple[str, ...]) -> bool:
-    """Whether an arm beside a site asks for one thing, by itself or as a member of its pattern."""
-    return any(arm.node.id != site.node.id for arm in _arms(site).get(wanted, ()))
+def arm_on(site: Site, wanted: tuple[str, ...]) -> Span | None:
+    """Return the arm beside a site that asks for one thing, by itself or in its pattern.
+
+    It has a guard if the site has one.
+    """
+    guarded = _is_guarded(site.node.child_by_field_name("pattern"))
+    for arm in _arms(site).get(wanted, ()):
+        if arm.node.id != site.node.id and arm.guarded is guarded:
+            return span_of(arm.node)
+    return None
 
 
 class _Arm(Value, frozen=True):
