@@ -116,6 +116,12 @@ TABLE = [
         "",
     ),
     ("warp", "impl CudaStorage { const WARP_SIZE: u32 = 32; }", REVIEW, "`WARP_SIZE` is 32"),
+    (
+        "capability",
+        "fn cuda_run(d: &CudaDevice) { if sm_version >= 90 { fast(d) } }",
+        REVIEW,
+        "`sm_version >= 90`",
+    ),
     ("warp", "fn cuda_run() { let warp_size = 32; go(warp_size) }", REVIEW, "`warp_size` is 32"),
 ]
 

@@ -70,10 +70,11 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
     doubt = "" if decided else _doubt(site)
+    text = values.doubt_in_text(site.job, site.code) if decided and not finding.entry else ""
     value = "" if finding.entry or widens else values.doubt(site)
-    if not (doubt or value):
+    if not (doubt or text or value):
         return finding
-    said = joined(finding.message, doubt, value)
+    said = joined(finding.message, doubt, text, value)
     return replace(finding, applicability=Applicability.REVIEW, message=said)
 
 

@@ -53,6 +53,9 @@ _SAME_TEXT: Final = frozenset({"into", "to_owned", "to_string"})
 """Methods of a text that give the text."""
 _NAMED: Final = frozenset({"const_item", "static_item"})
 _WARP: Final = re.compile(r"\b(\w*warp_?size\w*)\b[^;,{}()=]*[=:]\s*(32)(?:_?[ui]\w+)?\b", re.I)
+_CAPABILITY: Final = re.compile(
+    r"\b(?:sm|sm_version|compute_cap(?:ability)?\w*)(?:\(\))?\s*(?:[<>]=?|[=!]=)\s*\d+"
+)
 _NVRTC: Final = re.compile(
     r"--gpu-architecture|-arch\b|\b(?:compute|sm)_\d+\w*|--use_fast_math|--fmad|--maxrregcount"
     r"|--ptxas-options|-Xptxas|--device-debug|--generate-line-info|-lineinfo\b|--relocatable-device"
@@ -191,6 +194,17 @@ def _warp(job: Job, text: str) -> str:
     )
 
 
+def _capability(job: Job, text: str) -> str:
+    """Doubt a question about a GPU's compute capability: ``sm >= 90``."""
+    found = _CAPABILITY.search(code_only(text))
+    return (
+        f"`{found[0]}` compares NVIDIA's compute capability. Ask {job.vendor.title} for what the"
+        " code needs of the GPU"
+        if found
+        else ""
+    )
+
+
 def _options(job: Job, text: str) -> str:
     """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
     found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
@@ -226,7 +240,12 @@ _OF_A_SITE: Final[tuple[Callable[[Site], str], ...]] = (
     _call,
     _maker,
 )
-_OF_A_TEXT: Final[tuple[Callable[[Job, str], str], ...]] = (_options, _kernel, _warp)
+_OF_A_TEXT: Final[tuple[Callable[[Job, str], str], ...]] = (
+    _options,
+    _kernel,
+    _warp,
+    _capability,
+)
 """The kinds of value. One more is a function here, and a row of the table in its test."""
 
 

@@ -4,6 +4,9 @@ What a struct keeps for CUDA, ROCm needs to keep as well: the struct gains a fie
 for ROCm. Each place that builds the struct has an initializer of the same name, which is found and
 copied in the same way.
 
+The copy leaves out names in attributes that must be unique, such as ``#[arg(short = 'c')]``, and a
+person chooses others. A person also reviews a field that documents must have from then on.
+
 Where a field is read, outside what is copied, is for a person: what follows from it is not known.
 
 Not handled: the short form ``Devices { cuda }``, which is listed as unaccounted.

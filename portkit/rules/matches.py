@@ -5,7 +5,8 @@ joins the list; that the same holds on AMD is for a person to review. The argume
 tokens, not syntax, so the alternatives are read from them.
 
 With ``--gating cfg`` the variant exists only under the feature, and an alternative cannot stand
-under one: the macro becomes the ``match`` that it is short for, with an arm for ROCm.
+under one: the macro becomes the ``match`` that it is short for, with an arm for ROCm. So it does in
+either gating if the guard names CUDA.
 
 One that decides a branch of CUDA's own is a matter of PK402. Inside a function that is itself
 copied, such as ``is_cuda``, nothing is written here. Not handled:

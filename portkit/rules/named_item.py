@@ -4,6 +4,9 @@ What names it for ROCm, such as a copied function, needs a counterpart: the copy
 table, beside it. A module's declaration is copied here; the file that it names is a matter of
 PK101.
 
+A constant whose copy repeats its number, such as ``CUDA_ID: u8 = 1``, is for a person to review: an
+identifier must be unique.
+
 Not handled: a ``union``, which is listed as unaccounted.
 """
 

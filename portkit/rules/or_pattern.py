@@ -3,7 +3,8 @@
 ``Self::Cuda(_) | Self::Metal(_) => true`` says the same of several backends. ROCm joins the list:
 ``Self::Cuda(_) | Self::Rocm(_) | Self::Metal(_)``. With ``--gating cfg`` the variant exists only
 under the feature, and a member of a pattern cannot carry an attribute, so an arm of its own is
-written instead.
+written instead. So it is if what follows the pattern names CUDA, in either gating: ``"cuda" | "gpu"
+=> Device::Cuda(0)`` gets the arm ``"rocm" => Device::Rocm(0)``.
 
 An or-pattern inside a tuple is treated the same, unless the rest of the pattern names CUDA too:
 then the whole arm is copied (PK301).
