@@ -196,7 +196,7 @@ def _warp(job: Job, text: str) -> str:
 
 def _capability(job: Job, text: str) -> str:
     """Doubt a question about a GPU's compute capability: ``sm >= 90``."""
-    found = _CAPABILITY.search(code_only(text))
+    found = _CAPABILITY.search(text) and _CAPABILITY.search(code_only(text))
     return (
         f"`{found[0]}` compares NVIDIA's compute capability. Ask {job.vendor.title} for what the"
         " code needs of the GPU"
@@ -207,6 +207,8 @@ def _capability(job: Job, text: str) -> str:
 
 def _options(job: Job, text: str) -> str:
     """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
+    if not _NVRTC.search(text):
+        return ""
     found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
     return (
         f"A string has `{found}`, which is for NVIDIA's compiler. Give {job.vendor.title} what its"

@@ -9,9 +9,9 @@ person is asked about it again.
 Without it the code compiles and takes the wrong path; rustc does not notice.
 
 In a build script ``env::var_os("CARGO_FEATURE_CUDA").is_some()`` asks the same, where it decides an
-``if`` that names nothing else of CUDA. A build script that acts by a string with CUDA's name, such as
-``cargo:rustc-link-lib=dylib=cudart``, is left to a person. Kept in a variable, or asked for its absence, it is left to
-a person (PK702): what runs then is not known.
+``if`` that names nothing else of CUDA. Kept in a variable, or asked for its absence, it is left to
+a person (PK702): what runs then is not known. A person also writes what a build script does by a
+string that names CUDA, such as ``cargo:rustc-link-lib=dylib=cudart``.
 
 Handed over as a function, as in ``devices.iter().all(Device::is_cuda)``, the question becomes a
 closure that asks both. In a file that takes the path without the feature (``[[plain]]`` of a

@@ -13,8 +13,8 @@ An arm under the feature on a value that is no vendor's, such as ``"fused"``, is
 names nothing of CUDA, and a person's where it does. Where CUDA's arm needs what CUDA alone has,
 ROCm takes the arm that other devices share, and a person looks at it.
 
-An arm that answers with a number or a word which the copy repeats, such as ``Device::Cuda(_) => 32``,
-is for a person to review: ROCm may need another value.
+If an arm answers with a number or a word that the copy repeats, such as ``Device::Cuda(_) => 32``,
+a person reviews it: ROCm may need another value.
 
 Arms that name a peer's value, such as ``(Cuda(_), Metal(_))``, are copied too. Not handled: an arm
 whose pattern is a macro.
