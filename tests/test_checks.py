@@ -123,3 +123,40 @@ def test_what_is_refused_leaves_the_other_files_read() -> None:
     rest = ported.without(ported.edited["src/lib.rs"])
     assert rest.written("src/lib.rs") is None
     assert rest.written("Cargo.toml") is manifest
+
+
+PATCHED = {
+    "patch": [
+        {
+            "code": "PK109",
+            "path": "src/lib.rs",
+            "find": "pub fn is_cuda",
+            "write": '#[cfg(feature = "cuda")]\n$all',
+            "reason": "it is CUDA's",
+        },
+        {
+            "code": "PK109",
+            "path": "Cargo.toml",
+            "find": "[dependencies]",
+            "write": '[features]\ndefault = ["cuda"]\ncuda = []\n\n$all',
+            "reason": "it is CUDA's",
+        },
+    ]
+}
+WITHOUT = MANIFEST.replace(
+    b"\n[features]\ncuda = []\n", b"\n[features]\nstd = []\n\n[dependencies]\n"
+)
+
+
+def test_a_patch_that_opens_a_table_twice_is_left_out_with_what_needs_it() -> None:
+    scan = scan_of({**crate(DEVICE), "Cargo.toml": WITHOUT}, PATCHED)
+    found = {f.path: f.message for f in manual(scan) if f.code == "PK109"}
+    assert "TOML" in found["Cargo.toml"]
+    assert "does not have" in found["src/lib.rs"]
+
+
+def test_a_patch_that_opens_a_table_once_is_written() -> None:
+    without = WITHOUT.replace(b"[features]\nstd = []\n\n", b"")
+    scan = scan_of({**crate(DEVICE), "Cargo.toml": without}, PATCHED)
+    written = {f.path for f in scan.findings if f.code == "PK109" and f.status is Status.TODO}
+    assert written == {"Cargo.toml", "src/lib.rs"}

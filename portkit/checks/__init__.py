@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from portkit.checks.features import check_features
 from portkit.checks.manifests import check_manifests
 from portkit.checks.ported import Ported, Refusal, Written
 from portkit.checks.syntax import check_syntax
@@ -18,5 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "Ported", "Refusal", "Written"]
 
-CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (check_syntax, check_manifests)
+CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
+    check_syntax,
+    check_manifests,
+    check_features,
+)
 """All checks. A later one may rely on what an earlier one has refused."""

@@ -69,12 +69,16 @@ def _find_writers(written: Written) -> tuple[Finding, ...]:
 
 
 def _find_spoilers(written: Written) -> tuple[Finding, ...]:
-    """Return the last finding without which a manifest parses; all of them if there is none."""
+    """Return the last finding without which a manifest parses; all of them if there is none.
+
+    The patches of a profile in one manifest need each other, so that none of them is left alone.
+    """
     before = written.before
     for finding in reversed(written.writers if before is not None else ()):
         rest = [each for each in written.writers if each is not finding]
         if before is not None and _is_toml(write_edits(before, rest)[0]):
-            return (finding,)
+            patches = tuple(each for each in written.writers if each.entry)
+            return patches if finding.entry else (finding,)
     return written.writers
 
 
