@@ -433,12 +433,12 @@ def test_each_answer_to_a_bundle_that_does_not_fit_leads_to_the_compiler(
 
 
 def test_a_module_without_its_kernels_leads_to_the_compiler_or_to_a_sentence(
-    probe: Path, libraries: Path, with_kernels: Call
+    probe: Path, libraries: Path, with_kernels: Call, tmp_path: Path
 ) -> None:
     empty = {"STAND_IN_COVERED": "1", "STAND_IN_EMPTY": "bundles"}
     assert "option -O3" in with_kernels("kernels", **empty)
     everything = {"STAND_IN_COVERED": "1", "STAND_IN_EMPTY": "all"}
-    place = {"LD_LIBRARY_PATH": str(libraries), "HOME": "/nowhere"}
+    place = {"LD_LIBRARY_PATH": str(libraries), "XDG_CACHE_HOME": str(tmp_path / "others")}
     assert run(probe, "kernels", **place, **everything) == (
         "twice.hip: HIP loads what hipRTC made of this source for gfx90a and finds no kernel twice "
         "in it: reinstall ROCm, of one release, or build it with CANDLE_ROCM_ARCHS naming the "

@@ -541,3 +541,36 @@ def test_a_report_that_cannot_be_written(tmp_path: Path, alone: Callable[..., An
     done = alone("candle", "--device", "cpu", *QUICK, "--report", "none/a.html")
     assert done.returncode == 21
     assert "could not be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("at 2001:db8::8a2e:370:7334 now", "at ADDRESS now"),
+        ("fe80::1ff:fe23:4567:890a%eth0", "ADDRESS%eth0"),
+        ("[fd12:3456:789a::1]:8080", "[ADDRESS]:8080"),
+        ("::ffff:192.168.1.7.", "ADDRESS."),
+        ("link/ether 3c:ec:ef:12:ab:9f brd ff:ff:ff:ff:ff:ff", "link/ether MAC brd MAC"),
+        ("3C-EC-EF-12-AB-9F", "MAC"),
+        ("Serial Number: 1A2B3C4D5E6F", "Serial Number: NUMBER"),
+        ("card0 Unique ID: 0x8f3b2c1d9e", "card0 Unique ID: NUMBER"),
+        ("uuid=4c4c4544-0042-3510-8053-b4c04f4d3132", "uuid=NUMBER"),
+        ("/nfs/home/alice/x and /export/home/bob", "~/x and ~"),
+        ("/mnt/data/users/carol/port, /home2/dan/a", "~/port, ~/a"),
+        (f"push with ghp_{'a1B2' * 9}", "push with TOKEN"),
+        (f"github_pat_{'a1B2_' * 9}", "TOKEN"),
+        (f"hf_{'aB' * 17} glpat-{'x1' * 10}", "TOKEN TOKEN"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "AWS_SECRET_ACCESS_KEY=TOKEN"),
+        ('AWS_SESSION_TOKEN="a b" AKIAIOSFODNN7EXAMPLE', "AWS_SESSION_TOKEN=TOKEN TOKEN"),
+        ("CARGO_REGISTRY_TOKEN: cio123", "CARGO_REGISTRY_TOKEN: TOKEN"),
+        ("Authorization: Bearer abcdef012345", "Authorization: TOKEN TOKEN"),
+        ("node7.lab.example.org and EXAMPLE.org", "DOMAIN and DOMAIN"),
+        # Nothing of these tells of anybody.
+        ("std::f32::consts::PI at 12:34:56", "std::f32::consts::PI at 12:34:56"),
+        ("0000:03:00.0 gfx1100 ::1 a::b0", "0000:03:00.0 gfx1100 ::1 a::b0"),
+        ("/work/candle/candle-core/src/lib.rs:12:5", "/work/candle/candle-core/src/lib.rs:12:5"),
+        ("tokens per second: 41.5", "tokens per second: 41.5"),
+    ],
+)
+def test_what_tells_of_a_machine_or_opens_a_door(said: str, left: str) -> None:
+    assert Scrub({}, {"example.org": "DOMAIN"}).text(said) == left

@@ -534,6 +534,12 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     missing: Annotated[bool, Meta(description="The answer where there is no such file.")] = False
 
 
+Identifier = Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$", title="an identifier")]
+_LONGEST_PART = 255
+_LONGEST_PATH = 1024
+"""How many bytes a file system takes of a name, and a person of a path."""
+
+
 class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an operation of a user's is computed on the host.
 
@@ -547,13 +553,18 @@ class Host(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         traits: what has these methods, as a path within the crate that has the storage.
     """
 
-    name: Annotated[Text, Meta(description="What the host is called in the names of methods.")]
-    storage: Annotated[Text, Meta(description="The type of what an operation is given there.")]
+    name: Annotated[
+        Identifier, Meta(description="What the host is called in the names of methods.")
+    ]
+    storage: Annotated[
+        Identifier, Meta(description="The type of what an operation is given there.")
+    ]
     download: Annotated[
-        Text, Meta(description="The method of a device's storage that copies it to the host.")
+        Identifier, Meta(description="The method of a device's storage that copies it to the host.")
     ]
     upload: Annotated[
-        Text, Meta(description="The method of a device that copies a storage of the host's to it.")
+        Identifier,
+        Meta(description="The method of a device that copies a storage of the host's to it."),
     ]
     traits: Annotated[
         Text,
@@ -670,3 +681,7 @@ class CodebaseFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                     " a digit or _, and goes on with these, -, + and .",
                     key,
                 )
+        for path in self.templates:
+            parts = path.encode().split(b"/")
+            if len(path) > _LONGEST_PATH or max(map(len, parts)) > _LONGEST_PART:
+                raise Fault(f"the path {path[:50]!r} is too long for a file: shorten it")

@@ -78,7 +78,7 @@ def _find_fault(node: nodes.Node) -> str:
     if isinstance(node, nodes.Const) and not isinstance(node.value, str | int | None):
         return "it has a number that is not whole"
     if isinstance(node, nodes.Call) and not isinstance(node.node, nodes.Name):
-        return "it calls something that is no macro of its own"
+        return "it calls a method, and a template has none: it has values, filters and macros"
     if isinstance(node, nodes.For) and node.recursive:
         return "it has a recursive loop"
     if isinstance(node, nodes.Name) and node.name == "self":

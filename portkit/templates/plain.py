@@ -26,8 +26,9 @@ def require_plain(values: Mapping[str, object]) -> None:
         if type(value) is tuple:
             pending += [(name, each) for each in value]
         elif type(value) is dict:
+            if any(type(key) is not str for key in value):
+                raise TypeError(f"{name} is no plain value for a template: it has other names")
             pending += [(f"{name}.{key}", each) for key, each in value.items()]
-            pending += [(f"a name in {name}", key) for key in value]
         elif type(value) not in _SCALARS:
             raise TypeError(f"{name} is no plain value for a template: {type(value).__name__}")
 

@@ -13,8 +13,9 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from cli_support import invoke, make_candle
+from cli_support import LIB, invoke, make_candle
 from hostile_support import git, trap
+from update_support import apply, make_upstream
 
 from portkit.tree.git_program import query_config, run_git
 from portkit.tree.git_settings import Setting, is_allowed, read_settings, write_settings
@@ -30,7 +31,10 @@ EVENTS = (
 )
 """githooks(5)."""
 
-COMMANDS = ("scan .", "apply --check .", "branch --check .", "update --check .", "branch .")
+COMMANDS = (
+    *("scan", "apply --check", "apply --diff", "pull-request", "branch --check", "branch"),
+    *("update --to upstream --check", "update --to upstream"),
+)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are shell scripts")
 
@@ -61,6 +65,29 @@ def candle(tmp_path: Path) -> Path:
     return make_candle(tmp_path / "candle")
 
 
+@pytest.fixture
+def port(tmp_path: Path) -> Path:
+    """A repository on which each command does its work."""
+    return make_upstream(tmp_path / "port")
+
+
+def prepare(command: str, port: Path) -> None:
+    """Bring a repository into the state in which a command does its work."""
+    if command.startswith("update"):
+        assert invoke("branch", port).code == 0
+    elif command == "pull-request":
+        apply(port)
+
+
+def run(command: str, port: Path, sprung: Path) -> None:
+    """Run a command among traps, and see that none of them was sprung."""
+    os.utime(port / LIB, (1, 1))  # git must look at it again
+    first, *words = command.split()
+    done = invoke(first, port, *words)
+    assert done.code in (0, 1), done.err
+    assert not sprung.exists()
+
+
 @needs_hooks_in_settings
 def test_git_itself_runs_hooks_of_its_settings(candle: Path, tmp_path: Path) -> None:
     """Otherwise the tests below could not fail."""
@@ -72,28 +99,25 @@ def test_git_itself_runs_hooks_of_its_settings(candle: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_hook_of_a_repository_is_run(candle: Path, tmp_path: Path, command: str) -> None:
-    set_hooks(candle, tmp_path / "sprung")
-    os.utime(candle / "candle-core/src/lib.rs", (1, 1))  # git must look at it again
-    first, *words = command.replace(" .", "").split()
-    done = invoke(first, *words, candle)
-    assert done.code in (0, 1), done.err
-    assert not (tmp_path / "sprung").exists()
+def test_no_hook_of_a_repository_is_run(port: Path, tmp_path: Path, command: str) -> None:
+    prepare(command, port)
+    set_hooks(port, tmp_path / "sprung")
+    (tmp_path / "sprung").unlink(missing_ok=True)
+    run(command, port, tmp_path / "sprung")
 
 
 @needs_hooks_in_settings
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_hook_of_the_users_own_is_run(
-    candle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    port: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
+    prepare(command, port)
     own = tmp_path / "gitconfig"
     own.write_text("[user]\n\tname = a\n\temail = a@localhost\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
-    set_hooks(candle, tmp_path / "sprung", "--global")
-    first, *words = command.replace(" .", "").split()
-    done = invoke(first, *words, candle)
-    assert done.code in (0, 1), done.err
-    assert not (tmp_path / "sprung").exists()
+    set_hooks(port, tmp_path / "sprung", "--global")
+    (tmp_path / "sprung").unlink(missing_ok=True)
+    run(command, port, tmp_path / "sprung")
 
 
 @pytest.mark.parametrize(

@@ -82,15 +82,22 @@ impl Launchers {
 
     /// What is to be said where they do not run.
     pub fn are_for_others(&self, context: &HipContext) -> String {
-        let device = context.arch().map_or_else(
-            |error| error.to_string(),
-            |arch| format!("the device is {}", arch.name()),
-        );
+        let advice = self.advice;
+        let device = match context.arch() {
+            Ok(arch) if self.archs.iter().any(|target| arch.runs(target)) => {
+                return format!(
+                    "HIP does not load the launchers that this program has for {}: {advice}, or install \
+                     another release of ROCm",
+                    arch.name()
+                );
+            }
+            Ok(arch) => format!("the device is {}", arch.name()),
+            Err(error) => error.to_string(),
+        };
         let archs = match self.archs {
             [] => "no architecture".to_string(),
             archs => archs.join(", "),
         };
-        let advice = self.advice;
         format!("this program has launchers for {archs}, {device}: {advice}")
     }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <string>
 #include <thread>
 
 __global__ void add(int *values, int n, int by) {

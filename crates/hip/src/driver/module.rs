@@ -39,9 +39,10 @@ impl HipContext {
     /// One that says what to do for an image that is empty and for kernels that neither the build
     /// nor hipRTC has for the device.
     /// [`hipErrorInvalidImage`](sys::hipError_t::hipErrorInvalidImage) for an image that is not a
-    /// whole code object, else the error of HIP, such as
-    /// [`hipErrorNoBinaryForGpu`](sys::hipError_t::hipErrorNoBinaryForGpu) for one that was
-    /// compiled for other architectures.
+    /// whole code object, else the error of HIP. For one that was compiled for other architectures
+    /// that is [`hipErrorNoBinaryForGpu`](sys::hipError_t::hipErrorNoBinaryForGpu),
+    /// [`hipErrorInvalidValue`](sys::hipError_t::hipErrorInvalidValue) or
+    /// [`hipErrorInvalidImage`](sys::hipError_t::hipErrorInvalidImage), by the release of ROCm.
     pub fn load_module(self: &Arc<Self>, hsaco: Hsaco) -> Result<Arc<HipModule>, HipError> {
         self.bind_to_thread()?;
         match hsaco.0 {
