@@ -14,7 +14,7 @@ from portkit.copying.placing import insertion
 from portkit.lang import patterns
 from portkit.lang.source import span_of
 from portkit.lang.span import Span
-from portkit.site.intent import Copy
+from portkit.site.intent import Ask, Copy
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def without_others(site: Site, intent: Join, wanted: Joins) -> Intent:
     """
     assert intent.otherwise is not None
     otherwise = intent.otherwise
-    if intent.review:
+    if intent.review and not isinstance(otherwise, Ask):
         otherwise = replace(otherwise, message=intent.message, review=True)
     if not isinstance(otherwise, Copy) or all(len(m) == 1 for m in intent.lists):
         return otherwise

@@ -15,8 +15,9 @@ APART = (
     "there is no dummy backend with --gating cfg",
     "the variant does not exist without the feature, so no arm answers for it",
     "a branch of a chain cannot stand under a feature: make it a match, by hand",
-    "ROCm is not turned away: see that what follows holds for it",
-    "the loop goes on for ROCm too: see that it is to, and that it ends",
+    "what follows runs for CUDA alone: give ROCm a function or a branch of its own",
+    "a second loop would miss the value that ends this one: make it a loop over a match, with an"
+    " arm for CUDA, one for ROCm, and a break for the rest",
 )
 """Why the gating ``cfg`` writes nothing where the other does."""
 _HALF = frozenset({"a_twin_is_missing"})
