@@ -53,11 +53,14 @@ _DERIVES: Final = frozenset(
 """Derives that number the variants of an enum, or order them."""
 _INTEGER: Final = re.compile(r"[iu](?:8|16|32|64|128|size)")
 _LITERAL: Final = re.compile(r"-?\s*(0x[\da-f_]+|0o[0-7_]+|0b[01_]+|[\d_]+?)(?:[iu]\w+)?", re.I)
-_SHIFT: Final = re.compile(r"\(?\s*1(?:[iu]\w+)?\s*<<\s*(\d+)\s*\)?")
+_SHIFT: Final = re.compile(r"\(?\s*1(?:[iu]\w+)?\s*<<\s*(\d{1,3})\s*\)?")
 _NO_NUMBER: Final = (
     "its number must be another than CUDA's (E0081), and portkit cannot tell which is free: add"
     " the variant by hand"
 )
+_NO_DIGITS: Final = frozenset({"", "0X", "0b", "0B", "0o", "0O", "0x"})
+_LONGEST: Final = 50
+"""How long a number may be spelled."""
 _MOST: Final = 1 << 16
 """How many numbers are tried."""
 
@@ -215,10 +218,12 @@ def _numbers(site: Site) -> list[int] | None:
 
 
 def _value(text: str) -> int | None:
+    if len(text) > _LONGEST:
+        return None
     if shift := _SHIFT.fullmatch(text):
         return 1 << int(shift[1])
-    if literal := _LITERAL.fullmatch(text):
-        digits = literal[1].replace("_", "")
+    literal = _LITERAL.fullmatch(text)
+    if literal is not None and (digits := literal[1].replace("_", "")) not in _NO_DIGITS:
         number = int(digits, 0) if digits.lower().startswith(("0x", "0o", "0b")) else int(digits)
         return -number if text.startswith("-") else number
     return None
