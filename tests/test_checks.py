@@ -160,3 +160,20 @@ def test_a_patch_that_opens_a_table_once_is_written() -> None:
     scan = scan_of({**crate(DEVICE), "Cargo.toml": without}, PATCHED)
     written = {f.path for f in scan.findings if f.code == "PK109" and f.status is Status.TODO}
     assert written == {"Cargo.toml", "src/lib.rs"}
+
+
+def test_an_arm_under_a_feature_that_its_crate_lacks_is_not_written() -> None:
+    """The crate below has the variant, and no build of this one would have the arm."""
+    core = DEVICE[: DEVICE.index("pub fn")].encode()
+    tree = {
+        "Cargo.toml": b'[workspace]\nmembers = ["core", "serve"]\n',
+        "core/Cargo.toml": MANIFEST.replace(b"fixture", b"core"),
+        "core/src/lib.rs": core,
+        "serve/Cargo.toml": b'[package]\nname = "serve"\n[dependencies]\n'
+        b'core = { path = "../core" }\n',
+        "serve/src/lib.rs": b"use core::Device;\n" + DEVICE[DEVICE.index("pub fn") :].encode(),
+    }
+    assert not manual(scan_of(tree))
+    found = manual(scan_of(tree, gating="cfg"))
+    assert {f.path for f in found} == {"serve/src/lib.rs"}
+    assert all("the crate serve does not have" in f.message for f in found)

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import add_file, commit, invoke
+from tree_support import port_of
+
+from portkit.copying.whole_crates import whole_crates
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -336,3 +339,39 @@ def test_init_says_what_is_derived(tmp_path: Path) -> None:
     assert "glow is CUDA's as a whole: glow-rocm is its counterpart" in profile
     assert "slag is CUDA's as a whole: what cuBLASLt is asked for" in profile
     assert "hip_sources" not in profile
+
+
+def whole_of(tree: dict[str, str]) -> dict[str, str]:
+    """Return the crates of a tree that are CUDA's as a whole, each with its counterpart."""
+    job = port_of({path: text.encode() for path, text in tree.items()})
+    return {w.name: w.copy for w in whole_crates(job.workspace, job.vendor, job.codebase)}
+
+
+SERVE = {
+    "Cargo.toml": '[workspace]\nmembers = ["core", "serve"]\n\n'
+    '[workspace.dependencies]\ncore = { path = "core", features = ["cuda"] }\n',
+    "core/Cargo.toml": '[package]\nname = "core"\n\n[features]\ncuda = []\n',
+    "core/src/lib.rs": "pub enum Device {\n    Cuda(usize),\n}\n",
+    "serve/Cargo.toml": '[package]\nname = "serve"\n\n[dependencies]\ncore.workspace = true\n',
+}
+
+
+def test_an_arm_for_cuda_makes_no_crate_cuda_only() -> None:
+    """A copy of it would lack the arm for CUDA, and it the arm for ROCm (rustc: E0004)."""
+    arm = "pub fn f(d: core::Device) {\n    match d {\n        core::Device::Cuda(_) => {}\n    }\n"
+    assert whole_of({**SERVE, "serve/src/lib.rs": arm + "}\n"}) == {}
+    use = "pub fn f() {\n    core::cuda_backend::start()\n}\n"
+    assert whole_of({**SERVE, "serve/src/lib.rs": use}) == {"serve": "serve-rocm"}
+
+
+def test_two_crates_have_counterparts_of_two_names() -> None:
+    manifest = '[package]\nname = "{}"\n\n[dependencies]\ncudarc = "0.19"\n'
+    crates = ("tract", "tract-cuda")
+    found = whole_of(
+        {
+            "Cargo.toml": '[workspace]\nmembers = ["tract", "tract-cuda"]\n',
+            **{f"{name}/Cargo.toml": manifest.format(name) for name in crates},
+            **{f"{name}/src/lib.rs": "" for name in crates},
+        }
+    )
+    assert found == {"tract": "rocm-tract", "tract-cuda": "tract-rocm"}

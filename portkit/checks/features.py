@@ -1,4 +1,4 @@
-"""Code that built before the port is not put under a feature that its crate does not have."""
+"""Code is put under no feature that its crate does not have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from portkit.checks.ported import Refusal
 from portkit.tree.manifest import parse_manifest
-from portkit.tree.resolution import offered_features, path_in
+from portkit.tree.resolution import declared, offered_features, path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,10 @@ _REASON = (
 
 
 def check_features(ported: Ported) -> Iterator[Refusal]:
-    """Refuse new conditions on a feature of the source vendor that a crate lacks.
+    """Refuse new conditions on a feature that a crate lacks.
+
+    The source vendor's would take code out of builds that had it. The written vendor's would leave
+    code in no build, while the crates below have that vendor's variants.
 
     Args:
         ported: the tree after the port.
@@ -30,26 +33,46 @@ def check_features(ported: Ported) -> Iterator[Refusal]:
     job = ported.job
     for path, findings in ported.edited.items():
         crate = job.workspace.crate_of(path) if path.endswith(".rs") else None
-        if crate is None or _has_source_feature(ported, crate):
+        if crate is None:
+            continue
+        offered = _find_features(ported, crate)
+        lacking = job.source_feature not in offered
+        if not lacking and job.feature in offered:
             continue
         before = job.workspace.sources[path]
         if job.asks_for_source(before.text(0, before.size)):
             continue  # it names the feature already
-        found = [f for f in findings if any(job.asks_for_source(e.text) for e in f.edits)]
-        if found:
+        lost = [
+            f for f in findings if lacking and any(job.asks_for_source(e.text) for e in f.edits)
+        ]
+        if lost:
             reason = _REASON.format(feature=job.source_feature, crate=crate.name)
-            yield Refusal(_with_patches(findings, found), reason)
+            yield Refusal(_with_patches(findings, lost), reason)
+        elif job.feature not in offered and _is_above(ported, crate):
+            condition = f'feature = "{job.feature}"'
+            idle = tuple(f for f in findings if any(condition in e.text for e in f.edits))
+            if idle:
+                yield Refusal(idle, _REASON.format(feature=job.feature, crate=crate.name))
 
 
-def _has_source_feature(ported: Ported, crate: Crate) -> bool:
-    if ported.job.source_feature in offered_features(crate.manifest):
-        return True
-    source = ported.source(path_in(crate.directory))
+def _is_above(ported: Ported, crate: Crate) -> bool:
+    """Whether a crate of the tree that another depends on has the written vendor's feature."""
+    named = {str(said.get("package", name)) for _, name, said in declared(crate.manifest)}
+    return any(
+        each.name in named and ported.job.feature in _find_features(ported, each)
+        for each in ported.job.workspace.crates
+    )
+
+
+def _find_features(ported: Ported, crate: Crate) -> set[str]:
+    """Return the features that a crate has after the port."""
+    written = ported.written(path_in(crate.directory))
+    if written is None:
+        return offered_features(crate.manifest)
     try:
-        manifest = parse_manifest(source.data) if source is not None else {}
+        return offered_features(parse_manifest(written.source.data))
     except ValueError:
-        return True
-    return ported.job.source_feature in offered_features(manifest)
+        return offered_features(crate.manifest)
 
 
 def _with_patches(findings: tuple[Finding, ...], found: list[Finding]) -> tuple[Finding, ...]:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from portkit.lang.features import is_spelt
 from portkit.lang.renaming import code_only, without_comments
+from portkit.lang.words import finder
 from portkit.profile.whole_crate import WholeCrate
 from portkit.tree.resolution import offered_features
 
@@ -222,7 +223,24 @@ def _needs(
             return True
         own = source_features(workspace, vendor, codebase, package)
         if any(feature in own for feature in _list(said.get("features"))):
-            return True
+            return package in codebase.ported or _names_source(workspace, vendor, crate)
+    return False
+
+
+def _names_source(workspace: Workspace, vendor: VendorProfile, crate: Crate) -> bool:
+    """Whether code of a crate names the source vendor other than as a variant of an enum.
+
+    An arm for a variant is ported beside it. A copy of the crate would lack the other arm.
+    """
+    variant = re.compile(rf"\b(?:\w+::)+{vendor.source.capitalize()}\b")
+    words = finder(vendor.vocabulary)
+    for path, source in workspace.sources.items():
+        if not path.startswith(f"{crate.directory}/") or not path.endswith(".rs"):
+            continue
+        if words(source.data):
+            code = variant.sub("", code_only(source.text(0, source.size)))
+            if words(code.encode()):
+                return True
     return False
 
 
