@@ -8,6 +8,7 @@ from portkit.copying import bound
 from portkit.copying.bindings import FLOAT8
 from portkit.copying.whole_crates import always_compiles
 from portkit.lang.features import asked_by, is_spelt
+from portkit.lang.toml import name_of, root_of
 from portkit.tree.resolution import declared, join, offered_features
 
 if TYPE_CHECKING:
@@ -67,9 +68,11 @@ def is_lost(site: Site, name: str, member: str) -> bool:
 
 
 def _is_in_dependencies(site: Site, name: str) -> bool:
-    """Whether a dependency is in a table in which the port writes its counterpart."""
+    """Whether a dependency is in a table in which the port writes its counterpart (PK202)."""
     manifest = site.crate.manifest if site.crate is not None else {}
-    return any(name in manifest.get(kind, {}) for kind in ("dependencies", "build-dependencies"))
+    tables = {table for table, called, _ in declared(manifest) if called == name}
+    alone = {name_of(table) for table in root_of(site.node).named_children}
+    return any(not t.startswith("target.") or f"{t}.{name}" not in alone for t in tables)
 
 
 def _turns_on(site: Site, name: str, crate: str) -> bool:
@@ -78,8 +81,8 @@ def _turns_on(site: Site, name: str, crate: str) -> bool:
     members = manifest.get("features", {}).get(name, ())
     if site.job.counterparts[name] != site.job.feature:
         return _only_here(site, crate)
-    said = manifest.get("dependencies", {}).get(crate)
-    optional = isinstance(said, dict) and said.get("optional") is True
+    said = [entry for _, called, entry in declared(manifest) if called == crate]
+    optional = any(entry.get("optional") is True for entry in said)
     return optional and not {crate, f"dep:{crate}"} & {*members}
 
 

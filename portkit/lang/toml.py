@@ -51,6 +51,13 @@ def table_of(pair: Node) -> str:
     return _header(parent)
 
 
+def root_of(node: Node) -> Node:
+    """Return the manifest that a node is part of, as a whole."""
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
 def first_key(pair: Node) -> Node:
     """Return the first part of a pair's key, which may be dotted; the pair where it has no key."""
     return next(_keys(pair), pair)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.lang.toml import bare, end_of, key_of, name_of, table_of
+from portkit.lang.toml import bare, end_of, key_of, name_of, root_of, table_of
 from portkit.lang.toml import written as key
 from portkit.rules import SiteRule
 from portkit.rules.dependency import renamed_counterpart
@@ -63,10 +63,7 @@ def check(site: Site) -> Iterator[Intent]:
 
 def _find_features(node: Node) -> Node | None:
     """Return the table of features of a manifest, or None."""
-    root = node
-    while root.parent is not None:
-        root = root.parent
-    tables = (child for child in root.named_children if child.type == "table")
+    tables = (child for child in root_of(node).named_children if child.type == "table")
     return next((t for t in tables if bare(key_of(t)) == "features"), None)
 
 
