@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.lang.features import variable
 from portkit.lang.renaming import code_only, without_comments
-from portkit.lang.source import field_text
+from portkit.lang.source import field_text, node_text
 from portkit.site.context import Gating
+from portkit.site.fragments import find_name
+from portkit.site.macro_items import find_definitions
 
 if TYPE_CHECKING:
     from portkit.site.context import Job, Site
@@ -77,7 +79,19 @@ def needs_feature(site: Site, copy: str) -> bool:
         return job.rename(site.name) != job.codebase.error_without_feature
     if site.kind == "use_declaration":
         return is_gated_path(job, job.rename(field_text(site.node, "argument")))
-    return site.kind in ALWAYS or job.names_gated(_without_gated_blocks(job, copy))
+    gated = site.kind in ALWAYS or job.names_gated(_without_gated_blocks(job, copy))
+    return gated or _is_call_of_gated(site)
+
+
+def _is_call_of_gated(site: Site) -> bool:
+    """Tell whether a macro call reaches a copied macro that exists only with the feature on."""
+    job, call = site.job, site.node
+    if call.type == "expression_statement":
+        call = call.named_children[0]
+    if call.type != "macro_invocation" or job.rename(name := find_name(call)) == name:
+        return False
+    definitions = find_definitions(job, name)
+    return any(job.names_gated(job.rename(node_text(each))) for each in definitions)
 
 
 def _without_gated_blocks(job: Job, text: str) -> str:

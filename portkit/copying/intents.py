@@ -34,6 +34,7 @@ from portkit.copying.texts import is_written
 from portkit.lang import patterns, python, toml
 from portkit.lang.cfg import FIELD_VALUES, parse_cfg, widen
 from portkit.lang.imports import brought_in, unnamed
+from portkit.lang.precedence import join_by_or
 from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import node_text, parses
 from portkit.lang.span import Span
@@ -57,7 +58,6 @@ _NO_PATTERN = re.compile(
     r"|loop|match|mod|move|pub|return|static|struct|trait|type|unsafe|use|where|while)\b"
 )
 """What the parser lets pass in a pattern, and rustc does not."""
-_TIGHTER = frozenset({"&&", "==", "!="})
 _NO_MEMBER = (
     "the parser takes a | that leads in parentheses for a closure: take it away, or do it by hand"
 )
@@ -438,10 +438,11 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
 
 def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     job, node = site.job, intent.condition
-    text, start, end = node_text(node), node.start_byte, node.end_byte
+    start, end = node.start_byte, node.end_byte
+    text = site.source.text(start, end)
     claims: tuple[Span, ...] = (Span(start, end),)
-    if node.type in ("attribute_item", "macro_invocation"):
-        wide = text = text.replace("\r\n", "\n")
+    if node.type in ("attribute_item", "inner_attribute_item", "macro_invocation"):
+        wide = text
         for source, vendor in job.counterparts.items():
             wide = widen(wide, source, vendor)
         edits: tuple[Edit, ...] = (Edit(start, end, wide),)
@@ -465,8 +466,7 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     else:
         copy = intent.copy or job.rename(text)
         stands = _stands_behind(site, intent.within, normal(copy))
-        new = f"{text} || {copy}"
-        edits = (Edit(start, end, f"({new})" if _binds_tighter(node) else new),)
+        edits = (Edit(start, end, join_by_or(node, text, copy)),)
     return _finding(site, code, intent, *edits, stands=stands, claims=claims)
 
 
@@ -520,17 +520,6 @@ def _is_operand_of_or(node: Node) -> bool:
     """Whether a question in Python stands where ``or`` needs no brackets."""
     parent = node.parent
     return parent is None or parent.type in python.CONDITIONAL or python.operator(parent) == "or"
-
-
-def _binds_tighter(node: Node) -> bool:
-    """Whether ``||`` needs parentheses where a question in Rust stands."""
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type == "binary_expression":
-        operator = parent.child_by_field_name("operator")
-        return node_text(operator) in _TIGHTER
-    return parent.type in ("unary_expression", "field_expression", "reference_expression")
 
 
 def _add(site: Site, code: str, intent: wants.Add) -> Finding:

@@ -166,8 +166,12 @@ def branch(site: Site) -> Span | None:
     job = site.job
     condition = site.node.child_by_field_name("condition")
     pattern = _pattern_of(site.node)
+    if pattern is not None and not job.renames_code(node_text(pattern)):
+        pattern = None  # the value is what asks
     asked = [normal(job.rename(q)) for q in questions(job, condition)] if condition else []
     wanted = patterns.key(job.rename(node_text(pattern))) if pattern is not None else None
+    if patterns.find_let(condition, job.renames_code) is not None and pattern is None:
+        asked = [normal(job.rename(node_text(condition)))]  # of a chain of conditions
     for other, text, key in _chain(site):
         stands = key == wanted if wanted is not None else any(q in text for q in asked)
         if stands:

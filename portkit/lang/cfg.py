@@ -7,9 +7,10 @@ Grammar: the Rust reference, chapter "Conditional compilation": ``all(..)``, ``a
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import grouped, node_text
+from portkit.lang.source import COMMENTS, grouped, node_text
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ FIELD_VALUES = frozenset({"field_initializer", "shorthand_field_initializer"})
 WITH_OWN = FIELD_VALUES | {"match_arm"}
 """Nodes whose attributes tree-sitter-rust makes children of theirs, not siblings."""
 
+_WITH_INNER = frozenset({"foreign_mod_item", "function_item", "impl_item", "mod_item"})
+"""Items whose body may begin with attributes of the item, `#![cfg(..)]` (the Rust reference,
+"Attributes")."""
 _TOKEN = re.compile(r'\s*(all|any|not)\s*\(|\s*(\))|\s*(,)|\s*([A-Za-z_]\w*(?:\s*=\s*"[^"]*")?)')
 _PART = re.compile(r'(\w+)!?\s*\(|\)|feature\s*=\s*"([^"]*)"')
 _FEATURE = re.compile(r'feature\s*=\s*"([^"]*)"')
@@ -173,17 +177,23 @@ def widen(text: str, feature: str, other: str) -> str:
 
 
 def attributes_of(node: Node, before: Iterable[Node]) -> Iterator[Node]:
-    """Yield the attributes of a node: those before it, and those inside it for `WITH_OWN`."""
+    """Yield the attributes of a node: those before it, and those inside it."""
     yield from before
     if node.type in WITH_OWN:
         yield from (c for c in node.children if c.type == "attribute_item")
+    elif node.type in _WITH_INNER and (body := node.child_by_field_name("body")) is not None:
+        yield from takewhile(_is_inner, body.named_children)
+
+
+def _is_inner(node: Node) -> bool:
+    return node.type == "inner_attribute_item" or node.type in COMMENTS
 
 
 def conditions_of(attributes: Iterable[Node]) -> tuple[tuple[Node, Cfg], ...]:
     """Parse the ``cfg`` attributes among ``attributes``."""
     found = []
     for attribute in attributes:
-        if attribute.type == "attribute_item":
+        if attribute.type in ("attribute_item", "inner_attribute_item"):
             cfg = parse_cfg(node_text(attribute))
             if cfg is not None:
                 found.append((attribute, cfg))

@@ -119,6 +119,24 @@ def bindings(pattern: Node) -> Iterator[Node]:
             pending += (c for c in node.named_children if c not in (path, guard))
 
 
+def find_let(condition: Node | None, named: Callable[[str], bool]) -> Node | None:
+    """Return the one `let` of a condition, or of a chain, whose pattern has a name; None for none.
+
+    Args:
+        condition: of an `if` or a `while`.
+        named: whether the text of a pattern has such a name.
+    """
+    if condition is None:
+        return None
+    lets = condition.named_children if condition.type == "let_chain" else [condition]
+    found = [
+        each
+        for each in lets
+        if each.type == "let_condition" and named(node_text(each.child_by_field_name("pattern")))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def asked(pattern: Node) -> str:
     """Return the text of a pattern with ``_`` for each name that it binds."""
     text, start = node_text(pattern).encode(), pattern.start_byte

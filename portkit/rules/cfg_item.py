@@ -35,6 +35,7 @@ from portkit.copying.template_values import render_template
 from portkit.copying.whole_files import module_file
 from portkit.lang import imports
 from portkit.lang.renaming import code_only
+from portkit.lang.source import node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Intent, Keep, Widen
 
@@ -70,7 +71,7 @@ def check(site: Site) -> Iterator[Intent]:
     construct = _WORDS.get(site.kind, "cfg item")
     symbol = site.symbol(site.name)
     if not site.is_source:
-        if not job.is_about_source(site.code):
+        if not job.is_about_source(_code(site)):
             yield from _widened(site, construct, symbol)
         return
     if site.scope.container in ("trait", "trait impl") and job.names_source(site.name):
@@ -95,7 +96,7 @@ def check(site: Site) -> Iterator[Intent]:
             f' profile, such as {site.name} = "{name}", or write it by hand'
         )
         yield Ask(construct, message, symbol=symbol)
-    elif not job.is_about_source(site.code):
+    elif not job.is_about_source(_code(site)):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
@@ -103,6 +104,15 @@ def check(site: Site) -> Iterator[Intent]:
         if loop:
             message += "; see that it ends, and what is left for it where both features are on"
         yield Copy(construct, message, symbol=symbol, review=loop)
+
+
+def _code(site: Site) -> str:
+    """Return the text of an item without the conditions on it, which may stand inside it."""
+    text = site.code
+    for attribute, _ in site.conditions:
+        if attribute.type == "inner_attribute_item":
+            text = text.replace(node_text(attribute), "", 1)
+    return text
 
 
 def _kept(site: Site) -> str:

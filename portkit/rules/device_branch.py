@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.lang import patterns
 from portkit.lang.source import node_text
 from portkit.lang.span import Span
 from portkit.rules import SiteRule
@@ -41,6 +42,8 @@ def check(site: Site) -> Iterator[Intent]:
         return
     if not questions(job, condition) or not is_of_source(site, site.node):
         return
+    if patterns.find_let(condition, job.renames_code) is not None:
+        return  # PK403's
     if feature_variable(job) in node_text(condition) and _is_alone(site):
         yield Copy("if on a feature", f"the same for {job.vendor.title}")
         return

@@ -13,6 +13,9 @@ In a build script ``env::var_os("CARGO_FEATURE_CUDA").is_some()`` asks the same,
 a person (PK702): what runs then is not known. A person also writes what a build script does by a
 string that names CUDA, such as ``cargo:rustc-link-lib=dylib=cudart``.
 
+In an assertion, `assert!(device.is_cuda())`, and in other macros that evaluate their arguments, it
+is a condition like any other. So it is in the body of a `macro_rules!` that defines no items.
+
 Handed over as a function, as in ``devices.iter().all(Device::is_cuda)``, the question becomes a
 closure that asks both. In a file that takes the path without the feature (``[[plain]]`` of a
 profile) it stays as it is, and a person looks at what the table does not list.
@@ -62,7 +65,8 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _as_value(site)
         return
     if not is_question(job, site.node):
-        if site.code.startswith("cfg!") and job.names_source(site.code):
+        is_cfg = site.kind == "macro_invocation" and site.code.startswith("cfg!")
+        if is_cfg and job.names_source(site.code):
             message = (
                 "it asks for a feature that the port does not write: see what ROCm needs there"
             )

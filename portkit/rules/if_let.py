@@ -7,9 +7,11 @@ binding has one type: a copy of the statement after it, or, where an ``else`` fo
 branch of the chain.
 
 With ``--gating cfg`` a pattern and a branch of a chain cannot stand under the feature; the
-statement is copied under it, and a chain with an ``else`` is left to a person. Not handled:
-chains of ``let`` conditions, which are listed as unaccounted; a ``while let`` is another rule's
-(PK408).
+statement is copied under it, and a chain with an ``else`` is left to a person. The pattern may
+stand in a chain of conditions, ``if let Device::Cuda(_) = device && rows > 1``.
+
+Not handled: a chain with two such patterns, which is listed as unaccounted; a ``while let`` is
+another rule's (PK408).
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ def check(site: Site) -> Iterator[Intent]:
     body = site.node.child_by_field_name("consequence")
     if site.scope.vendor or condition is None or body is None:
         return
-    pattern = condition.child_by_field_name("pattern")
-    if pattern is None or not job.renames_code(node_text(pattern)):
+    let = patterns.find_let(condition, job.renames_code)
+    pattern = let.child_by_field_name("pattern") if let is not None else None
+    if let is None or pattern is None:
         return
     own = f"a step of its own for {job.vendor.title}"
     branch = (Span(condition.start_byte, body.end_byte),)
@@ -54,7 +57,7 @@ def check(site: Site) -> Iterator[Intent]:
         review=True,
         lists=tuple(map(spans_of, lists or [patterns.members(pattern)])),
         otherwise=step,
-        claims=(span_of(condition),),
+        claims=(span_of(let),),
     )
 
 

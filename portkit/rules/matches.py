@@ -9,8 +9,10 @@ under one: the macro becomes the ``match`` that it is short for, with an arm for
 either gating if the guard names CUDA.
 
 One that decides a branch of CUDA's own is a matter of PK402. Inside a function that is itself
-copied, such as ``is_cuda``, nothing is written here. Not handled:
-a ``matches!`` among the arguments of another macro, which is listed as unaccounted.
+copied, such as ``is_cuda``, nothing is written here.
+
+Not handled: a ``matches!`` among the arguments of a macro that is not known to evaluate them, which
+is listed as unaccounted.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from portkit.copying import programs
 from portkit.lang.cfg import around
 from portkit.lang.features import variable
+from portkit.lang.known_macros import MacroUse, find_use
 from portkit.lang.renaming import conditions
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Keep, Replace
@@ -44,9 +45,6 @@ _TRIGGER = ("cargo:rerun-if-", "cargo::rerun-if-")
 _LITERAL = re.compile(r'[bc]?r?#*"(.*?)"#*', re.DOTALL)
 # An option, a path, the name of a file, an assignment; a web address is none of them.
 _OF_CODE = re.compile(r"--?\w\S*|(?!\w+://)\S*[/\\=]\S*|\S*\w\.[A-Za-z]\w*[,;]?")
-# What is given a condition, or a value to compare, before it says why it fails.
-_CHECKS = re.compile(r"(?:debug_)?assert(?:_eq|_ne)?|ensure")
-
 
 _SAID = "a text for people: nothing depends on it"
 _TAKEN_FOR_ONE = "It reads as a text for people, so it is left as it is"
@@ -151,7 +149,7 @@ def _to_be_done(site: Site) -> str:
 def _is_for_people(site: Site) -> bool:
     """Whether a string is given to what only tells people about it."""
     name = given_to(site)
-    return tells(site, name) or _CHECKS.fullmatch(name) is not None or only_told(site, name)
+    return tells(site, name) or find_use(name) is MacroUse.CHECK or only_told(site, name)
 
 
 def _is_of_source(site: Site) -> bool:

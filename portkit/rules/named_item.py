@@ -1,8 +1,9 @@
-"""A type, a constant, a static, a trait or a module that is named after CUDA.
+"""A type, a constant, a static, a trait, a module or a macro that is named after CUDA.
 
 What names it for ROCm, such as a copied function, needs a counterpart: the copy under the name
 table, beside it. A module's declaration is copied here; the file that it names is a matter of
-PK101.
+PK101. A `macro_rules!` is copied if a copy of a call reaches it (PK510, or a call in an item that
+is copied).
 
 A constant whose copy repeats its number, such as ``CUDA_ID: u8 = 1``, is for a person to review: an
 identifier must be unique.
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING
 from portkit.lang.source import span_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Copy, Intent, Keep
+from portkit.site.macro_items import is_definition_needed
+from portkit.site.macros import device_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +34,25 @@ def check(site: Site) -> Iterator[Intent]:
     if site.scope.vendor or not job.names_source(site.name) or site.conditions:
         return
     construct = site.kind.removesuffix("_item")
+    if site.kind == "macro_definition":
+        yield from _of_macro(site)
+        return
     if (plain := job.codebase.plain_at(site.source.path)) is not None:
         yield Keep(construct, plain.reason, symbol=site.symbol(site.name), claims=_name(site))
         return
     yield Copy(construct, f"{job.rename(site.name)} is its copy", symbol=site.symbol(site.name))
+
+
+def _of_macro(site: Site) -> Iterator[Intent]:
+    """Copy a macro whose copy is called after the port; the name of any other one stays."""
+    job, symbol = site.job, f"{site.name}!"
+    if job.rename(site.name) == site.name or device_rule(job, site.node) is not None:
+        return
+    if is_definition_needed(job, site.node):
+        yield Copy("macro", f"{job.rename(site.name)}! is its copy", symbol=symbol)
+        return
+    kept = "no copy of a call needs one of the macro, so its name stays"
+    yield Keep("macro", kept, symbol=symbol, claims=_name(site))
 
 
 def _name(site: Site) -> tuple[Span, ...]:
@@ -49,6 +67,7 @@ RULE = SiteRule(
         {
             "const_item",
             "enum_item",
+            "macro_definition",
             "mod_item",
             "static_item",
             "struct_item",

@@ -4,6 +4,12 @@
 CUDA, or a macro that makes CUDA's methods, ``forward!(cuda_fwd, CudaStorage);``. Without a call of
 its own, ROCm would run with other settings or lack the methods. It follows CUDA's.
 
+The call of a macro is copied if both calls define items and no item of both has the same name.
+portkit expands calls of the tree's own `macro_rules!` to see it. A few macros of common crates,
+such as `thread_local!`, are known to define items. Any other call is manual: a second one may run
+code that no device passes. A call of a macro that only runs code, such as `skip_if_cuda!`, stays as
+it is: the body of the macro is ported in its own place.
+
 Not handled: what binds a name or assigns one, which is listed as unaccounted.
 """
 
@@ -14,10 +20,13 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.plain import is_own_module
 from portkit.lang.items import CALLS
+from portkit.lang.known_macros import MacroUse, find_use
 from portkit.lang.renaming import code_only
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Intent
+from portkit.site.fragments import find_name
+from portkit.site.intent import Ask, Copy, Intent, Keep
+from portkit.site.macro_items import is_body_code, is_statement, why_not_copied
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,38 +37,56 @@ if TYPE_CHECKING:
 
 
 _ITEM_LISTS = frozenset({"declaration_list", "source_file"})
-_TEXT_MACROS = frozenset(
-    {"anyhow", "assert", "assert_eq", "bail", "cfg", "ensure", "eprintln", "format", "matches"}
-    | {"panic", "print", "println", "todo", "unimplemented", "unreachable", "write", "writeln"}
-)
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find a statement that is a call of something of the source vendor's."""
-    if not site.scope.vendor and not site.conditions and _is_call(site):
+    if site.scope.vendor or site.conditions:
+        return
+    call = _macro_call(site)
+    if call is not None:
+        yield from _of_macro(site, call)
+    elif site.kind == "macro_invocation":
+        yield from _of_name(site, site.node)
+    elif site.kind == "expression_statement" and _is_call(site):
         yield Copy("statement", f"the same call for {site.job.vendor.title}")
 
 
-def _is_call(site: Site) -> bool:
+def _macro_call(site: Site) -> Node | None:
+    """Return the macro call that a statement or an item is."""
     if site.kind == "macro_invocation":
         parent = site.parent
-        return parent is not None and parent.type in _ITEM_LISTS and _makes(site, site.node)
+        return site.node if parent is not None and parent.type in _ITEM_LISTS else None
     inner = site.node.named_children[0] if site.node.named_children else None
-    if inner is not None and inner.type == "macro_invocation":
-        return _makes(site, inner)
+    return inner if inner is not None and inner.type == "macro_invocation" else None
+
+
+def _of_macro(site: Site, call: Node) -> Iterator[Intent]:
+    """Find a macro call that is given names of the source vendor, and no block."""
+    job, name, text = site.job, find_name(call), code_only(node_text(call))
+    known = find_use(name) not in (None, MacroUse.ITEMS) or name in job.learnt.macros
+    if known or not is_statement(call) or not job.renames_code(text):
+        return
+    if reason := why_not_copied(job, call):
+        kept = [*_of_name(site, call)]
+        only_named = job.rename(text) == text.replace(name, job.rename(name))
+        yield from kept if kept and only_named else [Ask("macro call", reason)]
+        return
+    yield Copy("statement", f"the same call for {job.vendor.title}")
+
+
+def _of_name(site: Site, call: Node) -> Iterator[Intent]:
+    """Keep the name of a macro of the tree whose body is ported in its own place."""
+    job, named = site.job, call.child_by_field_name("macro")
+    name = find_name(call)
+    if named is not None and job.rename(name) != name and is_body_code(job, name):
+        said = f"the body of {name}! is ported in its own place, so its calls stay"
+        yield Keep("macro call", said, claims=(span_of(named),))
+
+
+def _is_call(site: Site) -> bool:
+    inner = site.node.named_children[0] if site.node.named_children else None
     return inner is not None and inner.type in CALLS and _calls(site, inner)
-
-
-def _makes(site: Site, node: Node) -> bool:
-    """Whether a macro is given names of the source vendor, and nothing that it would run."""
-    name = field_text(node, "macro").rsplit("::", 1)[-1]
-    text = code_only(node_text(node))
-    return (
-        name not in _TEXT_MACROS
-        and name not in site.job.learnt.macros
-        and "{" not in text
-        and site.job.renames_code(text)
-    )
 
 
 def _calls(site: Site, node: Node) -> bool:

@@ -12,7 +12,7 @@ stops at the other's. What keeps the order is one ``loop`` over a ``match`` with
 
 With ``--gating cfg`` the variant exists only under the feature, and a member of a pattern cannot
 stand under one: it is left to a person too. Not handled: what the body does for one device alone,
-where ROCm joins; chains of ``let`` conditions, which are listed as unaccounted; a loop under
+where ROCm joins; a chain with two such patterns, which is listed as unaccounted; a loop under
 ``#[cfg(feature = "cuda")]``, which is copied as a statement (PK501).
 """
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang import patterns
-from portkit.lang.source import field_text, node_text, span_of, spans_of
+from portkit.lang.source import field_text, span_of, spans_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Intent, Join
 
@@ -37,10 +37,11 @@ def check(site: Site) -> Iterator[Intent]:
     """Find a ``while let`` on a value of the source vendor."""
     job = site.job
     condition = site.node.child_by_field_name("condition")
-    pattern = condition.child_by_field_name("pattern") if condition is not None else None
+    let = patterns.find_let(condition, job.names_value)
+    pattern = let.child_by_field_name("pattern") if let is not None else None
     if site.scope.vendor or site.is_source:
         return
-    if condition is None or pattern is None or not job.names_value(node_text(pattern)):
+    if let is None or pattern is None:
         return
     title = job.vendor.title
     by_hand = (
@@ -51,10 +52,10 @@ def check(site: Site) -> Iterator[Intent]:
     own = patterns.binds_of(pattern, job.names_value) or job.renames_code(
         field_text(site.node, "body")
     )
-    if (own and not lists) or job.renames_code(field_text(condition, "value")):
+    if (own and not lists) or job.renames_code(field_text(let, "value")):
         yield Ask(_CONSTRUCT, by_hand)
         return
-    claims = (span_of(condition),)
+    claims = (span_of(let),)
     yield Join(
         _CONSTRUCT,
         f"the loop goes on for {title} too: see that it is to, and that it ends",

@@ -16,6 +16,7 @@ from portkit.lang.source import ATTACHED, field_text, grouped, node_text, span_o
 from portkit.lang.value import Value
 from portkit.rules import When
 from portkit.site.context import Scope, Site
+from portkit.site.fragments import parse_tokens
 from portkit.tree.finding import Applicability, Status
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ class Walk:
         node = site.node
         # Attributes of such a node are its own, not those of the child behind them.
         own = node.type in FIELD_VALUES
-        siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(node))
+        code = parse_tokens(site) or node
+        siblings = tuple((c, ()) for c in node.children) if own else tuple(grouped(code))
         for child, attributes in reversed(siblings):
             start = attributes[0].start_byte if attributes else child.start_byte
             if not self._holds_open(start, child.end_byte):

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.lang.items import items
+from portkit.lang.known_macros import MacroUse, find_use
 from portkit.lang.source import descendants, field_text, node_text
 from portkit.site.questions import called
 
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
     from portkit.site.context import Site
 
 _GIVEN: Final = frozenset({"arguments", "token_tree"})
-_SAYS: Final = re.compile(
-    r"panic|unreachable|todo|unimplemented|eprint(?:ln)?|bail"
-    r"|anyhow|expect|expect_err|context|trace|debug|info|warn|error"
-)
+_FUNCTIONS: Final = frozenset({"context", "expect", "expect_err"})
+"""Methods that do the same as macros for people."""
 
 
 def tells(site: Site, name: str) -> bool:
@@ -30,9 +29,10 @@ def tells(site: Site, name: str) -> bool:
         site: a place in the file.
         name: of the macro or the function.
     """
-    if name in ("print", "println"):
+    use = find_use(name)
+    if use is MacroUse.PRINT:
         return not site.job.workspace.is_build_script(site.source.path)
-    return _SAYS.fullmatch(name) is not None
+    return name in _FUNCTIONS or use is MacroUse.REPORT
 
 
 def only_told(site: Site, name: str) -> bool:

@@ -1,0 +1,90 @@
+"""A condition that portkit widens stays one operand of what stands around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.checks.ported import Refusal
+from portkit.lang.precedence import is_or, operands_of_or, requires_parentheses
+from portkit.site.fragments import parse_arguments, parse_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported import Ported, Written
+    from portkit.site.fragments import Known
+    from portkit.tree.edits import Piece
+
+_SPLIT: Final = (
+    "With this edit the two sides of || belong to different operands. The condition would mean"
+    " something else. Widen it by hand."
+)
+_TOKENS: Final = frozenset({"macro_invocation", "macro_rule"})
+
+
+def check_operands(ported: Ported) -> Iterator[Refusal]:
+    """Refuse a widened condition that is not exactly one node of the written tree.
+
+    Args:
+        ported: the tree after the port.
+    """
+    for written in ported.all_written(".rs"):
+        known: Known = {}
+        for piece in written.pieces:
+            if _is_widening(written, piece) and not _is_operand(written, piece, known):
+                yield Refusal((piece.finding,), _SPLIT)
+
+
+def _is_widening(written: Written, piece: Piece) -> bool:
+    """Tell whether an edit writes an expression, `||` and another one in place of the first."""
+    text = written.source.text(piece.start, piece.end)
+    if written.before is None or " || " not in text:
+        return False
+    for edit in piece.finding.edits:
+        old = written.before.text(edit.start, edit.end)
+        if old and edit.text == text and text.startswith((f"{old} || ", f"({old} || ")):
+            return True
+    return False
+
+
+def _is_operand(written: Written, piece: Piece, known: Known) -> bool:
+    root: Node | None = written.tree.root_node
+    while root is not None:
+        node = root.descendant_for_byte_range(piece.start, piece.end)
+        tokens = _find_tokens(node)
+        if tokens is None:
+            return node is not None and _is_whole(node, piece)
+        root = _parse_tokens(written, tokens, piece, known)
+    return True  # these tokens are no expression, so that no operand is known
+
+
+def _find_tokens(node: Node | None) -> Node | None:
+    """Return the macro among whose tokens a node stands."""
+    if node is None or "token" not in node.type:
+        return None
+    while node is not None and node.type not in _TOKENS:
+        node = node.parent
+    return node
+
+
+def _parse_tokens(written: Written, macro: Node, piece: Piece, known: Known) -> Node | None:
+    """Return the part of a macro's tokens that holds what an edit writes, parsed."""
+    if macro.type == "macro_rule":
+        return parse_body(written.source, macro, known)
+    arguments = parse_arguments(written.source, macro, known)
+    return next((a for a in arguments if a.start_byte <= piece.start < a.end_byte), None)
+
+
+def _is_whole(node: Node, piece: Piece) -> bool:
+    """Tell whether an edit writes one node, or operands that follow each other in one chain."""
+    if node.type == "parenthesized_expression":
+        return (node.start_byte, node.end_byte) == (piece.start, piece.end)
+    while is_or(node.parent):
+        assert node.parent is not None
+        node = node.parent
+    operands = [*operands_of_or(node)]
+    starts, ends = ({o.start_byte for o in operands}, {o.end_byte for o in operands})
+    joined = is_or(node) and piece.start in starts and piece.end in ends
+    return joined and not requires_parentheses(node)

@@ -1,0 +1,245 @@
+"""The text that a call of `macro_rules!` writes, if that is certain.
+
+Grammar: the Rust reference, "Macros by example". A call that needs a fragment which is not known
+here, such as an item, has no expansion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.lang.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tree_sitter import Node
+
+_EXPRESSIONS: Final = frozenset({"expr", "expr_2021"})
+_TYPES: Final = frozenset({"path", "ty"})
+_ENDS: Final = frozenset({",", ";", "=>", "="})
+"""What may follow an expression, a pattern or a type, as far as it is known here."""
+_ENDS_OF: Final[Mapping[str, frozenset[str]]] = {
+    "meta": frozenset({","}),
+    "pat": frozenset({*_ENDS, "if", "in"}),
+    "pat_param": frozenset({*_ENDS, "if", "in"}),
+}
+_MOST: Final = 1_000
+"""The longest list of arguments that is matched, in tokens."""
+
+Bindings = dict[str, "str | list[Bindings]"]
+"""The text of each parameter. One in a repetition has the bindings of each time."""
+
+
+class _NoMatchError(Exception):
+    """The rule does not match."""
+
+
+class _UnknownError(Exception):
+    """portkit cannot tell if the rule matches."""
+
+
+def expand(definition: Node, call: Node) -> str | None:
+    """Return the text that a call of a macro writes; None if that is not certain.
+
+    Args:
+        definition: the `macro_rules!`.
+        call: the call.
+    """
+    given = next((c for c in call.named_children if c.type == "token_tree"), None)
+    if given is None or len(given.children) > _MOST:
+        return None
+    for rule in definition.named_children:
+        if rule.type != "macro_rule":
+            continue
+        left, right = rule.child_by_field_name("left"), rule.child_by_field_name("right")
+        if left is None or right is None:
+            return None
+        try:
+            bindings, end = _match(left.children[1:-1], given.children[1:-1], 0)
+            if end == len(given.children) - 2:
+                return _write(right, bindings)[1:-1]
+        except _NoMatchError:
+            pass
+        except _UnknownError:
+            return None
+    return None
+
+
+def _match(pattern: Sequence[Node], given: Sequence[Node], at: int) -> tuple[Bindings, int]:
+    """Match a pattern with the tokens from one on; return where the match ends."""
+    found: Bindings = {}
+    for part in pattern:
+        if part.type == "token_binding_pattern":
+            end = _find_end(field_text(part, "type"), given, at)
+            found[field_text(part, "name")] = _text(given[at:end], field_text(part, "type"))
+            at = end
+        elif part.type == "token_repetition_pattern":
+            times, at = _match_times(part, given, at)
+            found |= dict.fromkeys(_names(part), times)
+        elif at == len(given):
+            raise _NoMatchError
+        elif part.type == "token_tree_pattern":
+            inner = given[at].children
+            if given[at].type != "token_tree" or part.children[0].type != inner[0].type:
+                raise _NoMatchError
+            more, end = _match(part.children[1:-1], inner[1:-1], 0)
+            if end != len(inner) - 2:
+                raise _NoMatchError
+            found |= more
+            at += 1
+        elif node_text(part) == node_text(given[at]):
+            at += 1
+        else:
+            raise _NoMatchError
+    return found, at
+
+
+def _match_times(part: Node, given: Sequence[Node], at: int) -> tuple[list[Bindings], int]:
+    inner, separator, operator = _parts(part)
+    times: list[Bindings] = []
+    start = at
+    while start < len(given):
+        try:
+            found, end = _match(inner, given, start)
+        except _NoMatchError:
+            break
+        if end == start:
+            raise _UnknownError
+        times.append(found)
+        at = start = end
+        if operator == "?":
+            break
+        if separator:
+            if at == len(given) or node_text(given[at]) != separator:
+                break
+            start = at + 1
+    if operator == "+" and not times:
+        raise _NoMatchError
+    return times, at
+
+
+def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
+    """Return where a fragment ends that begins at a token."""
+    if kind == "vis":
+        shown = at < len(given) and node_text(given[at]) == "pub"
+        inside = shown and at + 1 < len(given) and given[at + 1].type == "token_tree"
+        return at + shown + inside
+    if at == len(given):
+        raise _NoMatchError
+    first = given[at]
+    if kind == "tt":
+        return at + 1 + (node_text(first) == "'")
+    if kind == "lifetime" and node_text(first) == "'":
+        return at + 2
+    if kind in ("block", "ident", "lifetime", "literal"):
+        fits = {
+            "block": first.type == "token_tree" and node_text(first).startswith("{"),
+            "ident": node_text(first).removeprefix("r#").isidentifier(),
+            "literal": first.type.endswith("_literal"),
+        }
+        if not fits.get(kind):
+            raise _NoMatchError
+        return at + 1
+    if kind not in _EXPRESSIONS | _TYPES | _ENDS_OF.keys():
+        raise _UnknownError
+    return _find_separator(kind, given, at)
+
+
+def _find_separator(kind: str, given: Sequence[Node], at: int) -> int:
+    """Return where an expression, a pattern or a type ends that begins at a token."""
+    start, depth = at, 0
+    ends = _ENDS_OF.get(kind, _ENDS)
+    while at < len(given) and (depth or node_text(given[at]) not in ends):
+        text = node_text(given[at])
+        if kind in _EXPRESSIONS and text in ("<", "|", "||"):
+            raise _UnknownError  # a comma behind it may belong to the expression
+        if text == "#" or (kind == "pat_param" and text == "|"):
+            raise _NoMatchError
+        if kind in _TYPES:
+            depth += (text == "<") - text.count(">") * (text in (">", ">>"))
+        at += 1
+    if at == start:
+        raise _NoMatchError
+    return at
+
+
+def _text(tokens: Sequence[Node], kind: str) -> str:
+    """Return the text of a fragment; an expression stays one operand."""
+    if not tokens:
+        return ""
+    out, end = "", tokens[0].start_byte
+    for token in tokens:
+        out += " " * (token.start_byte > end) + node_text(token)
+        end = token.end_byte
+    return f"({out})" if kind in _EXPRESSIONS and len(tokens) > 1 else out
+
+
+def _parts(repetition: Node) -> tuple[list[Node], str, str]:
+    """Return what is repeated, the separator and the operator."""
+    children = repetition.children
+    close = max(number for number, child in enumerate(children) if node_text(child) == ")")
+    whole = node_text(repetition)
+    tail = whole[-1 - (repetition.end_byte - children[close].end_byte) + 1 :].strip()
+    return children[2:close], tail[:-1].strip(), tail[-1:]
+
+
+def _names(node: Node) -> list[str]:
+    """Return the parameters that a pattern binds."""
+    found, pending = [], [node]
+    while pending:
+        current = pending.pop()
+        pending += current.children
+        if current.type == "token_binding_pattern":
+            found.append(field_text(current, "name"))
+    return found
+
+
+def _write(node: Node, bindings: Bindings) -> str:
+    """Return the text of a node with the parameters replaced."""
+    if node.type == "metavariable":
+        name = node_text(node)
+        value = "crate" if name == "$crate" else bindings.get(name)
+        if not isinstance(value, str):
+            raise _UnknownError
+        return value
+    if node.type == "token_repetition":
+        return _write_times(node, bindings)
+    if not node.children:
+        return node_text(node)
+    return _splice(node.text or b"", node.start_byte, node.children, bindings)
+
+
+def _splice(text: bytes, start: int, children: Sequence[Node], bindings: Bindings) -> str:
+    """Return a text in which each child is written."""
+    out, at = [], 0
+    for child in children:
+        out += [text[at : child.start_byte - start].decode(), _write(child, bindings)]
+        at = child.end_byte - start
+    return "".join([*out, text[at:].decode()])
+
+
+def _write_times(node: Node, bindings: Bindings) -> str:
+    inner, separator, _ = _parts(node)
+    used = {node_text(each) for child in inner for each in _metavariables(child)}
+    lists = [value for name in used if isinstance(value := bindings.get(name), list)]
+    if not lists or len({len(each) for each in lists}) > 1:
+        raise _UnknownError
+    text, start = node.text or b"", inner[0].start_byte
+    body = text[start - node.start_byte : inner[-1].end_byte - node.start_byte]
+    written = []
+    for number in range(len(lists[0])):
+        merged = dict(bindings)
+        for each in lists:
+            merged |= each[number]
+        written.append(_splice(body, start, inner, merged))
+    return f"{separator} ".join(written)
+
+
+def _metavariables(node: Node) -> list[Node]:
+    found, pending = [], [node]
+    while pending:
+        current = pending.pop()
+        pending += current.children
+        found += [current] if current.type == "metavariable" else []
+    return found

@@ -1,0 +1,99 @@
+"""Expansions of `macro_rules!`; rustc tells the expected tokens by `stringify!`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from portkit.lang.macro_expansion import expand
+from portkit.lang.source import Source, descendants
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES = [
+    ("($a:ident) => { fn $a() {} };", "m!(x);", "fn x() {}"),
+    (
+        "($a:ident, $t:ty) => { type $a = $t; };",
+        "m!(X, Map<u8, Vec<u8>>);",
+        "type X = Map<u8,Vec<u8>>;",
+    ),
+    ("($($a:ident),* $(,)?) => { $(mod $a {})* };", "m!(x, y,);", "mod x {} mod y {}"),
+    ("($($a:ident => $b:expr);+) => { f($($b),+) };", "m!(x => 1 + 2; y => 3);", "f((1+2), 3)"),
+    ("($v:vis $a:ident) => { $v fn $a() {} };", "m!(pub(crate) x);", "pub(crate) fn x() {}"),
+    ("($v:vis $a:ident) => { $v fn $a() {} };", "m!(x);", "fn x() {}"),
+    ("() => { a }; ($a:tt) => { $a };", "m!([1, 2]);", "[1, 2]"),
+    ("($a:ident) => { a }; ($a:literal) => { $a };", 'm!("x");', '"x"'),
+    ("(fn $a:ident) => { $crate::f::$a() };", "m!(fn x);", "crate::f::x()"),
+    ("($l:lifetime $b:block) => { $l: loop $b };", "m!('a { b });", "'a: loop { b }"),
+    (
+        "($a:ident { $($r:tt)* }) => { mod $a { $($r)* } };",
+        "m!(x { fn f() {} });",
+        "mod x { fn f () {} }",
+    ),
+    ("($($a:ident),*; $n:expr) => { $(f($a, $n);)* };", "m!(x, y; 1);", "f(x, 1); f(y, 1);"),
+    (
+        "($v:expr; $($p:pat => $e:expr),* $(,)?) => { match $v { $($p => $e),* } };",
+        "m!(d; A | B(_) => 1, _ => f(2));",
+        "match d { A | B(_) => 1, _ => (f(2)) }",
+    ),
+    (
+        "($(#[$m:meta])* $a:ident) => { $(#[$m])* fn $a() {} };",
+        "m!(#[cfg(x)] y);",
+        "#[cfg(x)] fn y() {}",
+    ),
+]
+UNKNOWN = [
+    ("($($i:item)*) => { $($i)* };", "m!(fn f() {});"),
+    ("($a:expr, $b:expr) => { $a };", "m!(a < b, c > (d));"),
+    ("($a:ident) => { $a };", "m!(a, b);"),
+    ("($a:ident) => { $a $b };", "m!(a);"),
+    ("($($a:ident)*, $($b:ident)*) => { $($a $b)* };", "m!(a b, c);"),
+]
+
+
+def expansion(rules: str, call: str) -> str | None:
+    root = Source("a.rs", f"macro_rules! m {{ {rules} }}\n{call}".encode()).tree.root_node
+    assert not root.has_error
+    [definition], [called] = (
+        [*descendants(root, kind)] for kind in ("macro_definition", "macro_invocation")
+    )
+    return expand(definition, called)
+
+
+@pytest.mark.parametrize(("rules", "call", "written"), CASES)
+def test_a_call_writes_the_tokens(rules: str, call: str, written: str) -> None:
+    found = expansion(rules, call)
+    assert found is not None
+    assert "".join(found.split()) == "".join(written.split())
+
+
+@pytest.mark.parametrize(("rules", "call"), UNKNOWN)
+def test_a_call_that_is_not_certain_has_no_expansion(rules: str, call: str) -> None:
+    assert expansion(rules, call) is None
+
+
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not here")
+def test_rustc_writes_the_same_tokens(tmp_path: Path) -> None:
+    lines = []
+    for rules, call, _ in CASES:
+        said = re.sub(r"=> \{ (.*?) \}(?=;|$)", r"=> { stringify!(\1) }", rules)
+        lines.append(f'{{ macro_rules! m {{ {said} }} println!("|{{}}", {call.rstrip(";")}); }}')
+    program = tmp_path / "main.rs"
+    program.write_text("\n".join(["fn main() {", *lines, "}"]))
+    compile_ = ["rustc", "--edition", "2024", "-Awarnings", str(program)]
+    subprocess.run(compile_, cwd=tmp_path, check=True, timeout=300)
+    done = subprocess.run(
+        [tmp_path / "main"], check=True, timeout=60, capture_output=True, text=True
+    )
+    printed = done.stdout.strip().removeprefix("|").split("\n|")
+    assert [bare(text) for text in printed] == [bare(written) for *_, written in CASES]
+
+
+def bare(text: str) -> str:
+    """Return tokens without space, and without the parentheses that keep an operand one."""
+    return re.sub(r"[\s()]", "", text).replace("$crate", "crate")
