@@ -1,0 +1,54 @@
+"""A ``match`` that lacks an arm for a variant which its enum gains.
+
+The other rules write one arm for each arm that names CUDA. A ``match`` over pairs needs more:
+``(Device::Cuda(_), Device::Metal(_)) => false`` gives one for ROCm and Metal, but none for ROCm and
+CUDA. An import such as ``Device::Cuda as C`` hides the name of CUDA, and ``impl CudaStorage`` may
+take a ``Storage`` apart. Each ``match`` on an enum that gains a variant is found by the enum. Where
+it would no longer take every value, it gets the missing arms.
+
+An arm does what the arms on a peer do, or those on all other variants, if these agree and use
+nothing that their patterns bind. Otherwise the arm answers with an error, and you write its value.
+
+Not handled: a pattern that is a macro, a tuple pattern with ``..``, an enum of another crate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.rules import GapRule
+from portkit.tree.finding import Applicability, Edit, Finding, Status
+
+if TYPE_CHECKING:
+    from portkit.site.context import Job
+    from portkit.site.gap import Gap
+
+_DERIVED: Final = (
+    "{enum} gains {variant}, and this match needs an arm for it. The arm answers as the arms on"
+    " other backends do. Check that it should."
+)
+_ERROR: Final = (
+    "{enum} gains {variant}, and this match needs an arm for it. No arm of this match says what to"
+    " do then, so the new arm answers with an error. Write its value."
+)
+
+
+def check(job: Job, gap: Gap) -> Finding:
+    """Return the finding that writes the missing arms."""
+    enum = ", ".join(gap.enums)
+    message = (_DERIVED if gap.is_derived else _ERROR).format(enum=enum, variant=job.vendor.variant)
+    return Finding(
+        code=RULE.code,
+        path=gap.path,
+        span=gap.span,
+        construct=f"match arm: {enum}",
+        symbol=gap.symbol or "file",
+        applicability=Applicability.REVIEW,
+        status=Status.TODO,
+        message=message,
+        edits=(Edit(gap.at, gap.at, gap.arms),),
+        instead=(Edit(gap.at, gap.at, gap.errors),),
+    )
+
+
+RULE = GapRule("PK306", check)

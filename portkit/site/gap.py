@@ -1,0 +1,34 @@
+"""A gap: values that a ``match`` takes before the port and does not take after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portkit.lang.value import Value
+
+if TYPE_CHECKING:
+    from portkit.lang.span import Span
+
+
+class Gap(Value, frozen=True):
+    """Values that a ``match`` does not take after the port.
+
+    Attributes:
+        path: the file.
+        span: the ``match``.
+        at: where the missing arms are set.
+        symbol: the items around the ``match``.
+        enums: the enums that gain a variant, by their names.
+        arms: the missing arms.
+        errors: the same arms, each of which answers with an error.
+        is_derived: whether each arm does what the arms beside it do.
+    """
+
+    path: str
+    span: Span
+    at: int
+    symbol: str
+    enums: tuple[str, ...]
+    arms: str
+    errors: str
+    is_derived: bool
