@@ -9,7 +9,7 @@ from portkit.copying.additions import additions
 from portkit.lang.source import Source
 from portkit.lang.value import Value
 from portkit.tree.edits import Piece, find_clash, write_edits
-from portkit.tree.finding import Status
+from portkit.tree.finding import Edit, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -180,7 +180,7 @@ class Ported(Value, frozen=True, dict=True):
             return None
         finding, text = made
         source = Source(path, text.encode())
-        return Written(source, before, (Piece(0, source.size, finding),))
+        return Written(source, before, (Piece(0, source.size, finding, Edit(0, 0, "")),))
 
     def _make_new(self, path: str) -> tuple[Finding, str] | None:
         """Return the finding that adds a file, and the text."""
