@@ -383,7 +383,7 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         return finding_of(site, code, wants.Ask(intent.construct, _NO_MEMBER))
     wanted = joining.joins(site, intent)
     stands = joining.stand(site, intent, wanted)
-    if not stands and joining.apart(site, intent):
+    if not stands and joining.apart(site, intent, wanted):
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
