@@ -32,12 +32,12 @@ from portkit.lang.exhaustive import (
     takes,
 )
 from portkit.lang.items import ITEMS, item_symbol
-from portkit.lang.renaming import code_only, normal
+from portkit.lang.renaming import normal
 from portkit.lang.source import Source, field_text, holds, node_text
 from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
-from portkit.site.gap import Gap
+from portkit.site.gap import Answer, Gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ class _Added(Value, frozen=True):
     gate: str
     pattern: str
     value: str
-    is_derived: bool
+    answer: Answer
 
 
 def find_gaps(ported: Ported, paths: Sequence[str] | None = None) -> Iterator[Gap]:
@@ -216,7 +216,7 @@ class _File:
         reader = Reader(self.source.path, self.enums, self.scopes, longest, is_open)
         try:
             arms = [_read(reader, node) for node in nodes]
-            match = _Match(self.job, reader, arms, self.gained)
+            match = _Match(self.job, reader, arms, self.gained, in_tokens=shift != 0)
             outer = [*around(self.root, block.start_byte + shift)]
             added = [*match.added(outer)]
         except UnsupportedPatternError:
@@ -258,7 +258,7 @@ class _File:
             enums=tuple(match.named),
             arms=written([arm.value or error for arm in added]),
             errors=written([left_out.error_value(match.macro) for _ in added]),
-            is_derived=all(arm.is_derived for arm in added),
+            answer=max((arm.answer for arm in added), key=[*Answer].index),
         )
 
 
@@ -266,11 +266,18 @@ class _Match:
     """A ``match`` whose arms are understood."""
 
     def __init__(
-        self, job: Job, reader: Reader, arms: list[_Arm], gained: Mapping[str, _Pairs]
+        self,
+        job: Job,
+        reader: Reader,
+        arms: list[_Arm],
+        gained: Mapping[str, _Pairs],
+        *,
+        in_tokens: bool,
     ) -> None:
         self.job = job
         self.reader = reader
         self.arms = arms
+        self.in_tokens = in_tokens
         self.gained = {key: gained[key] for key in reader.met if key in gained}
         self.named = [reader.met[key].name for key in self.gained]
         bails = (re.match(r"((?:\w+::)*bail)!", arm.value) for arm in arms)
@@ -290,17 +297,20 @@ class _Match:
             for pattern in find_missing(self._rows(on), self._families(on)):
                 text = self._text(pattern)
                 missing.setdefault(text, (pattern, []))[1].append(on)
-        found: dict[tuple[str, str, bool], list[str]] = {}
+        found: dict[tuple[str, str | None], list[str]] = {}
+        copies: dict[str, _Added] = {}
         for text, (pattern, where) in missing.items():
             gate = self._gate(pattern, builds, where)
             own = self._own_copy(pattern)
             if own is not None:
-                yield _Added(gate, *own, is_derived=True)
+                copies.setdefault(own[0], _Added(gate, *own, Answer.COPY))
                 continue
             value = self._value(pattern)
-            found.setdefault((gate, value or "", value is not None), []).append(text)
-        for (gate, value, is_derived), texts in found.items():
-            yield _Added(gate, " | ".join(texts), value, is_derived)
+            found.setdefault((gate, value), []).append(text)
+        yield from copies.values()
+        for (gate, value), texts in found.items():
+            answer = Answer.ERROR if value is None else Answer.OTHERS
+            yield _Added(gate, " | ".join(texts), value or "", answer)
 
     def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""
@@ -369,21 +379,35 @@ class _Match:
         raise UnsupportedPatternError("no condition fits")
 
     def _own_copy(self, pattern: Pattern) -> tuple[str, str] | None:
-        """Return the arm that the source vendor's arm gives once its aliases are spelled out."""
-        if not self.reader.aliases or not isinstance(pattern, Ctor):
+        """Return the copy of the source vendor's arm, where no rule has written one.
+
+        That is among tokens, and where the arm names the source vendor by an alias.
+        """
+        if not self.reader.aliases and not self.in_tokens:
             return None
         back = self._replaced(pattern, 0)
-        arm = next((a for a in self.arms if not a.is_guarded and takes(a.pattern, back)), None)
-        if arm is None or isinstance(arm.pattern, Or):
+        arms = [arm for arm in self.arms if takes(arm.pattern, back)]
+        if not arms or arms[0].is_guarded or not takes(self._renamed(arms[0].pattern), pattern):
             return None
-        head = node_text(arm.node.child_by_field_name("pattern"))
-        text = [head, arm.value]
+        text = [node_text(arms[0].node.child_by_field_name("pattern")), arms[0].value]
         for alias, path in self.reader.aliases.items():
             text = [re.sub(rf"(?<![\w.:]){alias}\b(?!\s*::)", path, each) for each in text]
         renamed = [self.job.rename(each) for each in text]
         if renamed[0] == text[0] or self.job.names_source(" ".join(renamed)):
             return None
+        if self.in_tokens:
+            renamed = [each.replace("_crate", "$crate") for each in renamed]
         return renamed[0], renamed[1]
+
+    def _renamed(self, pattern: Pattern) -> Pattern:
+        """Return a pattern with the new variant for each of the source vendor's."""
+        if isinstance(pattern, Or):
+            return Or(tuple(map(self._renamed, pattern.members)))
+        if not isinstance(pattern, Ctor):
+            return pattern
+        args = tuple(map(self._renamed, pattern.args))
+        names = dict(self.gained.get(pattern.family, ()))
+        return Ctor(pattern.family, names.get(pattern.name, pattern.name), args)
 
     def _replaced(
         self, pattern: Pattern, side: int, names: Mapping[str, str] | None = None
@@ -425,7 +449,7 @@ class _Match:
         head = arm.node.child_by_field_name("pattern") if arm is not None else None
         if arm is None or head is None:
             return None
-        words = {*re.findall(r"\w+", code_only(arm.value))}
+        words = {*re.findall(r"\w+", arm.value)}  # a text to be formatted may name some
         if any(
             n.type == "macro_invocation" or node_text(n) in words for n in patterns.bindings(head)
         ):

@@ -17,26 +17,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.rules import GapRule
+from portkit.site.gap import Answer
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
 if TYPE_CHECKING:
     from portkit.site.context import Job
     from portkit.site.gap import Gap
 
-_DERIVED: Final = (
-    "{enum} gains {variant}, and this match needs an arm for it. The arm answers as the arms on"
-    " other backends do. Check that it should."
-)
-_ERROR: Final = (
-    "{enum} gains {variant}, and this match needs an arm for it. No arm of this match says what to"
-    " do then, so the new arm answers with an error. Write its value."
-)
+_NEEDED: Final = "{enum} gains {variant}, and this match needs an arm for it."
+_SAID: Final = {
+    Answer.COPY: "The arm is the CUDA arm under {title}'s names. Check it.",
+    Answer.OTHERS: "The arm answers as the arms on other values do. Check that it should.",
+    Answer.ERROR: "No arm says what to do then, so the new arm answers with an error. Write its"
+    " value.",
+}
 
 
 def check(job: Job, gap: Gap) -> Finding:
     """Return the finding that writes the missing arms."""
     enum = ", ".join(gap.enums)
-    message = (_DERIVED if gap.is_derived else _ERROR).format(enum=enum, variant=job.vendor.variant)
+    said = f"{_NEEDED} {_SAID[gap.answer]}"
+    message = said.format(enum=enum, variant=job.vendor.variant, title=job.vendor.title)
     return Finding(
         code=RULE.code,
         path=gap.path,

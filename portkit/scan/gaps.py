@@ -10,6 +10,7 @@ from portkit.checks.matches import find_gaps
 from portkit.checks.ported import Ported
 from portkit.lang.span import Span
 from portkit.rules import match_gap
+from portkit.site.gap import Answer
 from portkit.tree.edits import with_newlines
 from portkit.tree.finding import Applicability, Edit
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from portkit.tree.edits import Piece
     from portkit.tree.finding import Finding
 
-_DERIVED: Final = (
-    "A match in it gets an arm for one more backend, which answers as the other arms do. Check that"
-    " it should."
-)
-_ERROR: Final = (
-    "A match in it gets an arm for one more backend, which answers with an error. Write its value."
-)
+_ADDED: Final = {
+    Answer.COPY: "A match in it gets an arm for one more backend, from CUDA's. Check it.",
+    Answer.OTHERS: "A match in it gets an arm for one more backend, which answers as the other arms"
+    " do. Check that it should.",
+    Answer.ERROR: "A match in it gets an arm for one more backend, which answers with an error."
+    " Write its value.",
+}
 
 
 def fill_gaps(
@@ -78,6 +79,6 @@ def _completed(finding: Finding, piece: Piece, gap: Gap, before: Source) -> Find
     text = b"".join((data[:at], with_newlines(before, gap.arms), data[at:])).decode()
     edits = [*finding.edits]
     edits[number] = Edit(edit.start, edit.end, text.replace("\r\n", "\n"))
-    said = _DERIVED if gap.is_derived else _ERROR
+    said = _ADDED[gap.answer]
     message = finding.message if said in finding.message else f"{finding.message}. {said}"
     return replace(finding, edits=tuple(edits), applicability=Applicability.REVIEW, message=message)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from portkit.lang.span import Span
+
+
+class Answer(StrEnum):
+    """What the missing arms do."""
+
+    COPY = "copy"
+    """The same as the source vendor's arm, under the names of the vendor that is written."""
+    OTHERS = "others"
+    """The same as the arms on other values."""
+    ERROR = "error"
+    """They answer with an error."""
 
 
 class Gap(Value, frozen=True):
@@ -21,7 +33,7 @@ class Gap(Value, frozen=True):
         enums: the enums that gain a variant, by their names.
         arms: the missing arms.
         errors: the same arms, each of which answers with an error.
-        is_derived: whether each arm does what the arms beside it do.
+        answer: what they do; an error if one of them answers with an error.
     """
 
     path: str
@@ -31,4 +43,4 @@ class Gap(Value, frozen=True):
     enums: tuple[str, ...]
     arms: str
     errors: str
-    is_derived: bool
+    answer: Answer
