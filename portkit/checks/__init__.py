@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.features import check_features
+from portkit.checks.files import check_files
 from portkit.checks.manifests import check_manifests
+from portkit.checks.names import check_names
 from portkit.checks.ported import Ported, Refusal, Written
 from portkit.checks.syntax import check_syntax
 
@@ -23,5 +25,7 @@ CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
     check_syntax,
     check_manifests,
     check_features,
+    check_files,
+    check_names,
 )
 """All checks. A later one may rely on what an earlier one has refused."""

@@ -154,6 +154,17 @@ class Ported(Value, frozen=True, dict=True):
             return True
         return path in self.job.workspace.sources or self.written(path) is not None
 
+    def added_texts(self, ending: str) -> Iterator[str]:
+        """Yield the texts of the files of the port's own whose names end so.
+
+        Args:
+            ending: such as ``.rs``.
+        """
+        for name in self.added:
+            for path, make in self._additions[name].files().items():
+                if path.endswith(ending):
+                    yield make()
+
     def without(self, findings: Iterable[Finding]) -> Ported:
         """Return the tree in which some findings are not done; unchanged files stay read.
 

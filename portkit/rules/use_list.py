@@ -17,6 +17,7 @@ from portkit.lang.imports import brought_in_by, leaves
 from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Enlist, Intent, Keep, Member
+from portkit.site.targets import required_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,9 @@ _TWICE: Final = (
 )
 
 
+_UNBUILT: Final = "Cargo builds this file only with the feature {feature}. The import stays alone."
+
+
 def check(site: Site) -> Iterator[Intent]:
     """Find an import that names the source vendor."""
     job, construct = site.job, "import/re-export"
@@ -40,6 +44,9 @@ def check(site: Site) -> Iterator[Intent]:
     plain = job.codebase.plain_at(site.source.path)
     if plain is not None and _is_own(site):
         yield Keep(construct, plain.reason)
+        return
+    if job.source_feature in required_features(job, site.source.path):
+        yield Keep(construct, _UNBUILT.format(feature=job.source_feature))
         return
     first = field_text(site.node, "argument").split("{", 1)[0]
     symbol = site.symbol(first.strip())
