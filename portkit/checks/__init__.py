@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.features import check_features
+from portkit.checks.fields import check_fields
 from portkit.checks.files import check_files
 from portkit.checks.manifests import check_manifests
 from portkit.checks.names import check_names
@@ -24,6 +25,7 @@ __all__ = ["CHECKS", "Ported", "Refusal", "Written"]
 CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
     check_syntax,
     check_manifests,
+    check_fields,
     check_features,
     check_files,
     check_names,

@@ -277,5 +277,6 @@ def is_declared(node: Node) -> bool:
         inner, parent = parent, parent.parent
     if parent is None or parent.type not in _BINDERS:
         return False
-    field_of = parent.child_by_field_name("pattern")
-    return parent.type == "match_pattern" or field_of == inner
+    if parent.type == "match_pattern":
+        return parent.child_by_field_name("condition") != inner
+    return parent.child_by_field_name("pattern") == inner

@@ -440,7 +440,7 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     job, node = site.job, intent.condition
     text, start, end = node_text(node), node.start_byte, node.end_byte
     claims: tuple[Span, ...] = (Span(start, end),)
-    if node.type in ("attribute_item", "macro_invocation"):
+    if node.type in ("attribute_item", "inner_attribute_item", "macro_invocation"):
         wide = text = text.replace("\r\n", "\n")
         for source, vendor in job.counterparts.items():
             wide = widen(wide, source, vendor)
