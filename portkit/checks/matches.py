@@ -38,6 +38,7 @@ from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
 from portkit.site.gap import Answer, Gap
+from portkit.tree.finding import Finding, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from portkit.checks.ported import Ported
     from portkit.lang.cfg import Cfg
     from portkit.site.context import Job
-    from portkit.tree.finding import Finding
 
 _MOST_FEATURES: Final = 4
 """How many features are tried on and off; with more, those of other vendors stay off."""
@@ -57,6 +57,20 @@ _HEAD: Final = re.compile(rb"\w+\b[^;]{0,600}?=>")
 """A name in the pattern of an arm, and sometimes one before a ``match``."""
 _WRAPPED: Final = b"fn f() {"
 """Stands before the tokens of a macro so that they are parsed as a function's body."""
+_BLOCKS: Final = frozenset(
+    {
+        "async_block",
+        "block",
+        "const_block",
+        "for_expression",
+        "if_expression",
+        "loop_expression",
+        "match_expression",
+        "unsafe_block",
+        "while_expression",
+    }
+)
+"""Values of an arm that need no comma (the Rust reference, chapter "Match expressions")."""
 _UNDECIDED: Final = "left out: write what this value does"
 
 
@@ -79,8 +93,9 @@ class _Arm(Value, frozen=True):
 
 
 class _Added(Value, frozen=True):
-    """An arm that is added."""
+    """An arm that is added, and one pattern that it is for."""
 
+    of: Pattern
     gate: str
     pattern: str
     value: str
@@ -94,7 +109,7 @@ def find_gaps(ported: Ported, paths: Sequence[str] | None = None) -> Iterator[Ga
         ported: the tree.
         paths: the files to look into; all of them by default.
     """
-    if not any(map(_is_variant, ported.todo)):
+    if not any(map(_is_variant, ported.findings)):
         return
     job = ported.job
     rust = tuple(path for path in job.workspace.sources if path.endswith(".rs"))
@@ -117,22 +132,21 @@ def _find_gained(ported: Ported, enums: Enums) -> Mapping[str, _Pairs]:
     """Return the variants that each enum gains, by the enum's key."""
     job = ported.job
     found: dict[str, _Pairs] = {}
-    for finding in ported.todo:
-        if not _is_variant(finding):
-            continue
+    for finding in filter(_is_variant, ported.findings):
         name = finding.symbol.rpartition("enum ")[2].partition("::")[0]
         old = Enums((finding.path,), job.workspace.sources.get).named(name)
         before = next((each for each in old if each.path), None)
         after = next((e for e in enums.named(name) if e.path == finding.path), None)
         if before is None or after is None:
             continue
-        new = after.variants.keys() - before.variants.keys()
-        found[after.key] = tuple((v, to) for v in before.variants if (to := job.rename(v)) in new)
+        renamed = ((each, job.rename(each)) for each in before.variants)
+        found[after.key] = tuple((v, to) for v, to in renamed if v != to and to in after.variants)
     return found
 
 
 def _is_variant(finding: Finding) -> bool:
-    return finding.construct == "enum variant" and bool(finding.edits)
+    done = bool(finding.edits) or finding.status is Status.PORTED
+    return finding.construct == "enum variant" and done
 
 
 class _File:
@@ -221,8 +235,16 @@ class _File:
             added = [*match.added(outer)]
         except UnsupportedPatternError:
             return
-        if added:
+        if added or self._stands(match, block, shift):
             yield self._told(block, source, shift, match, added)
+
+    def _stands(self, match: _Match, block: Node, shift: int) -> bool:
+        """Whether a ``match`` of the tree has such arms already."""
+        before = self.job.workspace.sources.get(self.source.path)
+        if before is None or before.data != self.source.data or not match.has_own_arm():
+            return False
+        symbol = _symbol_of(self._around(block, shift))
+        return not self.job.names_source(symbol.rpartition("::")[2])
 
     def _around(self, block: Node, shift: int) -> Node:
         """Return the node that holds a ``match``; for one among tokens, the macro."""
@@ -236,9 +258,13 @@ class _File:
     def _told(
         self, block: Node, source: Source, shift: int, match: _Match, added: Sequence[_Added]
     ) -> Gap:
-        last = match.arms[-1].node
+        last = match.find_place(added)
         indent = self.source.indent(last.start_byte + shift)
-        comma = "" if node_text(last).rstrip().endswith((",", "}")) else ","
+        value = last.child_by_field_name("value")
+        ends = node_text(last).rstrip().endswith(",") or (
+            value is not None and value.type in _BLOCKS
+        )
+        comma = "" if ends else ","
         at = last.end_byte if comma else source.line_tail(last.end_byte)
         owner = block.parent or block
         error = f'{match.macro}!("{_UNDECIDED}")'
@@ -258,7 +284,7 @@ class _File:
             enums=tuple(match.named),
             arms=written([arm.value or error for arm in added]),
             errors=written([left_out.error_value(match.macro) for _ in added]),
-            answer=max((arm.answer for arm in added), key=[*Answer].index),
+            answer=max((arm.answer for arm in added), key=[*Answer].index, default=Answer.STANDS),
         )
 
 
@@ -298,19 +324,43 @@ class _Match:
                 text = self._text(pattern)
                 missing.setdefault(text, (pattern, []))[1].append(on)
         found: dict[tuple[str, str | None], list[str]] = {}
+        firsts: dict[tuple[str, str | None], Pattern] = {}
         copies: dict[str, _Added] = {}
         for text, (pattern, where) in missing.items():
             gate = self._gate(pattern, builds, where)
             own = self._own_copy(pattern)
             if own is not None:
-                copies.setdefault(own[0], _Added(gate, *own, Answer.COPY))
+                copies.setdefault(own[0], _Added(pattern, gate, *own, Answer.COPY))
                 continue
             value = self._value(pattern)
             found.setdefault((gate, value), []).append(text)
+            firsts.setdefault((gate, value), pattern)
         yield from copies.values()
         for (gate, value), texts in found.items():
             answer = Answer.ERROR if value is None else Answer.OTHERS
-            yield _Added(gate, " | ".join(texts), value or "", answer)
+            yield _Added(firsts[gate, value], gate, " | ".join(texts), value or "", answer)
+
+    def find_place(self, added: Sequence[_Added]) -> Node:
+        """Return the arm behind which arms are set: the source vendor's, or else the last."""
+        direct = [a.of for a in added if isinstance(a.of, Ctor) and a.of.family in self.gained]
+        backs = [self._replaced(pattern, 0) for pattern in direct]
+        own = [arm for arm in self.arms if any(takes(arm.pattern, back) for back in backs)]
+        return (own if own and len(direct) == len(added) else self.arms)[-1].node
+
+    def has_own_arm(self) -> bool:
+        """Whether an arm is on a new variant and is no copy of another arm."""
+        copies = [
+            (self._renamed(arm.pattern), normal(self.job.rename(arm.value))) for arm in self.arms
+        ]
+        return any(
+            self._is_on_new(arm.pattern) and (arm.pattern, normal(arm.value)) not in others
+            for number, arm in enumerate(self.arms)
+            for others in (copies[:number] + copies[number + 1 :],)
+        )
+
+    def _is_on_new(self, pattern: Pattern) -> bool:
+        new = {(key, pair[1]) for key, pairs in self.gained.items() for pair in pairs}
+        return any((ctor.family, ctor.name) in new for ctor in constructors(pattern))
 
     def _builds(self, outer: Sequence[Cfg]) -> list[frozenset[str]]:
         """Return the sets of features that make a difference here."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from portkit.site.gap import Gap
 
 _NEEDED: Final = "{enum} gains {variant}, and this match needs an arm for it."
+_STANDS: Final = "This match has the arms that {variant} needs."
 _SAID: Final = {
     Answer.COPY: "The arm is the CUDA arm under {title}'s names. Check it.",
     Answer.OTHERS: "The arm answers as the arms on other values do. Check that it should.",
@@ -36,7 +37,8 @@ _SAID: Final = {
 def check(job: Job, gap: Gap) -> Finding:
     """Return the finding that writes the missing arms."""
     enum = ", ".join(gap.enums)
-    said = f"{_NEEDED} {_SAID[gap.answer]}"
+    stands = gap.answer is Answer.STANDS
+    said = _STANDS if stands else f"{_NEEDED} {_SAID[gap.answer]}"
     message = said.format(enum=enum, variant=job.vendor.variant, title=job.vendor.title)
     return Finding(
         code=RULE.code,
@@ -44,11 +46,11 @@ def check(job: Job, gap: Gap) -> Finding:
         span=gap.span,
         construct=f"match arm: {enum}",
         symbol=gap.symbol or "file",
-        applicability=Applicability.REVIEW,
-        status=Status.TODO,
+        applicability=Applicability.SAFE if stands else Applicability.REVIEW,
+        status=Status.PORTED if stands else Status.TODO,
         message=message,
-        edits=(Edit(gap.at, gap.at, gap.arms),),
-        instead=(Edit(gap.at, gap.at, gap.errors),),
+        edits=() if stands else (Edit(gap.at, gap.at, gap.arms),),
+        instead=() if stands else (Edit(gap.at, gap.at, gap.errors),),
     )
 
 

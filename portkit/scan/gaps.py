@@ -52,7 +52,7 @@ def fill_gaps(
         written = ported.written(gap.path)
         pieces = written.pieces if written is not None else ()
         piece = next((p for p in pieces if p.start < gap.span.start < p.end), None)
-        if piece is None:
+        if piece is None or gap.answer is Answer.STANDS:
             added.append(match_gap.check(job, _before(gap, pieces)))
             continue
         before = job.workspace.sources[gap.path]

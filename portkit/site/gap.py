@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Answer(StrEnum):
     """What the missing arms do."""
 
+    STANDS = "stands"
+    """They are there already."""
     COPY = "copy"
     """The same as the source vendor's arm, under the names of the vendor that is written."""
     OTHERS = "others"
