@@ -56,9 +56,16 @@ def check_fields(ported: Ported) -> Iterator[Refusal]:
         for gain in gains:
             node = _find_incomplete(source, gain)
             if node is not None:
-                line, _ = source.position(node.start_byte)
+                line = _line_before(ported, path, node.start_byte)
                 said = _REASON.format(owner=gain.owner, field=gain.field, path=path, line=line)
                 yield Refusal((gain.finding,), said)
+
+
+def _line_before(ported: Ported, path: str, offset: int) -> int:
+    """Return the line before the port of what is at an offset after it."""
+    written = ported.written(path)
+    at = offset if written is None else written.offset_before(offset)
+    return ported.job.workspace.sources[path].position(at)[0]
 
 
 def _find_gains(ported: Ported) -> Iterator[_Gain]:

@@ -57,6 +57,15 @@ class Written(Value, frozen=True, dict=True):
         places = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
         return self.source.tree_around(sorted(places))
 
+    def offset_before(self, offset: int) -> int:
+        """Return the offset before the port of what is at an offset after it.
+
+        Args:
+            offset: in the written file; what an edit has inserted counts as where it is inserted.
+        """
+        last = next((piece for piece in reversed(self.pieces) if piece.start < offset), None)
+        return offset if last is None else max(last.edit.end, last.edit.end + offset - last.end)
+
     def find_writers(self, start: int, end: int) -> tuple[Finding, ...]:
         """Return the findings that write or remove bytes in ``[start, end]``, each once."""
         found = {id(p.finding): p.finding for p in self.pieces if p.start <= end and p.end >= start}

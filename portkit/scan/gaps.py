@@ -17,6 +17,7 @@ from portkit.tree.finding import Applicability, Edit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from portkit.checks.ported import Written
     from portkit.lang.source import Source
     from portkit.site.context import Job
     from portkit.site.gap import Gap
@@ -53,22 +54,19 @@ def fill_gaps(
         pieces = written.pieces if written is not None else ()
         piece = next((p for p in pieces if p.start < gap.span.start < p.end), None)
         if piece is None or gap.answer is Answer.STANDS:
-            added.append(match_gap.check(job, _before(gap, pieces)))
+            added.append(match_gap.check(job, _before(gap, written)))
             continue
         before = job.workspace.sources[gap.path]
         found[id(piece.finding)] = _completed(found[id(piece.finding)], piece, gap, before)
     return [*found.values(), *reversed(added)]
 
 
-def _before(gap: Gap, pieces: Sequence[Piece]) -> Gap:
+def _before(gap: Gap, written: Written | None) -> Gap:
     """Return a gap with the offsets that its places have before the port."""
-    span = Span(_offset_before(gap.span.start, pieces), _offset_before(gap.span.end, pieces))
-    return replace(gap, span=span, at=_offset_before(gap.at, pieces))
-
-
-def _offset_before(offset: int, pieces: Sequence[Piece]) -> int:
-    last = next((piece for piece in reversed(pieces) if piece.start < offset), None)
-    return offset if last is None else max(last.edit.end, last.edit.end + offset - last.end)
+    if written is None:
+        return gap
+    at = written.offset_before
+    return replace(gap, span=Span(at(gap.span.start), at(gap.span.end)), at=at(gap.at))
 
 
 def _completed(finding: Finding, piece: Piece, gap: Gap, before: Source) -> Finding:
