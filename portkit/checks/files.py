@@ -14,7 +14,7 @@ from portkit.checks.ported import Refusal
 from portkit.lang.source import field_text, node_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -52,7 +52,7 @@ def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Ref
     data, path = written.source.data, written.source.path
     for match in _INCLUDE.finditer(data, piece.start, piece.end):
         named = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1].decode()))
-        if not _exists(ported, named) and not named.startswith("../"):
+        if not named.startswith("../") and not _exist(ported, [named]):
             yield Refusal((piece.finding,), _NO_FILE.format(path=named))
     for match in _MODULE.finditer(data, piece.start, piece.end):
         node = written.tree.root_node.descendant_for_byte_range(match.start(1), match.end(1) - 1)
@@ -60,7 +60,7 @@ def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Ref
         if item is None or item.type != "mod_item":
             continue
         paths = _module_paths(item, path)
-        if paths and not any(_exists(ported, each) for each in paths):
+        if paths and not _exist(ported, paths):
             said = _NO_MODULE.format(name=match[1].decode(), path=paths[0])
             yield Refusal((piece.finding,), said)
 
@@ -82,6 +82,9 @@ def _module_paths(item: Node, path: str) -> list[str]:
     return [posixpath.join(f, each) for f in folders for each in (f"{name}.rs", f"{name}/mod.rs")]
 
 
-def _exists(ported: Ported, path: str) -> bool:
-    job = ported.job
-    return job.stands(path) or path in ported.copies or ported.source(path) is not None
+def _exist(ported: Ported, paths: Sequence[str]) -> bool:
+    """Whether one of some files exists after the port; generated files are asked for last."""
+    job, copies = ported.job, ported.copies
+    if any(job.stands(path) or path in copies for path in paths):
+        return True
+    return any(ported.has(path) for path in paths)
