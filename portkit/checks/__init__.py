@@ -10,8 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.features import check_features
+from portkit.checks.fields import check_fields
+from portkit.checks.files import check_files
 from portkit.checks.macros import check_macros
 from portkit.checks.manifests import check_manifests
+from portkit.checks.names import check_names
 from portkit.checks.operands import check_operands
 from portkit.checks.ported import Ported, Refusal, Written
 from portkit.checks.syntax import check_syntax
@@ -24,8 +27,11 @@ __all__ = ["CHECKS", "Ported", "Refusal", "Written"]
 CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
     check_syntax,
     check_manifests,
+    check_fields,
     check_features,
     check_operands,
     check_macros,
+    check_files,
+    check_names,
 )
 """All checks. A later one may rely on what an earlier one has refused."""

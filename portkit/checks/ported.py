@@ -9,7 +9,7 @@ from portkit.copying.additions import additions
 from portkit.lang.source import Source
 from portkit.lang.value import Value
 from portkit.tree.edits import Piece, find_clash, write_edits
-from portkit.tree.finding import Status
+from portkit.tree.finding import Edit, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,6 +56,15 @@ class Written(Value, frozen=True, dict=True):
         # The byte before an insertion belongs to the item that it extends.
         places = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
         return self.source.tree_around(sorted(places))
+
+    def offset_before(self, offset: int) -> int:
+        """Return the offset before the port of what is at an offset after it.
+
+        Args:
+            offset: in the written file; what an edit has inserted counts as where it is inserted.
+        """
+        last = next((piece for piece in reversed(self.pieces) if piece.start < offset), None)
+        return offset if last is None else max(last.edit.end, last.edit.end + offset - last.end)
 
     def find_writers(self, start: int, end: int) -> tuple[Finding, ...]:
         """Return the findings that write or remove bytes in ``[start, end]``, each once."""
@@ -154,6 +163,17 @@ class Ported(Value, frozen=True, dict=True):
             return True
         return path in self.job.workspace.sources or self.written(path) is not None
 
+    def added_texts(self, ending: str) -> Iterator[str]:
+        """Yield the texts of the files of the port's own whose names end so.
+
+        Args:
+            ending: such as ``.rs``.
+        """
+        for name in self.added:
+            for path, make in self._additions[name].files().items():
+                if path.endswith(ending):
+                    yield make()
+
     def without(self, findings: Iterable[Finding]) -> Ported:
         """Return the tree in which some findings are not done; unchanged files stay read.
 
@@ -180,7 +200,7 @@ class Ported(Value, frozen=True, dict=True):
             return None
         finding, text = made
         source = Source(path, text.encode())
-        return Written(source, before, (Piece(0, source.size, finding),))
+        return Written(source, before, (Piece(0, source.size, finding, Edit(0, 0, "")),))
 
     def _make_new(self, path: str) -> tuple[Finding, str] | None:
         """Return the finding that adds a file, and the text."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from portkit.copying.error_paths import find_error_path
 from portkit.lang.features import variable
 from portkit.lang.renaming import code_only, without_comments
 from portkit.lang.source import field_text, node_text
@@ -60,7 +61,7 @@ def gated(site: Site, text: str) -> str:
 
     A copy that already carries the feature, or stands in something that does, needs no second one.
     """
-    if not is_cfg(site) or site.is_source:
+    if not is_cfg(site) or site.is_source or _is_on_error(site, text):
         return text
     return under_attribute(site, feature_attribute(site.job), text)
 
@@ -68,6 +69,23 @@ def gated(site: Site, text: str) -> str:
 def gated_if_needed(site: Site, copy: str) -> str:
     """Set the feature's attribute over the copy of a site that cannot exist without it."""
     return gated(site, copy) if needs_feature(site, copy) else copy
+
+
+def _is_on_error(site: Site, text: str) -> bool:
+    """Whether a text is an arm on the error that says that the feature is off: it always exists."""
+    return site.kind == "match_arm" and names_error_alone(site.job, text)
+
+
+def names_error_alone(job: Job, text: str) -> bool:
+    """Whether the one thing of the vendor's that an arm names is the error without the feature.
+
+    Args:
+        job: the job.
+        text: the arm, or its pattern.
+    """
+    error = job.codebase.error_without_feature
+    in_pattern = error != "" and re.search(rf"\b{error}\b", text.partition("=>")[0]) is not None
+    return in_pattern and not job.names_gated(text)
 
 
 def needs_feature(site: Site, copy: str) -> bool:
@@ -156,7 +174,10 @@ def without_feature(site: Site) -> str:
     if result == "bool":
         answer = "false"
     elif result.startswith("Result<") and job.codebase.error_without_feature:
-        answer = f"Err(crate::Error::{job.codebase.error_without_feature})"
+        path = find_error_path(site)
+        if not path:
+            return ""
+        answer = f"Err({path}::{job.codebase.error_without_feature})"
     else:
         return ""
     signature = re.sub(r"(?<=[(,])(\s*)(\w+)(?=\s*:)", r"\1_\2", signature)

@@ -383,7 +383,7 @@ def _join(site: Site, code: str, intent: wants.Join) -> Finding:
         return finding_of(site, code, wants.Ask(intent.construct, _NO_MEMBER))
     wanted = joining.joins(site, intent)
     stands = joining.stand(site, intent, wanted)
-    if not stands and joining.apart(site, intent):
+    if not stands and joining.apart(site, intent, wanted):
         if intent.otherwise is not None:
             return finding_of(site, code, joining.without_others(site, intent, wanted))
         edits: tuple[Edit, ...] = (joining.own_arm(site, intent, wanted),)
@@ -442,7 +442,7 @@ def _widen(site: Site, code: str, intent: wants.Widen) -> Finding:
     text = site.source.text(start, end)
     claims: tuple[Span, ...] = (Span(start, end),)
     if node.type in ("attribute_item", "inner_attribute_item", "macro_invocation"):
-        wide = text
+        wide = text = text.replace("\r\n", "\n")
         for source, vendor in job.counterparts.items():
             wide = widen(wide, source, vendor)
         edits: tuple[Edit, ...] = (Edit(start, end, wide),)

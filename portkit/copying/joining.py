@@ -66,14 +66,17 @@ def _standing_arm(site: Site, intent: Join, wanted: Joins) -> Span | None:
     return standing.arm_on(site, patterns.key(pattern))
 
 
-def apart(site: Site, intent: Join) -> bool:
+def apart(site: Site, intent: Join, wanted: Joins) -> bool:
     """Whether the value cannot join the patterns.
 
     It cannot under a feature, nor with a type of its own, nor where what follows names the source:
     then the copy of that is right for the value. Where a list mixes vendors already, what it binds
     has one type for all of them.
     """
-    if gating.is_cfg(site) or is_renamed(site, intent):
+    in_each_build = all(
+        gating.names_error_alone(site.job, text) for each in wanted for _, text in each
+    )
+    if (gating.is_cfg(site) and not in_each_build) or is_renamed(site, intent):
         return True
     single = [site.source.slice(*members) for members in intent.lists if len(members) == 1]
     if intent.peer:

@@ -101,8 +101,17 @@ def instead(site: Site, pattern: str) -> tuple[Edit, ...]:
     first = site.node.child_by_field_name("pattern")
     assert first is not None  # an arm has one
     head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
-    text = f'{head}{bare(patterns.parse(pattern))} => {match.macro}!("{_BEGIN}{_REASON}"),'
+    text = f"{head}{bare(patterns.parse(pattern))} => {error_value(match.macro)},"
     return (insertion(site, gating.gated(site, text)),)
+
+
+def error_value(macro: str) -> str:
+    """Return the value of an arm that answers with an error, with a mark for the reason.
+
+    Args:
+        macro: ``panic`` or a macro that returns an error.
+    """
+    return f'{macro}!("{_BEGIN}{_REASON}")'
 
 
 def left_out(finding: Finding, reason: str) -> Finding:

@@ -14,7 +14,7 @@ from portkit.lang.source import COMMENTS, grouped, node_text
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from tree_sitter import Node
 
@@ -87,6 +87,15 @@ class Cfg(Value, frozen=True):
         if decisive in values:
             return decisive
         return None if None in values else not decisive
+
+    def holds(self, on: Collection[str]) -> bool:
+        """Evaluate with some features on and all others off; other options count as on."""
+        if self.operator == "":
+            return not self.feature or self.feature in on
+        values = [o.holds(on) for o in self.operands]
+        if self.operator == "not":
+            return not values[0]
+        return all(values) if self.operator == "all" else any(values)
 
 
 def parse_cfg(attribute: str) -> Cfg | None:

@@ -42,11 +42,14 @@ def paths(use: Node) -> Iterator[str]:
 
 def brought_in(use: Node) -> Iterator[str]:
     """Yield each name that an import brings into scope; a glob brings in none that could clash."""
-    for node, _ in leaves(use):
-        if node.type == "use_as_clause":
-            yield field_text(node, "alias")
-        elif node.type not in ("self", "use_wildcard"):
-            yield name_of(node)
+    return (name for node, _ in leaves(use) if (name := brought_in_by(node)))
+
+
+def brought_in_by(leaf: Node) -> str:
+    """Return the name that a leaf of an import brings in, or an empty string."""
+    if leaf.type == "use_as_clause":
+        return field_text(leaf, "alias")
+    return "" if leaf.type in ("self", "use_wildcard") else name_of(leaf)
 
 
 def unnamed(text: str, names: Container[str]) -> str:

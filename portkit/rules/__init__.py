@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from portkit.lang.source import Source
     from portkit.profile.settings import Settings, Skip
     from portkit.site.context import Job, Site
+    from portkit.site.gap import Gap
     from portkit.site.intent import Intent
     from portkit.tree.finding import Finding
     from portkit.tree.keep_comments import Kept
@@ -120,7 +121,19 @@ class ProfileRule(Value, _Documented, frozen=True, eq=False):
     check: Callable[[Job, Sequence[Finding], Settings], tuple[Finding, ...]]
 
 
-Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule
+class GapRule(Value, _Documented, frozen=True, eq=False):
+    """What says something about a ``match`` that the port leaves without an arm.
+
+    Attributes:
+        code: its stable code, ``PKnnn``.
+        check: from the job and the gap to a finding.
+    """
+
+    code: str
+    check: Callable[[Job, Gap], Finding]
+
+
+Rule = SiteRule | FileRule | TreeRule | ExceptionRule | ProfileRule | GapRule
 
 
 @cache

@@ -9,7 +9,8 @@ person chooses others. A person also reviews a field that documents must have fr
 
 Where a field is read, outside what is copied, is for a person: what follows from it is not known.
 
-Not handled: the short form ``Devices { cuda }``, which is listed as unaccounted.
+Not handled: the short form ``Devices { cuda }``, which is listed as unaccounted. A struct that is
+built so gains no field, since no build would compile.
 """
 
 from __future__ import annotations

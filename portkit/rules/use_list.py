@@ -4,26 +4,36 @@
 is CUDA's, gets a copy beside it. With ``--gating cfg`` a member of a list cannot carry an
 attribute, so an import of its own is written under the feature.
 
-Not handled: an import that brings in a name which does not change, as in ``use cuda::Device``. A
-copy would bring it in twice (rustc: E0252), so it is left to a person.
+Not handled: an import that brings in a name which does not change, as in ``use cuda::Device`` or
+``Device::{Cuda as C}``. A copy would bring it in twice (rustc: E0252), so it is left to a person.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portkit.copying.plain import is_own_module
-from portkit.lang.imports import leaves
+from portkit.lang.imports import brought_in_by, leaves
 from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
-from portkit.site.intent import Copy, Enlist, Intent, Keep, Member
+from portkit.site.intent import Ask, Copy, Enlist, Intent, Keep, Member
+from portkit.site.targets import required_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-    from portkit.site.context import Site
+    from portkit.site.context import Job, Site
+
+
+_TWICE: Final = (
+    "A copy of this import would bring in the name {name} a second time. portkit does not write it."
+    " Import {title}'s counterpart under a name of its own, if this file needs it."
+)
+
+
+_UNBUILT: Final = "Cargo builds this file only with the feature {feature}. The import stays alone."
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -35,21 +45,35 @@ def check(site: Site) -> Iterator[Intent]:
     if plain is not None and _is_own(site):
         yield Keep(construct, plain.reason)
         return
+    if job.source_feature in required_features(job, site.source.path):
+        yield Keep(construct, _UNBUILT.format(feature=job.source_feature))
+        return
     first = field_text(site.node, "argument").split("{", 1)[0]
     symbol = site.symbol(first.strip())
     message = f"import what {job.vendor.title} has in its place"
     if not job.renames_code(first):
+        named = [(n, prefix) for n, prefix in leaves(site.node) if job.renames_code(node_text(n))]
+        twice = [node for node, _ in named if _is_brought_in_twice(job, node)]
         members = tuple(
             Member(span_of(node), new, prefix + new)
-            for node, prefix in leaves(site.node)
-            if job.renames_code(text := node_text(node))
+            for node, prefix in named
+            if node not in twice
             # A path is renamed as a whole: what a crate in it becomes depends on what leads to it.
-            for new in (job.rename(prefix + text).removeprefix(job.rename(prefix)),)
+            for new in (job.rename(prefix + node_text(node)).removeprefix(job.rename(prefix)),)
         )
         if members:
             yield Enlist(construct, message, symbol=symbol, members=members)
+        for node in twice:
+            said = _TWICE.format(name=brought_in_by(node), title=job.vendor.title)
+            yield Ask(construct, said, symbol=symbol, span=span_of(node), claims=(span_of(node),))
         return
     yield Copy(construct, message, symbol=symbol, claims=(site.span,))
+
+
+def _is_brought_in_twice(job: Job, leaf: Node) -> bool:
+    """Whether the copy of a member of a list would bring in the name that the member has."""
+    name = brought_in_by(leaf)
+    return name not in ("", "_") and job.rename(name) == name
 
 
 def _is_own(site: Site) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.lang.value import Value
-from portkit.rules import FileRule, SiteRule, TreeRule
+from portkit.rules import FileRule, GapRule, SiteRule, TreeRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +22,7 @@ class Asked(Value, frozen=True):
     by_node: Mapping[str, tuple[SiteRule, ...]]
     of_files: tuple[FileRule, ...]
     of_tree: tuple[TreeRule, ...]
+    of_gaps: bool
 
     @classmethod
     def of(cls, chosen: Iterable[Rule]) -> Asked:
@@ -41,6 +42,7 @@ class Asked(Value, frozen=True):
             },
             tuple(rule for rule in every if isinstance(rule, FileRule)),
             tuple(rule for rule in every if isinstance(rule, TreeRule)),
+            any(isinstance(rule, GapRule) for rule in every),
         )
 
     def of_kind(self, kind: str) -> tuple[SiteRule, ...]:

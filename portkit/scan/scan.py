@@ -27,6 +27,7 @@ from portkit.lang.words import finder, occurrences
 from portkit.rules import added_file, rules
 from portkit.rules.unread_file import failed
 from portkit.scan.asked import Asked
+from portkit.scan.gaps import fill_gaps
 from portkit.scan.look import looked_at
 from portkit.scan.parallel import together
 from portkit.site.context import Gating, Job, Learnt
@@ -131,10 +132,11 @@ def again(found: Scan, path: str, data: bytes) -> Scan:
     of_kernel = job.kernels and path.endswith(CUDA_CODE)
     looked += (f for each in added if of_kernel for f in each.findings() if f.path == path)
     findings = [f for f in found.findings if f.path != path or f.code == added_file.CODE]
+    findings = fill_gaps(job, [*findings, *looked], (path,))
     unaccounted = [each for each in found.unaccounted if each.path != path]
     return Scan(
         job,
-        tuple(sorted((*findings, *looked), key=in_order)),
+        tuple(sorted(findings, key=in_order)),
         tuple(sorted((*unaccounted, *left))),
     )
 
@@ -169,6 +171,7 @@ def _scanned(team: Team, job: Job, asked: Asked) -> Scan:
     if team.first:
         job = replace(job, translated=translated) if translated else job
         findings += (f for rule in asked.of_tree for f in rule.check(job))
+        findings = fill_gaps(job, findings) if asked.of_gaps else findings
     findings.sort(key=in_order)
     return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
 

@@ -22,6 +22,7 @@ class Piece(NamedTuple):
     start: int
     end: int
     finding: Finding
+    edit: Edit
 
 
 def edited(source: Source, findings: Sequence[Finding]) -> bytes:
@@ -77,7 +78,7 @@ def write_edits(source: Source, findings: Iterable[Finding]) -> tuple[bytes, tup
         new = with_newlines(source, edit.text)
         out += [source.data[at : edit.start], new]
         length += edit.start - at
-        pieces.append(Piece(length, length + len(new), finding))
+        pieces.append(Piece(length, length + len(new), finding, edit))
         length += len(new)
         at, previous = edit.end, edit
     out.append(source.data[at:])

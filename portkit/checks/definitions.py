@@ -1,0 +1,282 @@
+"""The names that a tree defines after the port, and the conditions under which each exists."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from msgspec import field
+
+from portkit.lang.cfg import Cfg, around
+from portkit.lang.value import Value
+from portkit.lang.words import occurrences
+from portkit.site.targets import required_features
+from portkit.tree.manifest import parse_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported import Ported
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+    from portkit.tree.finding import Finding
+
+_KEYWORDS: Final = (
+    rb"\b(?:fn|struct|enum|union|trait|type|mod|const|static|macro_rules!)\s+(?:mut\s+|ref\s+)?"
+)
+_DECLARES: Final = frozenset({"enum_variant", "field_declaration", "type_parameter"})
+_PATTERNS: Final = frozenset(
+    {
+        "captured_pattern",
+        "closure_parameters",
+        "field_pattern",
+        "mut_pattern",
+        "or_pattern",
+        "ref_pattern",
+        "reference_pattern",
+        "remaining_field_pattern",
+        "slice_pattern",
+        "struct_pattern",
+        "tuple_pattern",
+        "tuple_struct_pattern",
+    }
+)
+_BINDERS: Final = frozenset(
+    {"for_expression", "let_condition", "let_declaration", "match_pattern", "parameter"}
+)
+
+
+class Definition(Value, frozen=True):
+    """An item of a name.
+
+    Attributes:
+        path: the file.
+        at: where the name stands.
+    """
+
+    path: str
+    at: int
+
+
+class Definitions(Value, frozen=True, dict=True):
+    """What a tree defines after the port.
+
+    Attributes:
+        ported: the tree.
+    """
+
+    ported: Ported
+    known: dict[str, bool] = field(default_factory=dict)
+    gates: dict[str, tuple[tuple[Cfg, ...], ...]] = field(default_factory=dict)
+    features: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    copied: dict[int, Mapping[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def sources(self) -> Mapping[str, Source]:
+        """The Rust files of the tree, and those that the port copies."""
+        paths = {*self.ported.job.workspace.sources, *self.ported.copies}
+        found = ((p, self.ported.source(p)) for p in sorted(paths) if p.endswith(".rs"))
+        return {path: source for path, source in found if source is not None}
+
+    @cached_property
+    def vendors(self) -> Mapping[str, tuple[Definition, ...]]:
+        """The items with a name of the written vendor's."""
+        word = names_of_vendor(self.ported.job)
+        items = re.compile(_KEYWORDS + rb"(" + word + rb")")
+        some = [each.encode() for each in spellings(self.ported.job)]
+        found: dict[str, list[Definition]] = {}
+        for path, source in self.sources.items():
+            if any(each in source.data for each in some):
+                for match in items.finditer(source.data):
+                    found.setdefault(match[1].decode(), []).append(Definition(path, match.start(1)))
+        return {name: tuple(each) for name, each in found.items()}
+
+    def has_name(self, name: str) -> bool:
+        """Whether something has a name: an item, a name of a library, a word that the port adds."""
+        words = self.ported.job.vendor.names.words.values()
+        return self.has_item(name) or name in words or name in self._added
+
+    @cached_property
+    def _added(self) -> frozenset[str]:
+        """The words of the Rust files that the port adds."""
+        texts = self.ported.added_texts(".rs")
+        return frozenset(word for text in texts for word in re.findall(r"\w+", text))
+
+    def originals(self, finding: Finding) -> Mapping[str, str]:
+        """Return the names of the text that a finding copies, by their copies."""
+        if id(finding) not in self.copied:
+            job = self.ported.job
+            source = job.workspace.sources.get(finding.path)
+            text = source.slice(finding.span) if source is not None else ""
+            named = (word for word in sorted({*re.findall(r"\w+", text)}) if job.names_source(word))
+            self.copied[id(finding)] = {job.rename(word): word for word in named}
+        return self.copied[id(finding)]
+
+    def enabled(self, path: str, features: Iterable[str]) -> frozenset[str]:
+        """Return some features with those that they enable in the crate of a file.
+
+        A feature of a dependency counts as one of the same name here.
+
+        Args:
+            path: the file.
+            features: those that are asked for.
+        """
+        crate = self.ported.job.workspace.crate_of(path)
+        manifest = "Cargo.toml" if crate is None else posixpath.join(crate.directory, "Cargo.toml")
+        table = self._features(posixpath.normpath(manifest))
+        on: set[str] = set()
+        pending = [*features]
+        while pending:
+            feature = pending.pop()
+            if feature not in on:
+                on.add(feature)
+                pending += (each.rpartition("/")[2] for each in table.get(feature, ()))
+        return frozenset(on)
+
+    def _features(self, manifest: str) -> Mapping[str, Sequence[str]]:
+        """Return what each feature of a crate enables after the port."""
+        if manifest not in self.features:
+            source = self.ported.source(manifest)
+            try:
+                read = parse_manifest(source.data) if source is not None else {}
+            except ValueError:
+                read = {}
+            table = read.get("features", {})
+            self.features[manifest] = table if isinstance(table, dict) else {}
+        return self.features[manifest]
+
+    def has_item(self, name: str) -> bool:
+        """Whether the tree defines an item, a variant or a field of a name."""
+        if name in self.vendors:
+            return True
+        if name not in self.known:
+            self.known[name] = any(True for _ in self._declared(name))
+        return self.known[name]
+
+    def has_field(self, owner: str, name: str) -> bool | None:
+        """Whether a struct or a variant has a field; None if the tree does not define it."""
+        struct = re.compile(rb"\b(?:struct|union)\s+%s\b" % re.escape(owner).encode())
+        holding = [each for each in self.sources.values() if owner.encode() in each.data]
+        defining = [each for each in holding if struct.search(each.data)]
+        if not defining:
+            return None
+        return any(
+            node.parent is not None
+            and node.parent.type == "field_declaration"
+            and _owner_of(node) == owner
+            for source in defining
+            if name.encode() in source.data
+            for node in _nodes(source, name)
+        )
+
+    def conditions(self, name: str) -> tuple[tuple[Cfg, ...], ...]:
+        """Return the conditions of each item of a name; none if one exists in every build."""
+        if name not in self.gates:
+            self.gates[name] = tuple(self._conditions(name))
+        return self.gates[name]
+
+    def _conditions(self, name: str) -> list[tuple[Cfg, ...]]:
+        found: list[tuple[Cfg, ...]] = []
+        for each in self.vendors[name]:
+            root = self._root(each.path)
+            here = (*around(root, each.at), *file_conditions(self.ported.job, each.path))
+            if not here:
+                return []
+            found.append(here)
+        return found
+
+    def _root(self, path: str) -> Node:
+        """Return the root of at least the items of a file that hold a definition."""
+        if path not in self._roots:
+            at = {each.at for found in self.vendors.values() for each in found if each.path == path}
+            self._roots[path] = self.sources[path].tree_around(sorted(at)).root_node
+        return self._roots[path]
+
+    @cached_property
+    def _roots(self) -> dict[str, Node]:
+        """The trees that were asked for."""
+        return {}
+
+    def _declared(self, name: str) -> Iterator[Definition]:
+        items = re.compile(_KEYWORDS + rb"%s\b" % re.escape(name).encode())
+        for path, source in self.sources.items():
+            if name.encode() not in source.data:
+                continue
+            for match in items.finditer(source.data):
+                yield Definition(path, match.start())
+            for node in _nodes(source, name):
+                if node.parent is not None and node.parent.type in _DECLARES:
+                    yield Definition(path, node.start_byte)
+
+
+def file_conditions(job: Job, path: str) -> tuple[Cfg, ...]:
+    """Return the conditions of a file as a whole: its target's, and those of its module."""
+    learnt = job.learnt
+    gated = path in learnt.gated or learnt.inside.get(path) in learnt.gated
+    own = [job.source_feature] if gated else []
+    return tuple(Cfg("", (), feature) for feature in [*own, *required_features(job, path)])
+
+
+def spellings(job: Job) -> tuple[str, ...]:
+    """Return the ways in which names of the written vendor spell it."""
+    name = job.vendor.name
+    return tuple(dict.fromkeys((name, job.vendor.variant, job.vendor.title, name.upper())))
+
+
+def names_of_vendor(job: Job) -> bytes:
+    """Return a pattern for the names that the written vendor's name is a part of."""
+    return rb"\w*(?:" + "|".join(spellings(job)).encode() + rb")\w*"
+
+
+def is_bound(name: str, scope: Node, source: Source) -> bool:
+    """Whether a name is bound by a pattern, or a parameter, somewhere in a node."""
+    wanted = re.compile(rb"\b%s\b" % re.escape(name).encode())
+    for match in wanted.finditer(source.data, scope.start_byte, scope.end_byte):
+        node = scope.descendant_for_byte_range(match.start(), match.end() - 1)
+        if node is not None and is_declared(node):
+            return True
+    return False
+
+
+def _nodes(source: Source, name: str) -> Iterator[Node]:
+    at = [*occurrences(source.data, name.encode())]
+    root = source.tree_around(at).root_node
+    for each in at:
+        node = root.descendant_for_byte_range(each, each + len(name) - 1)
+        if node is not None and node.text == name.encode():
+            yield node
+
+
+def _owner_of(node: Node) -> str:
+    outer = node.parent
+    while outer is not None:
+        if outer.type in ("struct_item", "enum_variant", "union_item"):
+            named = outer.child_by_field_name("name")
+            return named.text.decode() if named is not None and named.text is not None else ""
+        outer = outer.parent
+    return ""
+
+
+def is_declared(node: Node) -> bool:
+    """Whether a name is declared where it stands."""
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type in _DECLARES or parent.type == "use_as_clause":
+        return parent.child_by_field_name("alias") in (None, node)
+    inner = node
+    while parent is not None and parent.type in _PATTERNS:
+        if parent.child_by_field_name("type") == inner:
+            return False  # the path of a pattern
+        if parent.type == "closure_parameters":
+            return True
+        inner, parent = parent, parent.parent
+    if parent is None or parent.type not in _BINDERS:
+        return False
+    if parent.type == "match_pattern":
+        return parent.child_by_field_name("condition") != inner
+    return parent.child_by_field_name("pattern") == inner

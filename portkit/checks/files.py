@@ -1,0 +1,90 @@
+"""A file that a written line names exists after the port: a module's, or one that is included.
+
+Sources: the Rust reference, chapter "Modules", section "Module source filenames", and the
+documentation of ``include``, ``include_bytes`` and ``include_str`` in the standard library.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+from portkit.checks.ported import Refusal
+from portkit.lang.source import field_text, node_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported import Ported, Written
+    from portkit.tree.edits import Piece
+
+_NO_MODULE: Final = (
+    "This line would declare the module `{name}`, and no file of it exists after the port. No build"
+    " would compile. Add {path}, or write this line by hand."
+)
+_NO_FILE: Final = (
+    "This line would include {path}, which does not exist after the port. No build would compile."
+    " Add the file, or write this line by hand."
+)
+_INCLUDE: Final = re.compile(rb'\binclude(?:_str|_bytes)?!\s*\(\s*"([^"\n]+)"\s*,?\s*\)')
+_MODULE: Final = re.compile(rb"\bmod\s+(\w+)\s*;")
+_PATH: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]*)"\s*\]')
+_ROOTS: Final = frozenset({"lib", "main", "mod", "build"})
+
+
+def check_files(ported: Ported) -> Iterator[Refusal]:
+    """Refuse a line that names a file which does not exist after the port.
+
+    Args:
+        ported: the tree after the port.
+    """
+    for written in ported.all_written(".rs"):
+        if written.before is None:
+            continue
+        for piece in written.pieces:
+            yield from _check_piece(ported, written, piece)
+
+
+def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Refusal]:
+    data, path = written.source.data, written.source.path
+    for match in _INCLUDE.finditer(data, piece.start, piece.end):
+        named = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1].decode()))
+        if not named.startswith("../") and not _exist(ported, [named]):
+            yield Refusal((piece.finding,), _NO_FILE.format(path=named))
+    for match in _MODULE.finditer(data, piece.start, piece.end):
+        node = written.tree.root_node.descendant_for_byte_range(match.start(1), match.end(1) - 1)
+        item = node.parent if node is not None else None
+        if item is None or item.type != "mod_item":
+            continue
+        paths = _module_paths(item, path)
+        if paths and not _exist(ported, paths):
+            said = _NO_MODULE.format(name=match[1].decode(), path=paths[0])
+            yield Refusal((piece.finding,), said)
+
+
+def _module_paths(item: Node, path: str) -> list[str]:
+    """Return the files in which a module may be; none if that is not certain."""
+    folder = posixpath.dirname(path)
+    before = item.prev_sibling
+    while before is not None and before.type == "attribute_item":
+        if given := _PATH.match(node_text(before)):
+            return [posixpath.normpath(posixpath.join(folder, given[1]))]
+        if "path" in node_text(before):
+            return []
+        before = before.prev_sibling
+    if item.parent is None or item.parent.type != "source_file":
+        return []
+    name, stem = field_text(item, "name"), posixpath.basename(path).removesuffix(".rs")
+    folders = [folder] if stem in _ROOTS else [posixpath.join(folder, stem), folder]
+    return [posixpath.join(f, each) for f in folders for each in (f"{name}.rs", f"{name}/mod.rs")]
+
+
+def _exist(ported: Ported, paths: Sequence[str]) -> bool:
+    """Whether one of some files exists after the port; generated files are asked for last."""
+    job, copies = ported.job, ported.copies
+    if any(job.stands(path) or path in copies for path in paths):
+        return True
+    return any(ported.has(path) for path in paths)

@@ -1,0 +1,212 @@
+"""A name that a written line uses exists after the port.
+
+portkit writes a name of the written vendor's for one of CUDA's. Such a name must be defined in the
+tree, wherever the line is compiled. What the tree does not define for CUDA either is left alone: it
+is another crate's, or a macro makes it. A field of a struct that the tree does not define is the
+exception, since no port can add one to another crate.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Final
+
+from portkit.checks.definitions import (
+    Definitions,
+    file_conditions,
+    is_bound,
+    is_declared,
+    names_of_vendor,
+)
+from portkit.checks.ported import Refusal
+from portkit.checks.scopes import Scopes, own_type
+from portkit.lang.cfg import around
+from portkit.lang.source import field_text, node_text
+from portkit.lang.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported import Ported, Written
+    from portkit.lang.cfg import Cfg
+    from portkit.tree.edits import Piece
+
+_MISSING: Final = (
+    "This line would name `{name}`, which nothing defines after the port. It would not compile."
+    " Define `{name}`, or write this line by hand."
+)
+_FOREIGN: Final = (
+    "This line would name the field `{name}` of `{owner}`, which this tree does not define. It"
+    " would not compile. Write this line by hand."
+)
+_GATED: Final = (
+    "This line would name `{name}`, which does not exist in each build that has this line. Such a"
+    " build would not compile. Write it by hand, under the right feature."
+)
+_MOST_FEATURES: Final = 5
+_ITEMS: Final = frozenset({"function_item", "impl_item", "const_item", "static_item", "mod_item"})
+
+
+class _Use(Value, frozen=True):
+    """A name that an edit writes."""
+
+    name: str
+    node: Node
+    written: Written
+    piece: Piece
+
+
+def check_names(ported: Ported) -> Iterator[Refusal]:
+    """Refuse a line that names something that does not exist where it is compiled.
+
+    Args:
+        ported: the tree after the port.
+    """
+    definitions = Definitions(ported)
+    for written in ported.all_written(".rs"):
+        if written.before is None or not ported.edited.get(written.source.path):
+            continue
+        for use in _uses(ported, written):
+            if reason := _why_missing(definitions, use):
+                yield Refusal((use.piece.finding,), reason)
+
+
+def _uses(ported: Ported, written: Written) -> Iterator[_Use]:
+    """Yield the names of the written vendor's that edits put into a file."""
+    wanted = re.compile(rb"\b" + names_of_vendor(ported.job) + rb"\b")
+    data = written.source.data
+    for piece in written.pieces:
+        for match in wanted.finditer(data, piece.start, piece.end):
+            node = written.tree.root_node.descendant_for_byte_range(match.start(), match.end() - 1)
+            if node is None:
+                continue
+            is_name = node.text == match[0] and "identifier" in node.type
+            if is_name or _is_formatted(node, data, match):
+                yield _Use(match[0].decode(), node, written, piece)
+
+
+def _is_formatted(node: Node, data: bytes, match: re.Match[bytes]) -> bool:
+    """Whether a text that a macro formats takes the value of a variable (``std::fmt``)."""
+    if node.type != "string_content" or node.parent is None or node.parent.parent is None:
+        return False
+    opens = (
+        data[match.start() - 1 : match.start()]
+        == b"{"
+        != data[match.start() - 2 : match.start() - 1]
+    )
+    return (
+        opens
+        and data[match.end() : match.end() + 1] in (b"}", b":")
+        and (node.parent.parent.type == "token_tree")
+    )
+
+
+def _why_missing(definitions: Definitions, use: _Use) -> str:
+    """Return why a name does not exist where it is used, or an empty string."""
+    name, node, parent = use.name, use.node, use.node.parent
+    if parent is None or node.type == "metavariable":
+        return ""
+    is_value = parent.type in ("field_initializer", "shorthand_field_initializer")
+    if is_value and parent.child_by_field_name("field") in (None, node):
+        return _why_no_field(definitions, use, parent)
+    if node.type == "string_content":
+        return _why_unbound(definitions, use)
+    if not _is_used(node):
+        return ""
+    if name in definitions.vendors:
+        return _why_gated(definitions, use)
+    return _why_unbound(definitions, use) if _is_local(node) else _why_undefined(definitions, use)
+
+
+def _is_used(node: Node) -> bool:
+    """Whether a name is used where it stands, and not declared there."""
+    parent = node.parent
+    if parent is None or is_declared(node):
+        return False
+    own = parent.child_by_field_name("name") == node
+    return not (own and parent.type.endswith(("_item", "macro_definition")))
+
+
+def _is_local(node: Node) -> bool:
+    """Whether a name may be that of a variable: it stands alone, in small letters."""
+    parent = node.parent
+    return (
+        node.type == "identifier"
+        and parent is not None
+        and node_text(node)[:1].islower()
+        and parent.type not in ("scoped_identifier", "scoped_use_list", "use_list", "use_as_clause")
+    )
+
+
+def _why_undefined(definitions: Definitions, use: _Use) -> str:
+    """Return why an item, a method or a field does not exist, although CUDA's does."""
+    before = definitions.originals(use.piece.finding).get(use.name)
+    if before is None or definitions.has_name(use.name) or not definitions.has_item(before):
+        return ""
+    return _MISSING.format(name=use.name)
+
+
+def _why_unbound(definitions: Definitions, use: _Use) -> str:
+    """Return why a variable is not bound around the place, although CUDA's is."""
+    source = use.written.source
+    item = _item_around(use.node)
+    if item is None or is_bound(use.name, item, source):
+        return ""
+    before = definitions.originals(use.piece.finding).get(use.name)
+    if before is None:
+        return ""
+    if is_bound(before, item, source):
+        return _MISSING.format(name=use.name)
+    return _why_undefined(definitions, use)
+
+
+def _why_no_field(definitions: Definitions, use: _Use, value: Node) -> str:
+    holder = value.parent.parent if value.parent is not None else None
+    if holder is None or holder.type != "struct_expression":
+        return ""
+    head = field_text(holder, "name")
+    owner = own_type(holder) if head == "Self" else head
+    path = Scopes().path_of(holder, owner.partition("::")[0]) if "::" not in owner else owner
+    name = re.sub(r"<.*", "", path.rpartition("::")[2])
+    if not name:
+        return ""
+    has = definitions.has_field(name, use.name)
+    if has:
+        return ""
+    if has is not None:
+        return _MISSING.format(name=use.name)
+    # A variant of an enum has fields as well.
+    return "" if definitions.has_item(name) else _FOREIGN.format(name=use.name, owner=name)
+
+
+def _why_gated(definitions: Definitions, use: _Use) -> str:
+    """Return why an item does not exist in a build that names it."""
+    found = definitions.conditions(use.name)
+    if not found:
+        return ""
+    path = use.written.source.path
+    here = (
+        *around(use.written.tree.root_node, use.node.start_byte),
+        *file_conditions(definitions.ported.job, path),
+    )
+    features = sorted(frozenset().union(*(cfg.features() for cfg in chain(here, *found))))
+    tried = features[:_MOST_FEATURES]
+    sets = chain.from_iterable(combinations(tried, n) for n in range(len(tried) + 1))
+    for on in (definitions.enabled(path, each) for each in sets):
+        if _holds(here, on) and not any(_holds(each, on) for each in found):
+            return _GATED.format(name=use.name)
+    return ""
+
+
+def _holds(conditions: tuple[Cfg, ...], on: frozenset[str]) -> bool:
+    return all(cfg.holds(on) for cfg in conditions)
+
+
+def _item_around(node: Node) -> Node | None:
+    outer = node.parent
+    while outer is not None and outer.type not in _ITEMS:
+        outer = outer.parent
+    return outer

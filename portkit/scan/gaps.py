@@ -1,0 +1,82 @@
+"""Fills the gaps of each ``match`` on an enum that gains a variant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from portkit.checks.matches import find_gaps
+from portkit.checks.ported import Ported
+from portkit.lang.span import Span
+from portkit.rules import match_gap
+from portkit.site.gap import Answer
+from portkit.tree.edits import with_newlines
+from portkit.tree.finding import Applicability, Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from portkit.checks.ported import Written
+    from portkit.lang.source import Source
+    from portkit.site.context import Job
+    from portkit.site.gap import Gap
+    from portkit.tree.edits import Piece
+    from portkit.tree.finding import Finding
+
+_ADDED: Final = {
+    Answer.COPY: "A match in it gets an arm for one more backend, from CUDA's. Check it.",
+    Answer.OTHERS: "A match in it gets an arm for one more backend, which answers as the other arms"
+    " do. Check that it should.",
+    Answer.ERROR: "A match in it gets an arm for one more backend, which answers with an error."
+    " Write its value.",
+}
+
+
+def fill_gaps(
+    job: Job, findings: Sequence[Finding], paths: Sequence[str] | None = None
+) -> list[Finding]:
+    """Return findings by which each ``match`` takes every value after the port.
+
+    A ``match`` of the tree gets a finding of its own. One in the text of a copy is completed there.
+
+    Args:
+        job: the job.
+        findings: what is found in the tree.
+        paths: the files to look into; all of them by default.
+    """
+    ported = Ported(job, tuple(findings))
+    found = {id(finding): finding for finding in findings}
+    added: list[Finding] = []
+    # In reverse, so that what is inserted into a copy leaves the offsets before it as they are.
+    for gap in reversed([*find_gaps(ported, paths)]):
+        written = ported.written(gap.path)
+        pieces = written.pieces if written is not None else ()
+        piece = next((p for p in pieces if p.start < gap.span.start < p.end), None)
+        if piece is None or gap.answer is Answer.STANDS:
+            added.append(match_gap.check(job, _before(gap, written)))
+            continue
+        before = job.workspace.sources[gap.path]
+        found[id(piece.finding)] = _completed(found[id(piece.finding)], piece, gap, before)
+    return [*found.values(), *reversed(added)]
+
+
+def _before(gap: Gap, written: Written | None) -> Gap:
+    """Return a gap with the offsets that its places have before the port."""
+    if written is None:
+        return gap
+    at = written.offset_before
+    return replace(gap, span=Span(at(gap.span.start), at(gap.span.end)), at=at(gap.at))
+
+
+def _completed(finding: Finding, piece: Piece, gap: Gap, before: Source) -> Finding:
+    """Return the finding of a copy with the missing arms in its text."""
+    number = piece.finding.edits.index(piece.edit)
+    edit = finding.edits[number]
+    data, at = with_newlines(before, edit.text), gap.at - piece.start
+    text = b"".join((data[:at], with_newlines(before, gap.arms), data[at:])).decode()
+    edits = [*finding.edits]
+    edits[number] = Edit(edit.start, edit.end, text.replace("\r\n", "\n"))
+    said = _ADDED[gap.answer]
+    message = finding.message if said in finding.message else f"{finding.message}. {said}"
+    return replace(finding, edits=tuple(edits), applicability=Applicability.REVIEW, message=message)
