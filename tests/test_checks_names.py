@@ -136,6 +136,22 @@ pub fn take(Opts { n, .. }: Opts) -> usize {
     assert refused(DEVICE + text) == []
 
 
+def test_a_field_under_the_feature() -> None:
+    text = """
+pub struct Opts {
+    pub n: usize,
+    #[cfg(feature = "cuda")]
+    pub cuda_graph: bool,
+}
+
+#[cfg(not(feature = "cuda"))]
+pub fn new() -> Opts {
+    Opts { n: 1 }
+}
+"""
+    assert refused(DEVICE + text) == []
+
+
 def test_a_module_without_a_file() -> None:
     """E0583, in every build: the copy of the attribute names a file that the port does not add."""
     text = '#[path = "cuda_extra.rs"]\npub mod cuda_extra;\n'

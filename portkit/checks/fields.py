@@ -76,6 +76,8 @@ def _find_gains(ported: Ported) -> Iterator[_Gain]:
         if owner is None or not finding.edits or "field" not in finding.construct:
             continue
         text = job.workspace.sources[finding.path].slice(finding.span)
+        if "#[cfg" in text:
+            continue  # the places that name it are under the same condition
         source = Source("field.rs", f"struct S {{ {text} }}".encode())
         for node in descendants(source.tree.root_node, "field_declaration"):
             yield _Gain(finding, owner[1], job.rename(field_text(node, "name")))
