@@ -34,7 +34,6 @@ from portkit.copying.patches import fingerprint
 from portkit.copying.template_values import render_template
 from portkit.copying.whole_files import module_file
 from portkit.lang import imports
-from portkit.lang.cfg import parse_cfg
 from portkit.lang.renaming import code_only
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
@@ -65,9 +64,6 @@ def check(site: Site) -> Iterator[Intent]:
     """Find what exists only with the source vendor's feature on."""
     job = site.job
     if site.kind == "match_arm" or site.scope.vendor:
-        return
-    if site.kind == "inner_attribute_item":
-        yield from _inner(site)
         return
     is_written = any(job.of_both(cfg) for _, cfg in site.conditions)
     if not (site.is_source or is_written) or site.unported_feature:
@@ -117,27 +113,6 @@ def _code(site: Site) -> str:
         if attribute.type == "inner_attribute_item":
             text = text.replace(node_text(attribute), "", 1)
     return text
-
-
-def _inner(site: Site) -> Iterator[Intent]:
-    """Find the condition of a module that stands in it: ``#![cfg(feature = "cuda")]``."""
-    job, parent, cfg = site.job, site.parent, parse_cfg(site.code)
-    if parent is None or cfg is None or not job.of_source(cfg) or job.unported_in(cfg):
-        return
-    end = site.node.end_byte
-    rest = site.source.text(parent.start_byte, site.node.start_byte)
-    if site.source.path in job.learnt.analogs or job.is_about_source(
-        rest + site.source.text(end, parent.end_byte)
-    ):
-        return
-    yield Widen(
-        "condition of a module",
-        "Its module names nothing of CUDA. The condition is widened to ROCm. Check that ROCm needs"
-        " the module.",
-        review=True,
-        condition=site.node,
-        within=site.node,
-    )
 
 
 def _kept(site: Site) -> str:
