@@ -92,8 +92,8 @@ impl<'a> Compiler<'a> {
                  gfx1100 or gfx11-generic, or native, with commas between"
             ));
         }
-        let variable = |name: &str| env::var(name).ok();
-        let of_gpus = archs_of_gpus(Path::new("/sys/class/kfd/kfd/topology/nodes"), variable)?;
+        let known = |name: &str| env::var(name).ok();
+        let of_gpus = archs_of_gpus(Path::new("/sys/class/kfd/kfd/topology/nodes"), known)?;
         if archs.is_empty() {
             let generic = DEFAULT_ARCHS.iter().all(|arch| self.knows(arch));
             let list: &[&str] = if generic {
