@@ -13,7 +13,6 @@ from portkit.lang.cfg import Cfg, around
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
 from portkit.site.targets import required_features
-from portkit.tree.manifest import parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -140,13 +139,11 @@ class Definitions(Value, frozen=True, dict=True):
     def _features(self, manifest: str) -> Mapping[str, Sequence[str]]:
         """Return what each feature of a crate enables after the port."""
         if manifest not in self.features:
-            source = self.ported.source(manifest)
-            try:
-                read = parse_manifest(source.data) if source is not None else {}
-            except ValueError:
-                read = {}
-            table = read.get("features", {})
-            self.features[manifest] = table if isinstance(table, dict) else {}
+            written = self.ported.written(manifest)
+            inside = self.ported.job.workspace.manifests.inside
+            before = inside.get(posixpath.dirname(manifest) or ".")
+            read = written.manifest if written is not None else before
+            self.features[manifest] = (read or {}).get("features", {})
         return self.features[manifest]
 
     def has_item(self, name: str) -> bool:

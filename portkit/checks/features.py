@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.checks.ported import Refusal
-from portkit.tree.manifest import parse_manifest
 from portkit.tree.resolution import declared, offered_features, path_in
 
 if TYPE_CHECKING:
@@ -67,12 +66,8 @@ def _is_above(ported: Ported, crate: Crate) -> bool:
 def _find_features(ported: Ported, crate: Crate) -> set[str]:
     """Return the features that a crate has after the port."""
     written = ported.written(path_in(crate.directory))
-    if written is None:
-        return offered_features(crate.manifest)
-    try:
-        return offered_features(parse_manifest(written.source.data))
-    except ValueError:
-        return offered_features(crate.manifest)
+    after = written.manifest if written is not None else None
+    return offered_features(crate.manifest if after is None else after)
 
 
 def _with_patches(findings: tuple[Finding, ...], found: list[Finding]) -> tuple[Finding, ...]:

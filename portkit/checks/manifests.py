@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from portkit.checks.ported import Refusal
-from portkit.tree.manifest import parse_manifest
 from portkit.tree.resolution import FILE, Manifests
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ def check_manifests(ported: Ported) -> Iterator[Refusal]:
     written = [each for path in paths if (each := ported.written(path)) is not None]
     if not written:
         return
-    texts = {each.source.path: each.source.data for each in written}
-    after = ported_manifests(workspace, texts, ported.has, ported.templates)
+    read = {each.source.path: each.manifest for each in written}
+    after = ported_manifests(workspace, read, ported.has, ported.templates)
     for fault in sorted(after.faults - workspace.manifests.faults):
         findings = _find_writers(ported, fault)
         yield Refusal(findings, _REASON.format(fact=fault.fact))
@@ -49,7 +48,7 @@ def check_manifests(ported: Ported) -> Iterator[Refusal]:
 
 def ported_manifests(
     workspace: Workspace,
-    texts: Mapping[str, bytes],
+    written: Mapping[str, Manifest | None],
     has_file: Callable[[str], bool],
     parsed: Mapping[str, Manifest] = MappingProxyType({}),
 ) -> Manifests:
@@ -57,19 +56,16 @@ def ported_manifests(
 
     Args:
         workspace: the tree.
-        texts: the written manifests, by path; other files are passed over.
+        written: the written manifests, by path; None for one that does not parse. Other files are
+            passed over.
         has_file: tells whether the port adds a file.
         parsed: other manifests that are added, by folder.
     """
     before = workspace.manifests
     inside = {**before.inside, **parsed}
-    for path, data in texts.items():
+    for path, manifest in written.items():
         if posixpath.basename(path) == FILE:
-            folder = posixpath.dirname(path) or "."
-            try:
-                inside[folder] = parse_manifest(data)
-            except ValueError:
-                inside[folder] = None
+            inside[posixpath.dirname(path) or "."] = manifest
     return Manifests(inside, before.outside, lambda path: has_file(path) or before.has_file(path))
 
 

@@ -10,6 +10,7 @@ from portkit.lang.source import Source
 from portkit.lang.value import Value
 from portkit.tree.edits import Piece, find_clash, write_edits
 from portkit.tree.finding import Edit, Status
+from portkit.tree.manifest import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,6 +57,11 @@ class Written(Value, frozen=True, dict=True):
         # The byte before an insertion belongs to the item that it extends.
         places = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
         return self.source.tree_around(sorted(places))
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """The written manifest of a crate; None if it is none."""
+        return read_manifest(self.source.data)
 
     def offset_before(self, offset: int) -> int:
         """Return the offset before the port of what is at an offset after it.

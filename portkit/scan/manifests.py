@@ -13,6 +13,8 @@ from portkit.checks.manifests import find_namers, ported_manifests
 from portkit.errors import PlanError
 from portkit.scan.partial import listed, place
 from portkit.tree.finding import Status
+from portkit.tree.manifest import read_manifest
+from portkit.tree.resolution import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,8 +70,9 @@ def left_out(whole: Scan, chosen: Scan, changes: Iterable[Change]) -> list[Fault
 def absent(workspace: Workspace, changes: Iterable[Change]) -> list[Fault]:
     """Return what the manifests among some changes would name anew and not find, each once."""
     texts = {change.path: change.after for change in changes}
+    written = {path: read_manifest(text) for path, text in texts.items() if path.endswith(FILE)}
     before = workspace.manifests
-    after = ported_manifests(workspace, texts, texts.__contains__)
+    after = ported_manifests(workspace, written, texts.__contains__)
     return sorted(after.faults - before.faults)
 
 

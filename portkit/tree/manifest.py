@@ -57,5 +57,13 @@ def parse_manifest(data: bytes) -> dict[str, Any]:
     return manifest
 
 
+def read_manifest(data: bytes) -> dict[str, Any] | None:
+    """Return a parsed manifest, or None if ``parse_manifest`` refuses it."""
+    try:
+        return parse_manifest(data)
+    except ValueError:
+        return None
+
+
 def _is_list_of(kind: type, value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, kind) for each in value)
