@@ -9,6 +9,7 @@ from portkit.errors import DirtyTreeError, HistoryError, ToolError
 from portkit.lang.value import Value
 from portkit.tree.git import check_idle, listed, uncommitted
 from portkit.tree.git_folder import find_repository
+from portkit.tree.git_program import query_config
 from portkit.tree.workspace import check_folder
 from portkit.update.repository import Git
 
@@ -101,7 +102,8 @@ def seen(root: Path, vendor: str) -> Ready:
     if not head:
         raise HistoryError(f"{branch} of {top} has no commit yet: commit the tree first")
     _check_vendor(git, branch, vendor)
-    signs = git.line("config", "--type=bool", "commit.gpgSign", accept=(0, 1)) == "true"
+    wanted = query_config(git.top, "--type=bool", "--get", "commit.gpgSign")
+    signs = wanted.stdout.strip() == b"true"
     tip = git.commit_of(_HEADS + vendor)
     return Ready(git, root, branch, head, vendor, tip, signs)
 
