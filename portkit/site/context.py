@@ -500,8 +500,12 @@ class Site(Value, frozen=True, dict=True):
 
     @property
     def parent(self) -> Node | None:
-        """The node around it, at once; the node itself would look for it from the root on."""
-        return self.outer.node if self.outer is not None else None
+        """The node around it, at once; the node itself would look for it from the root on.
+
+        Among the tokens of a macro it is the list or block that they are parsed as, if they are.
+        """
+        outer = self.outer.node if self.outer is not None else None
+        return self.node.parent if outer is not None and outer.type == "token_tree" else outer
 
     @property
     def kind(self) -> str:
