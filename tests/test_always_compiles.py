@@ -1,8 +1,7 @@
 """Crates whose build script has CUDA's compiler run, whatever is built.
 
 The tree is our own: ``hearth`` takes ``coal`` by its feature ``cuda``, and ``coal`` has kernels and
-no bindings. What is expected is what docs/guide-codebase.md says of crates that are CUDA's as a
-whole.
+no bindings. docs/guide-codebase.md says under "CUDA-only crates" what is expected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Crates that are CUDA's as a whole: the counterpart of one is a crate beside it.
+"""CUDA-only crates: the counterpart of each is a crate beside it.
 
 The tree is a workspace of our own, kiln. ``glow`` takes cudarc whatever features are on, and has
 launchers; ``flare`` needs ``glow``; ``slag`` asks for what cudarc has and the bindings have not;
