@@ -47,6 +47,8 @@ def _meaning(path: str, data: bytes) -> Any:
 def _read(node: Node) -> Any:
     if node.type == "macro_invocation" and (asked := _matches(node)) is not None:
         return asked
+    if node.type == "token_tree":
+        return _read_tokens(node)
     if node.child_count == 0:
         return normal(node_text(node))
     brought_in: set[str] = set()
@@ -73,6 +75,14 @@ def _read(node: Node) -> Any:
         return read[0][0]  # a value that ends a block is no statement for the parser
     kind = "match" if node.type == "match_expression" else node.type
     return (kind, *sorted(brought_in), *read)
+
+
+def _read_tokens(tokens: Node) -> Any:
+    """Read the tokens of a macro as a list of expressions if they are one, else as text."""
+    source = Source("tokens.rs", f"fn f() {{ g({node_text(tokens)[1:-1]}) }}".encode())
+    if source.tree.root_node.has_error:
+        return normal(node_text(tokens)).replace(_GATED, "")
+    return _read(source.tree.root_node)
 
 
 def _is_step(read: Any) -> bool:
