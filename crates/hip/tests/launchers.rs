@@ -2,7 +2,7 @@
 //! --include-ignored` where there is one. Nothing else may be in this file: it counts what one device
 //! does in one process.
 
-use hiprc::driver::{result, sys, DevicePtr, HipContext};
+use hiprc::driver::{result, sys, HipContext};
 use hiprc::launchers::{Allocate, Free, Launchers, Library};
 use std::error::Error;
 use std::ffi::c_void;
