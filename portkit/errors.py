@@ -21,7 +21,7 @@ class NotAWorkspaceError(PortkitError):
 
 
 class NoBackendError(PortkitError):
-    """The workspace has no place where a backend decision stands."""
+    """The workspace has no code that decides for a backend."""
 
     exit_code = 11
 
@@ -33,7 +33,7 @@ class UnsupportedVersionError(PortkitError):
 
 
 class DirtyTreeError(PortkitError):
-    """Uncommitted changes, or no version control, and no flag that allows it."""
+    """The tree has uncommitted changes or no version control, and no option allows that."""
 
     exit_code = 13
 
@@ -57,7 +57,7 @@ class ProfileError(PortkitError):
 
 
 class PlanError(PortkitError):
-    """Two rules want the same bytes, or no Rust: a defect; or what is left out would be named."""
+    """Two edits overlap or give no valid Rust (a defect), or an edit names excluded code."""
 
     exit_code = 17
 
@@ -75,7 +75,7 @@ class ToolError(PortkitError):
 
 
 class VerificationError(PortkitError):
-    """What a proof needs is not there: a port, a commit to compare with, a test, a sound tree."""
+    """``portkit verify`` lacks a port, a commit to compare with, a test, or a sound tree."""
 
     exit_code = 20
 
@@ -93,31 +93,31 @@ class ConfigError(PortkitError):
 
 
 class DocumentError(PortkitError):
-    """A report that portkit is to read is missing or is none of its own."""
+    """A report that portkit must read is missing, or portkit did not write it."""
 
     exit_code = 24
 
 
 class InstallationError(PortkitError):
-    """What portkit brings besides Python, the crates and the CPU device, is not there."""
+    """The installation lacks a part of portkit: the crates or the CPU device."""
 
     exit_code = 25
 
 
 class UntrustedTreeError(PortkitError):
-    """What a tree brings would be run, and nobody has said that it may be."""
+    """portkit would run code of the tree, and nobody has confirmed that it may."""
 
     exit_code = 26
 
 
 class BrokenBuildError(PortkitError):
-    """What ``portkit apply --verify`` would write does not type-check; nothing was written."""
+    """The port does not type-check, so ``portkit apply`` wrote nothing."""
 
     exit_code = 27
 
 
 class HistoryError(PortkitError):
-    """The repository takes no commits as it stands, or its history does not tell from where."""
+    """The repository accepts no commits now, or its history does not show the commit to use."""
 
     exit_code = 28
 

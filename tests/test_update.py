@@ -209,7 +209,8 @@ def test_during_the_merge_the_advice_is_the_same(fork: Path) -> None:
 def test_what_the_page_on_ci_says_about_edits(fork: Path) -> None:
     """`branch --check` lists them while there is no branch of pure ports, and git afterwards."""
     row = next(x for x in (DOCS / "ci.md").read_text().splitlines() if x.startswith("| `check` "))
-    assert f"`git diff {BRANCH}` shows them where there is that branch" in row
+    assert f"`git diff {BRANCH}`" in row
+    assert "`portkit branch --check`" in row
     assert invoke("branch", fork, "--check").code == 28
     assert git(fork, "diff", "--name-only", BRANCH).split() == sorted((LIB, MATMUL, COPY))
 

@@ -6,7 +6,7 @@ from portkit.errors import PortkitError
 
 
 class KernelsCrateError(PortkitError):
-    """The CUDA kernels crate is not laid out as the stage knows it."""
+    """The CUDA kernels crate has an unknown layout."""
 
     exit_code = 30
 
@@ -18,7 +18,7 @@ class KernelProfileError(PortkitError):
 
 
 class KernelPatchError(PortkitError):
-    """A patch of a profile found nothing where it must, or two rules want the same bytes."""
+    """A patch of a profile does not match its source, or two edits overlap."""
 
     exit_code = 32
 

@@ -18,24 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OTHERS = {
-    0: "All went well.",
-    FOUND: (
-        "Something was found: by `--check` a place that is not ported or a file that would change,"
-        " by `apply --verify` a place that was taken back,"
-        " by `apply --check`, `apply --diff`, `review`, `branch` and `update` a killed run that"
-        " `apply` must end first, by `update` a conflict, by `branch --check` and `update --check`"
-        " a branch that would be moved, by `repairs` one that does not fit the tree,"
-        " by `hipify` a place that a person must write, by `map` a name that it does not know, by"
-        " `doctor` what keeps a port from running, by `trial` a stage that failed."
-    ),
+    0: "Success.",
+    FOUND: "The command found something; [see below](#exit-code-1).",
     2: "Wrong usage: an unknown command, option, code or step.",
-    LEFT_OUT: "`portkit verify --no-skip`: something cannot be looked at here; the rest passes.",
-    DEFECT: "A defect of portkit; `PORTKIT_TRACEBACK=1` in the environment shows where.",
+    LEFT_OUT: "`portkit verify --no-skip`: a check was skipped; the others passed.",
+    DEFECT: "A defect of portkit; `PORTKIT_TRACEBACK=1` in the environment shows the traceback.",
     129: "Ended by SIGHUP.",
     INTERRUPTED: "Interrupted from the keyboard.",
-    CLOSED_PIPE: "The reader of the output went away.",
+    CLOSED_PIPE: "The reader of the output closed it.",
     143: "Ended by SIGTERM.",
 }
+_FINDINGS = {
+    "`--check`": "a finding that is not ported, or a file that would change",
+    "`apply`": "a finding that was taken back because it did not type-check",
+    "`apply --check`, `apply --diff`, `review`, `branch`, `update`": (
+        "an interrupted run; run `apply` to recover"
+    ),
+    "`update`": "a conflict",
+    "`branch --check`, `update --check`": "a branch that would be moved",
+    "`repairs`": "a repair that does not fit the tree",
+    "`hipify`": "a manual finding",
+    "`map`": "an unknown name",
+    "`doctor`": "a problem that keeps a port from running",
+    "`trial`": "a stage that failed",
+}
+"""What exit code 1 means for each command."""
 
 
 def kinds() -> tuple[type[PortkitError], ...]:
@@ -52,16 +59,22 @@ def page() -> str:
             "``", "`"
         )
     for step in STEPS:
-        rows[step.code] = f"`portkit verify`: `{step.name}` failed, which asks that {step.shows}."
+        rows[step.code] = f"`portkit verify`: `{step.name}` failed. It checks that {step.shows}."
     lines = [
         "# Exit codes",
         "",
-        "With any code from 10 to 70 standard error ends with one sentence: what is wrong, where,"
-        " and what to do.",
+        "With exit codes 10 to 70, standard error ends with one sentence: the error, its place and"
+        " your action.",
         "",
         "| code | meaning |",
         "| ---: | --- |",
         *(f"| {code} | {meaning} |" for code, meaning in sorted(rows.items())),
+        "",
+        "## Exit code 1",
+        "",
+        "| command | found |",
+        "| --- | --- |",
+        *(f"| {command} | {found} |" for command, found in _FINDINGS.items()),
     ]
     return "\n".join(lines) + "\n"
 
