@@ -38,6 +38,7 @@ from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
 from portkit.site.gap import Answer, Gap
+from portkit.site.macros import parameters
 from portkit.tree.finding import Finding, Status
 
 if TYPE_CHECKING:
@@ -71,21 +72,28 @@ _BLOCKS: Final = frozenset(
     }
 )
 """Values of an arm that need no comma (the Rust reference, chapter "Match expressions")."""
+_PARAMETER: Final = re.compile(r"\$(?!crate\b)\w+")
 _UNDECIDED: Final = "left out: write what this value does"
 
 
 class _Arm(Value, frozen=True):
-    """An arm: what it takes, when it exists, what it does."""
+    """An arm: what it takes, when it exists, what it does.
+
+    Attributes:
+        node: the arm; among tokens, its parameters are read as names.
+        pattern: the values that it takes.
+        conditions: those of its attributes.
+        is_guarded: whether it has an ``if``.
+        head: its pattern, as written in the file.
+        value: its code, as written in the file.
+    """
 
     node: Node
     pattern: Pattern
     conditions: tuple[Cfg, ...]
     is_guarded: bool
-
-    @property
-    def value(self) -> str:
-        """The code of the arm."""
-        return field_text(self.node, "value")
+    head: str
+    value: str
 
     def exists(self, on: frozenset[str]) -> bool:
         """Whether the arm is compiled with some features on."""
@@ -229,8 +237,9 @@ class _File:
         longest, is_open = measure_slices(heads)
         reader = Reader(self.source.path, self.enums, self.scopes, longest, is_open)
         try:
-            arms = [_read(reader, node) for node in nodes]
-            match = _Match(self.job, reader, arms, self.gained, in_tokens=shift != 0)
+            arms = [_read(reader, node, self.source, shift) for node in nodes]
+            bound = self._parameters(block, shift) if shift else None
+            match = _Match(self.job, reader, arms, self.gained, bound)
             outer = [*around(self.root, block.start_byte + shift)]
             added = [*match.added(outer)]
         except UnsupportedPatternError:
@@ -245,6 +254,13 @@ class _File:
             return False
         symbol = _symbol_of(self._around(block, shift))
         return not self.job.names_source(symbol.rpartition("::")[2])
+
+    def _parameters(self, block: Node, shift: int) -> frozenset[str]:
+        """Return the parameters of the macro rule around a ``match``."""
+        rule: Node | None = self._around(block, shift)
+        while rule is not None and rule.type != "macro_rule":
+            rule = rule.parent
+        return frozenset(parameters(rule)) if rule is not None else frozenset()
 
     def _around(self, block: Node, shift: int) -> Node:
         """Return the node that holds a ``match``; for one among tokens, the macro."""
@@ -297,13 +313,12 @@ class _Match:
         reader: Reader,
         arms: list[_Arm],
         gained: Mapping[str, _Pairs],
-        *,
-        in_tokens: bool,
+        bound: frozenset[str] | None,
     ) -> None:
         self.job = job
         self.reader = reader
         self.arms = arms
-        self.in_tokens = in_tokens
+        self.bound = bound  # the parameters of the macro rule; None outside tokens
         self.gained = {key: gained[key] for key in reader.met if key in gained}
         self.named = [reader.met[key].name for key in self.gained]
         bails = (re.match(r"((?:\w+::)*bail)!", arm.value) for arm in arms)
@@ -433,21 +448,28 @@ class _Match:
 
         That is among tokens, and where the arm names the source vendor by an alias.
         """
-        if not self.reader.aliases and not self.in_tokens:
+        if not self.reader.aliases and self.bound is None:
             return None
         back = self._replaced(pattern, 0)
         arms = [arm for arm in self.arms if takes(arm.pattern, back)]
         if not arms or arms[0].is_guarded or not takes(self._renamed(arms[0].pattern), pattern):
             return None
-        text = [node_text(arms[0].node.child_by_field_name("pattern")), arms[0].value]
+        text = [arms[0].head, arms[0].value]
         for alias, path in self.reader.aliases.items():
             text = [re.sub(rf"(?<![\w.:]){alias}\b(?!\s*::)", path, each) for each in text]
-        renamed = [self.job.rename(each) for each in text]
-        if renamed[0] == text[0] or self.job.names_source(" ".join(renamed)):
+        renamed = [self._with_bound(self.job.rename(each), each) for each in text]
+        named = _PARAMETER.sub("", " ".join(renamed))
+        if renamed[0] == text[0] or self.job.names_source(named):
             return None
-        if self.in_tokens:
-            renamed = [each.replace("_crate", "$crate") for each in renamed]
         return renamed[0], renamed[1]
+
+    def _with_bound(self, new: str, old: str) -> str:
+        """Return a copy whose parameters of the macro rule are those that the rule binds."""
+        before = _PARAMETER.findall(old)
+        if self.bound is None or len(before) != len(_PARAMETER.findall(new)):
+            return new
+        names, bound = iter(before), {f"${name}" for name in self.bound}
+        return _PARAMETER.sub(lambda m: (next(names), m[0])[m[0] in bound], new)
 
     def _renamed(self, pattern: Pattern) -> Pattern:
         """Return a pattern with the new variant for each of the source vendor's."""
@@ -499,12 +521,16 @@ class _Match:
         head = arm.node.child_by_field_name("pattern") if arm is not None else None
         if arm is None or head is None:
             return None
-        words = {*re.findall(r"\w+", arm.value)}  # a text to be formatted may name some
+        words = {
+            *re.findall(r"\w+", field_text(arm.node, "value"))
+        }  # a text to be formatted may name some
         if any(
             n.type == "macro_invocation" or node_text(n) in words for n in patterns.bindings(head)
         ):
             return None
-        return substitute_peer(self.job, arm.value, self.job.vendor.name)
+        return self._with_bound(
+            substitute_peer(self.job, arm.value, self.job.vendor.name), arm.value
+        )
 
     def _text(self, pattern: Pattern) -> str:
         """Return a pattern as Rust."""
@@ -533,13 +559,17 @@ class _Match:
         return pattern.name
 
 
-def _read(reader: Reader, node: Node) -> _Arm:
+def _read(reader: Reader, node: Node, source: Source, shift: int) -> _Arm:
     head = node.child_by_field_name("pattern")
     if head is None:
         raise UnsupportedPatternError("an arm without a pattern")
     conditions = conditions_of(attributes_of(node, ()))
     guarded = head.child_by_field_name("condition") is not None
-    return _Arm(node, reader.read(head), tuple(cfg for _, cfg in conditions), guarded)
+    value = node.child_by_field_name("value") or head
+    texts = [source.text(n.start_byte + shift, n.end_byte + shift) for n in (head, value)]
+    return _Arm(
+        node, reader.read(head), tuple(cfg for _, cfg in conditions), guarded, texts[0], texts[1]
+    )
 
 
 def _without(pattern: Pattern, gone: frozenset[str]) -> Pattern:
