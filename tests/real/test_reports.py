@@ -29,7 +29,7 @@ FORMS = ("json", "markdown", "plan", "html")
 COUNTS = {
     "0.9.2": {"manual": 0, "review": 33, "mechanical": 353, "ported": 0, "kept": 627},
     "0.10.2": {"manual": 0, "review": 32, "mechanical": 353, "ported": 0, "kept": 645},
-    "0.11.1": {"manual": 0, "review": 39, "mechanical": 371, "ported": 0, "kept": 724},
+    "0.11.1": {"manual": 0, "review": 39, "mechanical": 371, "ported": 0, "kept": 720},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 
