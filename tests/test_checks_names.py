@@ -175,3 +175,36 @@ def test_a_target_that_requires_the_feature_keeps_its_imports() -> None:
     }
     scan = with_refusals(scan_of(tree))
     assert not [f for f in scan.findings if f.path == "src/bin/bench.rs" and f.edits]
+
+
+def test_a_field_with_a_raw_name() -> None:
+    """E0027: the pattern of the parameter names each field but the new one."""
+    text = """
+pub struct Part {
+    pub r#cuda: u8,
+    pub other: u8,
+}
+pub fn sum(Part { r#cuda: first, other }: Part) -> u8 {
+    first + other
+}
+"""
+    value = "pub fn part() -> Part {\n    Part { r#cuda: 1, other: 2 }\n}\n"
+    first, second = refused(DEVICE + text + value)
+    assert first.startswith("Part would gain the field `r#rocm`")
+    assert second.startswith("This line would name `rocm`, which nothing defines")
+
+
+def test_a_field_of_a_union() -> None:
+    """E0784: a value of a union sets exactly one field."""
+    text = """
+pub union Word {
+    pub cuda: u32,
+    pub float: f32,
+}
+pub fn word() -> Word {
+    Word { cuda: 3 }
+}
+"""
+    scan = with_refusals(scan_of({**crate(DEVICE + text), "Cargo.toml": FEATURES.encode()}))
+    fields = [f for f in scan.findings if f.construct == "field"]
+    assert [(f.applicability, f.edits) for f in fields] == [(Applicability.MANUAL, ())] * 2

@@ -326,6 +326,7 @@ def test_bytes_that_are_read_as_text(code: str, *, reads: bool) -> None:
         # A name of one, or what is written out, is text.
         ("const PTX_ENTRY: &str = entry();", "const HSACO_ENTRY: &str = entry();"),
         ('const ADD_PTX: &str = "add.ptx";', 'const ADD_HSACO: &str = "add.hsaco";'),
+        ('const PTX: &str = include_str!("k.cu");', 'const HSACO: &str = include_str!("k.cu");'),
         ("fn load(ptx: &String, ptx_path: &str)", "fn load(hsaco: &String, hsaco_path: &str)"),
     ],
 )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _KEYWORDS: Final = (
     rb"\b(?:fn|struct|enum|union|trait|type|mod|const|static|macro_rules!)\s+(?:mut\s+|ref\s+)?"
+    rb"(?:r#)?"
 )
 _DECLARES: Final = frozenset({"enum_variant", "field_declaration", "type_parameter"})
 _PATTERNS: Final = frozenset(
@@ -244,7 +245,7 @@ def _nodes(source: Source, name: str) -> Iterator[Node]:
     root = source.tree_around(at).root_node
     for each in at:
         node = root.descendant_for_byte_range(each, each + len(name) - 1)
-        if node is not None and node.text == name.encode():
+        if node is not None and node.text in (name.encode(), b"r#" + name.encode()):
             yield node
 
 

@@ -72,7 +72,7 @@ def _find_gains(ported: Ported) -> Iterator[_Gain]:
     """Yield the fields of structs that findings declare."""
     job = ported.job
     for finding in ported.todo:
-        owner = re.search(r"struct (\w+)(?:::\w+)?$", finding.symbol)
+        owner = re.search(r"struct (\w+)(?:::(?:r#)?\w+)?$", finding.symbol)
         if owner is None or not finding.edits or "field" not in finding.construct:
             continue
         text = job.workspace.sources[finding.path].slice(finding.span)

@@ -83,7 +83,7 @@ def _uses(ported: Ported, written: Written) -> Iterator[_Use]:
             node = written.tree.root_node.descendant_for_byte_range(match.start(), match.end() - 1)
             if node is None:
                 continue
-            is_name = node.text == match[0] and "identifier" in node.type
+            is_name = node.text in (match[0], b"r#" + match[0]) and "identifier" in node.type
             if is_name or _is_formatted(node, data, match):
                 yield _Use(match[0].decode(), node, written, piece)
 

@@ -75,7 +75,10 @@ _BROUGHT_IN = re.compile(r"\b(?:use|extern\s+crate)\s+(?:::\s*)?\Z")
 _LAST = re.compile(r"\s*[;,}]")
 _SEVERAL = re.compile(r"\S\s+\S")
 # A text is a name or a message where it is written out.
-_TEXT_NAMED = r"(\b%s\s*:\s*&(?:'\w+\s+)?)str\b(?!\s*=\s*(?:r\#*)?\")"
+_TEXT_NAMED = (
+    r"(\b%s\s*:\s*&(?:'\w+\s+)?)str\b"
+    r"(?!\s*=\s*(?:(?:r\#*)?\"|(?:(?:std|core)::)?(?:include_str|concat|env|stringify)!))"
+)
 _CONDITIONAL = frozenset({"cfg", "cfg_attr"})
 _OPENS = re.compile(r"\s*!?\s*\(")
 _STRING_BODY = re.compile(r'^([^"]*")(.*)("#*)$', re.DOTALL)

@@ -24,6 +24,9 @@ A feature ``rocm = []`` that is there and turns nothing on gains the members tha
 
 Where the backend stands under a hidden feature, ``cuda = ["_cuda"]``, one ``rocm`` stands for both.
 
+Features without a table of their own, ``features = { cuda = [] }`` or ``features.cuda = []``, are
+for a person.
+
 Not handled: a feature that turns CUDA's on, such as ``default = ["cuda"]``, or is named after CUDA,
 which is left to a person. Where the default does, `portkit verify` asks for the others by name.
 """
@@ -45,6 +48,7 @@ from portkit.copying.members import (
     is_unclear,
 )
 from portkit.lang.features import asked_by
+from portkit.lang.source import span_of
 from portkit.lang.span import Span
 from portkit.lang.toml import bare, end_of, key_of, strings, table_of, value_of
 from portkit.lang.toml import written as key
@@ -66,9 +70,12 @@ def check(site: Site) -> Iterator[Intent]:
     if table == "package" and bare(key_of(site.node)) == "name" and job.names_peer(site.code):
         kept = "a crate of a peer's by its name; ROCm follows CUDA"
         yield Keep("name of a crate", kept, symbol="name")
+    name, construct = bare(key_of(site.node)), "feature in Cargo.toml"
+    if not table and _is_without_table(site):
+        ask = f"the manifest has no table [features]. Write the feature {job.feature} by hand"
+        yield Ask(construct, ask, symbol=name, claims=(span_of(site.node),))
     if table != "features":
         return
-    name, construct = bare(key_of(site.node)), "feature in Cargo.toml"
     written = job.counterparts
     if name in job.vendor.unported:
         yield Keep(construct, job.vendor.unported[name], symbol=name)
@@ -135,6 +142,12 @@ def check(site: Site) -> Iterator[Intent]:
         yield from _beside(site, name, construct)
     elif job.names_peer(site.code):
         yield Keep(construct, "it belongs to a peer; ROCm follows CUDA", symbol=name)
+
+
+def _is_without_table(site: Site) -> bool:
+    """Whether a pair at the top is the features, as ``features.cuda = []`` or in one line."""
+    name = key_of(site.node).partition(".")[0].strip()
+    return bare(name) == "features" and _names_source(site)
 
 
 def _find_empty_list(site: Site, name: str) -> Span | None:

@@ -9,6 +9,8 @@ person chooses others. A person also reviews a field that documents must have fr
 
 Where a field is read, outside what is copied, is for a person: what follows from it is not known.
 
+A field of a union is for a person: a value of a union sets one field.
+
 Not handled: the short form ``Devices { cuda }``, which is listed as unaccounted. A struct that is
 built so gains no field, since no build would compile.
 """
@@ -43,9 +45,18 @@ def check(site: Site) -> Iterator[Intent]:
     field = field_text(site.node, "name") or field_text(site.node, "field")
     if site.scope.vendor or not job.names_source(field) or site.conditions:
         return
-    if not job.names_unported(field):
+    if not job.names_unported(field) and _is_of_union(site):
+        message = f"a value of a union sets one field. Write {job.rename(field)} by hand"
+        yield Ask("field", message, symbol=site.symbol(field))
+    elif not job.names_unported(field):
         message = f"the field gains {job.rename(field)} beside it"
         yield Copy("field", message, symbol=site.symbol(field))
+
+
+def _is_of_union(site: Site) -> bool:
+    """Whether a field is declared by a union, whose values have one field each (rustc: E0784)."""
+    holder = site.parent.parent if site.parent is not None else None
+    return holder is not None and holder.type == "union_item"
 
 
 def _named(site: Site) -> Node | None:
