@@ -80,8 +80,13 @@ TABLE = [
     ("argument", "fn f() { backends::cuda::start(true); }", SAFE, ""),
     ("maker", _MATCH.format("Some(Vendor::Nvidia)", "None"), REVIEW, "names `Vendor::Nvidia`"),
     ("maker", _ENUM.format("/// Of NVIDIA.\n", ""), REVIEW, "doc comment of the copy speaks"),
-    ("begin", "fn f() -> P { P { cuda_port: 8080 } }", REVIEW, "begins with `8080`"),
-    ("begin", "fn f() -> P { P { cuda_port: 0 } }", SAFE, ""),
+    (
+        "begin",
+        "struct P { cuda_port: u16 } fn f() -> P { P { cuda_port: 8080 } }",
+        REVIEW,
+        "begins with `8080`",
+    ),
+    ("begin", "struct P { cuda_port: u16 } fn f() -> P { P { cuda_port: 0 } }", SAFE, ""),
     (
         "selection by a string",
         'fn f(s: &str) -> Device { match s { "cuda" | "gpu" => Device::Cuda(0), _ => x() } }',
@@ -123,6 +128,45 @@ TABLE = [
         "`sm_version >= 90`",
     ),
     ("warp", "fn cuda_run() { let warp_size = 32; go(warp_size) }", REVIEW, "`warp_size` is 32"),
+    (
+        "name outside the program",
+        'fn cuda_gpus() -> Option<String> { std::env::var("CUDA_VISIBLE_DEVICES").ok() }',
+        REVIEW,
+        "A string names `CUDA_VISIBLE_DEVICES`",
+    ),
+    (
+        "name outside the program",
+        'fn cuda_file() -> &\'static str { "libcublas.so.12" }',
+        REVIEW,
+        "`libcublas.so.12`",
+    ),
+    (
+        "name outside the program",
+        'fn cuda_home() -> PathBuf { PathBuf::from("/usr/local/cuda") }',
+        REVIEW,
+        "`/usr/local/cuda`",
+    ),
+    ("name outside the program", 'fn cuda_home() { var("APP_CUDA_HOME") }', SAFE, ""),
+    (
+        "maker",
+        'fn cuda_node(i: u8) { open(format!("/dev/nvidia{i}")) }',
+        REVIEW,
+        "`/dev/nvidia{i}`",
+    ),
+    ("argument of an arm", _MATCH.format("out.push(1)", "out.push(0)"), REVIEW, "gives `1`"),
+    ("argument of an arm", _MATCH.format("out.push(1)", "out.push(1)"), SAFE, ""),
+    ("argument of an arm", _MATCH.format("id(2).get()", "id(1).get()"), REVIEW, "gives `2`"),
+    ("argument of an arm", _MATCH.format('s.unit("D", 1)', 's.unit("D", 0)'), REVIEW, "gives `1`"),
+    ("argument of an arm", _MATCH.format('out.name("cuda")', 'out.name("cpu")'), SAFE, ""),
+    ("answer", _MATCH.format("lanes = 32", "lanes = 1"), REVIEW, "answers with `32`"),
+    ("answer", "fn cuda_mask() -> u32 { let mask = 7; mask }", REVIEW, "returns `7`"),
+    ("answer", "fn cuda_mask() -> u32 { let m = 7; let m = g(m); m }", SAFE, ""),
+    (
+        "answer of a method",
+        "impl Backend for CudaBackend { fn vendor() -> u32 { 0x10de } }",
+        REVIEW,
+        "`vendor` returns `0x10de`, as CUDA's `vendor` does",
+    ),
 ]
 
 
@@ -150,3 +194,19 @@ def test_strict_fails_on_a_mention_that_is_unaccounted_for(tmp_path: Path) -> No
     options = ("scan", tmp_path, "--profile", str(profile), "--check")
     assert invoke(*options).code == 0
     assert invoke(*options, "--strict").code == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "trust"), [('s == "cuda" || s == "gpu"', REVIEW), ('s == "cuda"', SAFE)]
+)
+def test_a_text_that_two_branches_accept_is_reviewed(asked: str, trust: Applicability) -> None:
+    text = f"fn f(s: &str) -> Device {{ if {asked} {{ Device::Cuda(0) }} else {{ x() }} }}"
+    (found,) = (f for f in scan_of(crate(text + "\n")).findings if f.code == "PK402")
+    assert found.applicability is trust
+    assert ('accepts `"gpu"` before' in found.message) is (trust is REVIEW)
+
+
+def test_a_string_that_is_the_name_of_a_peer_is_no_text_for_people() -> None:
+    found = scan_of(crate('const NAMES: [&str; 2] = ["cuda", "metal"];\n')).findings
+    said = [f.message for f in found if f.applicability is Applicability.KEEP]
+    assert said == ["This string is the name of a peer, and the port leaves peers as they are"]

@@ -21,6 +21,7 @@ from portkit.copying import (
     offered,
     programs,
     shared_arm,
+    text_values,
     uncopied,
     values,
 )
@@ -70,7 +71,8 @@ def doubted(site: Site, finding: Finding, *, widens: bool) -> Finding:
         return _not_written(site, finding, alone)
     decided = finding.entry or finding.applicability is not Applicability.SAFE
     doubt = "" if decided else _doubt(site)
-    text = values.doubt_in_text(site.job, site.code) if decided and not finding.entry else ""
+    is_copied = decided and not finding.entry and not widens
+    text = text_values.doubt(site.job, site.code) if is_copied else ""
     value = "" if finding.entry or widens else values.doubt(site)
     if not (doubt or text or value):
         return finding
@@ -97,7 +99,7 @@ def doubt_in(job: Job, text: str) -> str:
         job: the job.
         text: Rust source of a file.
     """
-    return handed_out.doubt(job, text) or _headers(job, text) or values.doubt_in_text(job, text)
+    return handed_out.doubt(job, text) or _headers(job, text) or text_values.doubt(job, text)
 
 
 def _headers(job: Job, text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.copying import unique_names, variants
 from portkit.lang.items import head_of
-from portkit.lang.renaming import NO_CODE, code_only, normal
+from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import COMMENTS, field_text, node_text
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _LITERALS: Final = _NUMBERS | _STRINGS
 _PASSED_ON: Final = frozenset(
     {
         "array_expression",
+        "assignment_expression",
         "binary_expression",
         "block",
         "else_clause",
@@ -52,21 +53,6 @@ _WRAPPERS: Final = frozenset({"Ok", "Some", "String::from"})
 _SAME_TEXT: Final = frozenset({"into", "to_owned", "to_string"})
 """Methods of a text that give the text."""
 _NAMED: Final = frozenset({"const_item", "static_item"})
-_WARP: Final = re.compile(r"\b(\w*warp_?size\w*)\b[^;,{}()=]*[=:]\s*(32)(?:_?[ui]\w+)?\b", re.I)
-_CAPABILITY: Final = re.compile(
-    r"\b(?:sm|sm_version|compute_cap(?:ability)?\w*)(?:\(\))?\s*(?:[<>]=?|[=!]=)\s*\d+"
-)
-_NVRTC: Final = re.compile(
-    r"--gpu-architecture|-arch\b|\b(?:compute|sm)_\d+\w*|--use_fast_math|--fmad|--maxrregcount"
-    r"|--ptxas-options|-Xptxas|--device-debug|--generate-line-info|-lineinfo\b|--relocatable-device"
-)
-"""Options of NVRTC, and the architectures that they name (NVIDIA: "NVRTC", chapter "Supported
-Compile Options"); HIPRTC has others, such as ``--offload-arch=gfx90a``."""
-_IN_KERNEL: Final = re.compile(
-    r"\b__(?:shfl|ballot|all|any|activemask|match|reduce)\w*|\b__syncwarp\b|\bwarpSize\b"
-    r"|\b0x[fF]{8}\b|\b32[uU]?\b|\basm\b"
-)
-"""What a kernel says about a warp of 32 lanes, or in PTX."""
 
 
 def doubt(site: Site) -> str:
@@ -78,19 +64,10 @@ def doubt(site: Site) -> str:
     return ". ".join(filter(None, (kind(site) for kind in _OF_A_SITE)))
 
 
-def doubt_in_text(job: Job, text: str) -> str:
-    """Return why a person reviews the values in a copy of Rust source, or an empty string."""
-    return ". ".join(filter(None, (kind(job, text) for kind in _OF_A_TEXT)))
-
-
 def _constant(site: Site) -> str:
     """Doubt a constant: ``CUDA_ID: u8 = 1`` gives ``ROCM_ID: u8 = 1``, in an ``impl`` as well."""
     job = site.job
-    within: list[Node] = []
-    if site.kind == "impl_item" and job.rename(head := head_of(site.node)) != head:
-        body = site.node.child_by_field_name("body")
-        within = body.named_children if body is not None else []
-    for node in (site.node, *within):
+    for node in _copied_items(site):
         value = node.child_by_field_name("value") if node.type in _NAMED else None
         if value is not None and (repeated := _repeated(job, _literals_below(value))):
             name = job.rename(field_text(node, "name"))
@@ -99,6 +76,15 @@ def _constant(site: Site) -> str:
                 " needs another one"
             )
     return ""
+
+
+def _copied_items(site: Site) -> list[Node]:
+    """Return the node of a site, and the items of an ``impl`` that gets a copy."""
+    within: list[Node] = []
+    if site.kind == "impl_item" and site.job.rename(head := head_of(site.node)) != head:
+        body = site.node.child_by_field_name("body")
+        within = body.named_children if body is not None else []
+    return [site.node, *within]
 
 
 def _field(site: Site) -> str:
@@ -138,13 +124,52 @@ def _answer(site: Site) -> str:
 
 def _function(site: Site) -> str:
     """Doubt a function that returns a number or a text: ``fn cuda_warp_size() -> u32 { 32 }``."""
-    body = site.node.child_by_field_name("body") if site.kind == "function_item" else None
-    repeated = _repeated(site.job, _results(body)) if body is not None else ""
-    if repeated == "`0`":
-        return ""  # where a count begins, or the first of some
+    job = site.job
+    for node in _copied_items(site):
+        body = node.child_by_field_name("body") if node.type == "function_item" else None
+        repeated = _repeated(job, _results(body)) if body is not None else ""
+        if repeated not in ("", "`0`"):  # 0 is where a count begins, or the first of some
+            name = field_text(node, "name")
+            return (
+                f"`{job.rename(name)}` returns {repeated}, as CUDA's `{name}` does. Check"
+                f" whether {job.vendor.title} needs another value"
+            )
+    return ""
+
+
+def _argument(site: Site) -> str:
+    """Doubt a number or a text that another arm gives the same function otherwise."""
+    own = site.node.child_by_field_name("value") if site.kind == "match_arm" else None
+    if own is None or not (given := _arguments(own)):
+        return ""
+    arms = [node for node, _ in site.siblings if node.type == "match_arm"]
+    for arm in arms:
+        other = _arguments(arm) if arm.id != site.node.id else {}
+        differing = (node for at, node in given.items() if at in other and _differ(node, other[at]))
+        if repeated := _repeated(site.job, differing):
+            return (
+                f"The copy gives {repeated}, as the CUDA side does, and another arm gives another"
+                f" value. Check whether {site.job.vendor.title} needs its own"
+            )
+    return ""
+
+
+def _alternative(site: Site) -> str:
+    """Doubt a text that a branch accepts beside the backend: ``s == "cuda" || s == "gpu"``."""
+    asked = site.node.child_by_field_name("condition") if site.kind == "if_expression" else None
+    texts: list[Node] = []
+    pending = [asked] if asked is not None else []
+    while pending:
+        current = pending.pop()
+        operator = field_text(current, "operator")
+        if operator == "||":
+            pending += reversed(current.named_children)
+        elif operator == "==" and current is not asked:
+            texts += [node for node in current.named_children if node.type in _STRINGS]
+    repeated = _repeated(site.job, iter(texts))
     return (
-        f"`{site.job.rename(site.name)}` returns {repeated}, as `{site.name}` does. Check whether"
-        f" {site.job.vendor.title} needs another value"
+        f"The CUDA branch accepts {repeated} before this one does. Check which backend"
+        f" {repeated} selects"
         if repeated
         else ""
     )
@@ -181,79 +206,19 @@ def _maker(site: Site) -> str:
     return ""
 
 
-def _warp(job: Job, text: str) -> str:
-    """Doubt a warp of 32 lanes: ``const WARP_SIZE: usize = 32``."""
-    if "warp" not in text.lower() or job.codebase.kernels is not None:
-        return ""  # a profile of kernels decides how many lanes their launches count with
-    found = _WARP.search(code_only(text))
-    return (
-        f"`{found[1]}` is {found[2]}, and a wavefront of AMD's GPUs has 32 or 64 lanes. Check each"
-        " use"
-        if found
-        else ""
-    )
-
-
-def _capability(job: Job, text: str) -> str:
-    """Doubt a question about a GPU's compute capability: ``sm >= 90``."""
-    found = _CAPABILITY.search(text) and _CAPABILITY.search(code_only(text))
-    return (
-        f"`{found[0]}` compares NVIDIA's compute capability. Ask {job.vendor.title} for what the"
-        " code needs of the GPU"
-        if found
-        else ""
-    )
-
-
-def _options(job: Job, text: str) -> str:
-    """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
-    if not _NVRTC.search(text):
-        return ""
-    found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
-    return (
-        f"A string has `{found}`, which is for NVIDIA's compiler. Give {job.vendor.title} what its"
-        " compiler accepts, such as `--offload-arch`"
-        if found
-        else ""
-    )
-
-
-def _kernel(job: Job, text: str) -> str:
-    """Doubt a kernel in a string that counts with a warp of 32 lanes."""
-    if "__global__" not in text:
-        return ""
-    kernels = (each for each in _strings(text) if "__global__" in each)
-    found = next((m[0] for each in kernels if (m := _IN_KERNEL.search(each))), "")
-    return (
-        f"A kernel in a string has `{found}`, and a wavefront of AMD's GPUs has 32 or 64 lanes."
-        f" Check the kernel, which {job.vendor.title} compiles when the program runs"
-        if found
-        else ""
-    )
-
-
 _OF_A_SITE: Final[tuple[Callable[[Site], str], ...]] = (
     variants.doubt,
     unique_names.doubt,
     _constant,
     _field,
     _answer,
+    _argument,
+    _alternative,
     _function,
     _call,
     _maker,
 )
-_OF_A_TEXT: Final[tuple[Callable[[Job, str], str], ...]] = (
-    _options,
-    _kernel,
-    _warp,
-    _capability,
-)
 """The kinds of value. One more is a function here, and a row of the table in its test."""
-
-
-def _strings(text: str) -> Iterator[str]:
-    """Yield the strings of Rust source."""
-    return (m[0] for m in NO_CODE.finditer(text) if not m[0].startswith(("/", "'")))
 
 
 def _said(node: Node | None) -> str:
@@ -296,7 +261,7 @@ def _results(node: Node) -> Iterator[Node]:
         if current.type in _LITERALS:
             yield current
         elif current.type in _ONE_OF:
-            pending += parts[-1:]
+            pending += [_bound_value(part, parts) for part in parts[-1:]]
         elif current.type in _PASSED_ON:
             pending += reversed(parts)
         elif current.type == "if_expression":
@@ -304,6 +269,35 @@ def _results(node: Node) -> Iterator[Node]:
             pending += [b for f in branches if (b := current.child_by_field_name(f)) is not None]
         elif current.type == "call_expression":
             pending += _given_on(current)
+
+
+def _bound_value(last: Node, parts: list[Node]) -> Node:
+    """Return what a name at the end of a block stands for, if the block binds it, else the name."""
+    for part in reversed(parts) if last.type == "identifier" else ():
+        value = part.child_by_field_name("value") if part.type == "let_declaration" else None
+        if value is not None and field_text(part, "pattern") == node_text(last):
+            return value
+    return last
+
+
+def _arguments(node: Node) -> dict[tuple[str, int], Node]:
+    """Return the literals that calls in a node are given, by the function and their position."""
+    found: dict[tuple[str, int], Node] = {}
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        given = current.child_by_field_name("arguments")
+        if current.type == "call_expression" and given is not None:
+            function = normal(field_text(current, "function"))
+            for at, argument in enumerate(given.named_children):
+                if argument.type in _LITERALS:
+                    found.setdefault((function, at), argument)
+        pending += reversed(current.named_children)
+    return found
+
+
+def _differ(node: Node, other: Node) -> bool:
+    return node_text(node) != node_text(other)
 
 
 def _given_on(call: Node) -> list[Node]:

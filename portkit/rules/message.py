@@ -47,6 +47,7 @@ _LITERAL = re.compile(r'[bc]?r?#*"(.*?)"#*', re.DOTALL)
 _OF_CODE = re.compile(r"--?\w\S*|(?!\w+://)\S*[/\\=]\S*|\S*\w\.[A-Za-z]\w*[,;]?")
 
 _SAID = "a text for people: nothing depends on it"
+_OF_A_PEER = "This string is the name of a peer, and the port leaves peers as they are"
 _TAKEN_FOR_ONE = "It reads as a text for people, so it is left as it is"
 
 
@@ -86,6 +87,8 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep("message", "it says when the build script runs again, and nothing else")
     elif job.vendor.names.is_kernel(text):
         yield Keep("message", "it names a kernel, and a kernel keeps its name")
+    elif text.lower() in job.vendor.peers:
+        yield Keep("message", _OF_A_PEER)
     elif not _acts(site, text):
         yield Keep("message", _TAKEN_FOR_ONE)
     elif _is_of_source(site):
