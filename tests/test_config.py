@@ -447,7 +447,7 @@ def test_a_comment_keeps_what_begins_below_it(candle: Path, case: str) -> None:
             "without a code": "names no code",
             "without a reason": "gives no reason",
             "of no code": "there is no code PK777",
-            "misspelled": "there is no 'kep': write `portkit: keep",
+            "misspelled": "there is no 'kep': write `portkit: exclude",
             "with a capital": "it begins with '// Portkit:': write `// portkit: exclude PK501",
             "in capitals": "it begins with '// PORTKIT:'",
             "with a blank": "it begins with '// portkit :'",

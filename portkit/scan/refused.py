@@ -39,6 +39,8 @@ def with_refusals(scan: Scan) -> Scan:
             refused[id(finding)] = finding
             reasons.setdefault(id(finding), reason)
         ported = ported.without(refused.values())
+    for source in scan.job.workspace.sources.values():
+        source.forget()  # the trees that the checks have parsed
     if not refused:
         return scan
     # An arm that rustc misses in every build answers with an error in its stead.

@@ -94,12 +94,13 @@ def renamed() -> list[Renamed]:
     """Return the runs whose trees name a feature, under each pair of names.
 
     A template has a feature's name from whoever wrote the profile, and a hidden feature its own
-    from the vendor's.
+    from the vendor's. An implicit feature has the name of its dependency, which stays.
     """
     runs = [
         run
         for run in every_run()
-        if run.case.name != "a_hidden_feature"
+        if run.case.name not in ("a_hidden_feature", "bindings_under_another_name")
+        and run.case.rule != "implicit_feature"
         and not any(
             "feature =" in path.read_text() for path in run.case.folder.glob("templates/**/*.rs")
         )
