@@ -83,9 +83,7 @@ def make(arguments: Arguments) -> int:
     if len(arguments.inputs) != 1:
         raise UsageError("one source at a time")
     source, output = Path(arguments.inputs[0]), Path(arguments.output)
-    # Without a bundle there are no kernels: the way to the runtime.
-    plain = arguments.mode is Mode.HOST and not arguments.bundle
-    if plain or not arguments.is_hip(str(source)):
+    if arguments.has_no_kernels(str(source)):
         include = [f"-I{folder}" for folder in INCLUDE]
         options = ("-x", "c++", _HIP[-1], *arguments.compiling, *arguments.preprocessing, *include)
         subprocess.run(["g++", "-O2", "-w", *options, "-c", source, "-o", output], check=True)

@@ -66,6 +66,10 @@ class Arguments:
         """Whether a source is HIP, and not C++ without kernels."""
         return (self.language or _LANGUAGE_OF_SUFFIX.get(Path(source).suffix, "")) == "hip"
 
+    def has_no_kernels(self, source: str) -> bool:
+        """Return whether a source is compiled as C++: no HIP, or a host part without a bundle."""
+        return not self.is_hip(source) or (self.mode is Mode.HOST and not self.bundle)
+
 
 @dataclass
 class _Reader:

@@ -87,7 +87,7 @@ class Passes:
             raise UsageError(f"{arguments.mode.value} is made of one source")
         source = arguments.inputs[0]
         output = Path(arguments.output or Path(source).with_suffix(".o").name)
-        if not arguments.is_hip(source):
+        if arguments.has_no_kernels(source):
             self._plain(arguments, source, output)
         elif arguments.mode is Mode.DEVICE:
             if len(archs) != 1:
@@ -203,6 +203,7 @@ class Passes:
             "-x",
             "c++",
             *self._includes(),
+            *(_HIP if arguments.is_hip(source) else ()),
             *arguments.preprocessing,
             "-O1",
             *arguments.compiling,
