@@ -197,9 +197,8 @@ def test_a_misspelt_code_has_a_nearest(candle: Path, command: tuple[str, str]) -
     options = [command[1], word] if command[0] == "scan" else [word, command[1], candle]
     done = invoke(command[0], *([candle] if command[0] == "scan" else []), *options)
     assert done.code == 2
-    assert re.search(
-        r"; the nearest is 'PK4[01]\d'", " ".join(re.sub("[│\n]", " ", done.err).split())
-    )
+    said = " ".join(re.sub("[│\n]", " ", done.err).split())
+    assert re.search(r"; the nearest is 'PK4[01]\d'", said)
 
 
 def test_what_is_chosen_is_not_taken_for_all(candle: Path) -> None:
