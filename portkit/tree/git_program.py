@@ -93,7 +93,9 @@ def run_git(
     settings = _list_settings(directory, repository)
     off = {**_OFF, **hook_switches([each for each in settings if not each.own])}
     with _shown(repository, settings) as places:
-        return _run(directory, _with_settings({**environment, **places}, off), arguments, given)
+        # The caller may name another place for new objects.
+        whole = {**environment, **places, **(variables or {})}
+        return _run(directory, _with_settings(whole, off), arguments, given)
 
 
 def query_config(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

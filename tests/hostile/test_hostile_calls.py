@@ -7,6 +7,7 @@ outside the tree must be the same but for portkit's own modules and Python's.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -100,6 +101,7 @@ def variables(base: Path) -> dict[str, str]:
         "PATH": f".{os.pathsep}{os.pathsep}{kept['PATH']}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "RUSTUP_TOOLCHAIN": "",
+        "PORTKIT_TRUST": "",  # nobody trusts such a tree
     }
 
 
@@ -117,9 +119,13 @@ COMMANDS = {
 def outside(calls: Calls, base: Path) -> tuple[set[str], set[str]]:
     """Return what was opened and run that is not in the tree, nor portkit's, nor Python's."""
 
+    def shown(path: str) -> str:
+        """Return a path without the random name of the repository that git is shown."""
+        return re.sub(r"portkit-git-\w+", "portkit-git", path)
+
     def told(paths: frozenset[str]) -> set[str]:
         return {
-            "PROCESS" if path.startswith("/proc/") else path.replace(str(base), "BASE")
+            "PROCESS" if path.startswith("/proc/") else shown(path.replace(str(base), "BASE"))
             for path in paths
             if not path.startswith((f"{base}/tree/", *OWN)) and path != f"{base}/tree"
         }
