@@ -60,7 +60,7 @@ def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Ref
         if item is None or item.type != "mod_item":
             continue
         paths = _module_paths(item, path)
-        if paths and not _exist(ported, paths):
+        if paths and not _exist(ported, paths) and not _is_generated(ported, paths[0]):
             said = _NO_MODULE.format(name=match[1].decode(), path=paths[0])
             yield Refusal((piece.finding,), said)
 
@@ -88,3 +88,13 @@ def _exist(ported: Ported, paths: Sequence[str]) -> bool:
     if any(job.stands(path) or path in copies for path in paths):
         return True
     return any(ported.has(path) for path in paths)
+
+
+def _is_generated(ported: Ported, path: str) -> bool:
+    """Whether the build script of the file's crate names it after the port, so that it writes it."""
+    crate = ported.job.workspace.crate_of(path)
+    if crate is None or (script := crate.build_script) is None:
+        return False
+    source = ported.source(script)
+    inside = posixpath.relpath(path, crate.directory)
+    return source is not None and f'"{inside}"'.encode() in source.data

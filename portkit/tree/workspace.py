@@ -68,6 +68,15 @@ class Crate(Value, frozen=True):
         """The names of the crate's features."""
         return frozenset(self.manifest.get("features", {}))
 
+    @property
+    def build_script(self) -> str | None:
+        """The path of its build script, if it has one (the Cargo book, key ``build``)."""
+        package = self.manifest.get("package", {})
+        said = package.get("build", "build.rs") if isinstance(package, dict) else None
+        if said is True:
+            said = "build.rs"
+        return posixpath.normpath(f"{self.directory}/{said}") if isinstance(said, str) else None
+
     def takes(self, crates: Collection[str]) -> bool:
         """Whether its manifest names one of some crates in any of its tables of dependencies."""
         targets = self.manifest.get("target", {})
@@ -279,10 +288,7 @@ class Workspace(Value, frozen=True, dict=True):
     def is_build_script(self, path: str) -> bool:
         """Whether a file is the build script of a crate (the Cargo book, key ``build``)."""
         crate = self.crate_of(path)
-        if crate is None or not path.endswith(".rs"):
-            return False
-        said = crate.manifest.get("package", {}).get("build", "build.rs")
-        return posixpath.normpath(f"{crate.directory}/{said}") == path
+        return crate is not None and path.endswith(".rs") and crate.build_script == path
 
 
 def root_above(path: Path) -> Path | None:

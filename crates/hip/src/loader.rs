@@ -216,10 +216,13 @@ impl Library {
             let (mut broken, mut unlike) = (None, None);
             for Candidate { path, release } in search.candidates(runtime.map(|hip| &*hip.path)) {
                 if let Some(hip) = runtime.filter(|hip| !hip.release.goes_with(release)) {
-                    unlike.get_or_insert_with(|| {
+                    // Of a bare name it is not known whether the loader would find it.
+                    if unlike.is_none() && path.is_absolute() {
                         let (path, hip) = (path.display(), hip.path.display());
-                        format!("{path} is of another release of ROCm than {hip}, which is in use")
-                    });
+                        unlike = Some(format!(
+                            "{path} is of another release of ROCm than {hip}, which is in use"
+                        ));
+                    }
                     continue;
                 }
                 // SAFETY: ROCm's libraries may be opened at any time and from any thread.

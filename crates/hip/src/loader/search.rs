@@ -216,7 +216,10 @@ mod tests {
             installations(variable, "lib"),
             [PathBuf::from("/somewhere/lib"), default.clone()]
         );
-        assert_eq!(installations(|_| None, "lib"), [default.clone()]);
+        assert_eq!(
+            installations(|_| None, "lib"),
+            std::slice::from_ref(&default)
+        );
         assert_eq!(installations(|_| Some(OsString::new()), "lib"), [default]);
     }
 }
