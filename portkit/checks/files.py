@@ -91,7 +91,7 @@ def _exist(ported: Ported, paths: Sequence[str]) -> bool:
 
 
 def _is_generated(ported: Ported, path: str) -> bool:
-    """Whether the build script of the file's crate names it after the port, so that it writes it."""
+    """Whether the crate's build script names the file after the port, so that it writes it."""
     crate = ported.job.workspace.crate_of(path)
     if crate is None or (script := crate.build_script) is None:
         return False
