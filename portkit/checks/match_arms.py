@@ -88,6 +88,8 @@ class Reader(Value, frozen=True):
                 return self._variant(inner[0], inner[1:])
             case "struct_pattern":
                 return self._struct(inner[0], inner[1:])
+        if pattern.type == "range_pattern" and not {n.type for n in inner} <= _LITERALS:
+            raise UnsupportedPatternError("a range with a constant")
         if pattern.type in _LITERALS:
             return Ctor("literal", _SPACE.sub(" ", node_text(pattern)))
         raise UnsupportedPatternError(pattern.type)

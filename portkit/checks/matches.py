@@ -230,7 +230,7 @@ class _File:
         nodes = [node for node in block.named_children if node.type == "match_arm"]
         heads = [h for n in nodes if (h := n.child_by_field_name("pattern")) is not None]
         places = self.places if not shift else [at - shift for at in self.places]
-        if not nodes or not any(holds(places, head) for head in heads):
+        if block.has_error or not any(holds(places, head) for head in heads):
             return
         if any(map(left_out.takes_all, nodes)):
             return
@@ -338,8 +338,9 @@ class _Match:
             for pattern in find_missing(self._rows(on), self._families(on)):
                 text = self._text(pattern)
                 missing.setdefault(text, (pattern, []))[1].append(on)
-        found: dict[tuple[str, str | None], list[str]] = {}
-        firsts: dict[tuple[str, str | None], Pattern] = {}
+        # An or-pattern with one of the source vendor's variants is a site of its own (PK302).
+        found: dict[tuple[str, str | None, bool], list[str]] = {}
+        firsts: dict[tuple[str, str | None, bool], Pattern] = {}
         copies: dict[str, _Added] = {}
         for text, (pattern, where) in missing.items():
             gate = self._gate(pattern, builds, where)
@@ -347,13 +348,14 @@ class _Match:
             if own is not None:
                 copies.setdefault(own[0], _Added(pattern, gate, *own, Answer.COPY))
                 continue
-            value = self._value(pattern)
-            found.setdefault((gate, value), []).append(text)
-            firsts.setdefault((gate, value), pattern)
+            key = gate, self._value(pattern), self.job.names_source(text)
+            found.setdefault(key, []).append(text)
+            firsts.setdefault(key, pattern)
         yield from copies.values()
-        for (gate, value), texts in found.items():
+        for key, texts in found.items():
+            gate, value, _ = key
             answer = Answer.ERROR if value is None else Answer.OTHERS
-            yield _Added(firsts[gate, value], gate, " | ".join(texts), value or "", answer)
+            yield _Added(firsts[key], gate, " | ".join(texts), value or "", answer)
 
     def find_place(self, added: Sequence[_Added]) -> Node:
         """Return the arm behind which arms are set: the source vendor's, or else the last."""
