@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import COMMENTS, field_text, node_text
 from portkit.lang.span import Span
 from portkit.lang.value import Value
 
@@ -210,7 +210,7 @@ def _arguments(attribute: Node) -> list[_Argument]:
     for token in tree.children[1:-1] if tree is not None else ():
         if token.type == ",":
             groups.append([])
-        else:
+        elif token.type not in COMMENTS:
             groups[-1].append(token)
     return [
         _Argument(

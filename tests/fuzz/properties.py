@@ -18,6 +18,7 @@ from portkit.lang.source import Source
 from portkit.profile.profile import load_codebase, load_vendor
 from portkit.rules import TreeRule, rules
 from portkit.rules.unread_file import CODE as UNREAD
+from portkit.scan.refused import with_refusals
 from portkit.scan.scan import scan
 from portkit.tree.edits import edited
 from portkit.tree.workspace import Workspace
@@ -71,7 +72,8 @@ class Port:
         """Scan a tree of one file; what a port adds to every tree is left out."""
         manifest = {"package": {"name": self.codebase.crate, "version": "0.11.1"}}
         workspace = Workspace(Path("/nowhere"), manifest, {path: Source(path, data)}, ())
-        return scan(workspace, self.vendor, self.codebase, gating=self.gating, chosen=_OF_FILES)
+        found = scan(workspace, self.vendor, self.codebase, gating=self.gating, chosen=_OF_FILES)
+        return with_refusals(found)
 
 
 def faults(port: Port, path: str, data: bytes) -> tuple[list[Fault], bytes]:
