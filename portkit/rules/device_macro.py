@@ -26,6 +26,7 @@ from portkit.site.macros import (
     conditional_items,
     described,
     device_rule,
+    find_shared_name,
     makes_test,
     named_test,
     of_source,
@@ -48,12 +49,12 @@ def check(site: Site) -> Iterator[Intent]:
     macro = described(job, site.node)
     if macro is None:
         return
-    construct, symbol = "macro definition", f"{macro.name}!"
+    construct, symbol, title = "macro definition", f"{macro.name}!", job.vendor.title
     if makes_test(job, macro):
         yield _itself(site, construct, symbol)
         return
     message = (
-        f"{symbol} takes one more argument, for {job.vendor.title}; calls with "
+        f"{symbol} takes one more argument, for {title}; calls with "
         f"{macro.arity} arguments still work"
     )
     if any(takes_vendor(job, parameters(rule)) for rule in plain_rules(site.node)):
@@ -61,6 +62,13 @@ def check(site: Site) -> Iterator[Intent]:
         return
     rule = device_rule(job, site.node)
     assert rule is not None  # `described` found it
+    if name := find_shared_name(job, rule):
+        why = (
+            f"{symbol} defines {name} under the feature, and a copy for {title} has the same name:"
+            " give the macro one more rule by hand"
+        )
+        yield Ask(construct, why, symbol=symbol)
+        return
     right = rule.child_by_field_name("right")
     assert right is not None  # `described` read it
     head = site.source.text(rule.start_byte, right.start_byte)

@@ -68,7 +68,7 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
     for definition in find_definitions(site.job, find_name(call)):
         before = _find_matches(expand(definition, call))
         after = _find_matches(expand(definition, longer))
-        if len(before) != len(after):
+        if before is None or after is None or len(before) != len(after):
             return 0
         counts |= {_count_new(site.job, *each) for each in zip(before, after, strict=True)}
     counts.discard(None)
@@ -79,11 +79,13 @@ def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
     job, done = site.job, list[Span]()
     if not job.renames_code(node_text(call)) or not find_definitions(job, find_name(call)):
         return
+    definitions = find_definitions(job, find_name(call))
+    may_match = any(_find_matches(expand(each, call)) != () for each in definitions)
     for arm in _find_candidates(site, call):
         if any(arm.span.start < span.end and span.start < arm.span.end for span in done):
             continue
         count = count_copies(site, call, arm, job.rename(site.source.slice(arm.span)))
-        if count or arm.pattern:
+        if count or (arm.pattern and may_match):
             yield arm, count
             done.append(arm.span)
 
@@ -151,11 +153,11 @@ def _count_new(job: Job, before: Sequence[str], after: Sequence[str]) -> int | N
     return sum(new[each] for each in gained)
 
 
-def _find_matches(text: str | None) -> Matches:
-    """Return the patterns of each `match` of a text that is in no other one."""
+def _find_matches(text: str | None) -> Matches | None:
+    """Return the patterns of each `match` of a text that is in no other one; None if uncertain."""
     root = Source("macro.rs", f"fn f() {{ {text} }}".encode()).tree.root_node
     if text is None or root.has_error:
-        return ()
+        return None
     return tuple(
         tuple(
             node_text(arm.child_by_field_name("pattern"))

@@ -21,6 +21,11 @@ _PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
 _NAME = re.compile(r"\$(\w+)\s*:\s*ident\b")
 _NESTED = re.compile(r"\b(\w+)!\s*\(([^()]*)\)")
 _LAST_COMMA = re.compile(r"\$\(\s*,\s*\)\s*[?*]\s*(?=[)\]}]$)")
+_DEFINED = re.compile(
+    r"(?:\s*#\[[^\]]*\])*\s*(?:pub\s*(?:\([^)]*\)\s*)?)?(?:(?:async|const|unsafe)\s+)*"
+    r"(?:const|enum|fn|mod|static|struct|trait|type|union)\s+(\$?\w+)"
+)
+"""The name of an item, which may be a parameter."""
 _CALLED = re.compile(r"\$(\w+)\s*\(")
 
 
@@ -121,6 +126,15 @@ def conditional_items(job: Job, rule: Node) -> list[ConditionalItem]:
     return [*_find_items(body, body, condition)]
 
 
+def find_shared_name(job: Job, rule: Node) -> str:
+    """Return a name that an item under the source vendor's feature shares with its copy."""
+    for item in conditional_items(job, rule):
+        found = _DEFINED.match(item.rest)
+        if found is not None and job.rename(found[1]) == found[1]:
+            return found[1]
+    return ""
+
+
 def _find_items(body: Node, tree: Node, condition: re.Pattern[str]) -> Iterator[ConditionalItem]:
     """Yield the items of a token tree under a condition, in order, none within another one."""
     tokens = [child for child in tree.children if child.type not in COMMENTS][1:-1]
@@ -149,7 +163,8 @@ def _read_item(
     line = before[before.rfind("\n") + 1 :]
     indent = line[: len(line) - len(line.lstrip())]
     opened, closed = spans[condition - 1][0], spans[condition][1]
-    rest = data[start:opened].decode() + data[closed:end].decode()
+    after = data[closed:end].decode()
+    rest = after if start == opened else data[start:opened].decode() + after.lstrip()
     is_open = is_last and "=>" in map(node_text, tokens) and node_text(tokens[-1]) != ","
     return ConditionalItem(
         start=len(before),
@@ -157,7 +172,7 @@ def _read_item(
         indent=indent,
         condition=data[opened:closed].decode(),
         text=data[start:end].decode(),
-        rest=rest if start == opened else rest.lstrip(),
+        rest=rest,
         gap="," * is_open + (" " if line.strip() else f"\n\n{indent}"),
     )
 
