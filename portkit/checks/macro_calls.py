@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.checks.ported import Ported, Written
+    from portkit.site.context import Job
     from portkit.tree.edits import Piece
 
     FindDefinitions = Callable[[str], Sequence[Node]]
@@ -50,10 +51,8 @@ def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
 
     for written in ported.all_written(".rs"):
         for piece in written.pieces if written.before is not None else ():
-            for old, new in _find_calls(written, piece):
+            for old, new in _find_calls(job, written, piece):
                 name = find_name(new)
-                if not find_after(name):
-                    continue
                 fits = _is_accepted(new, find_after)
                 if fits is None:
                     gains = _count_arguments(new) > _count_arguments(old)
@@ -62,12 +61,13 @@ def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
                     yield Refusal((piece.finding,), _UNMATCHED.format(name=name))
 
 
-def _find_calls(written: Written, piece: Piece) -> Iterator[tuple[Node, Node]]:
-    """Yield the calls of macros around what an edit writes, as they are before and after it."""
+def _find_calls(job: Job, written: Written, piece: Piece) -> Iterator[tuple[Node, Node]]:
+    """Yield the calls of the tree's macros around an edit, as they are before and after it."""
     node = written.tree.root_node.descendant_for_byte_range(piece.start, piece.end)
     while node is not None:
-        start = _find_start(node)
-        if start is not None and start < piece.start and piece.end < node.end_byte:
+        start, name = _find_start(node)
+        inside = start < piece.start and piece.end < node.end_byte
+        if name and inside and is_defined(job, name):
             assert written.before is not None  # the caller looks at edited files only
             places = written.offset_before(start), written.offset_before(node.end_byte)
             old = parse_call(written.before.text(*places))
@@ -77,15 +77,16 @@ def _find_calls(written: Written, piece: Piece) -> Iterator[tuple[Node, Node]]:
         node = node.parent
 
 
-def _find_start(node: Node) -> int | None:
-    """Return where a call begins of which a node is the whole, or among tokens the last part."""
+def _find_start(node: Node) -> tuple[int, str]:
+    """Return the start and the macro of the call that a node is, or among tokens ends; or 0, ""."""
     if node.type == "macro_invocation":
-        return node.start_byte
+        return node.start_byte, find_name(node)
     mark = node.prev_sibling if node.type == "token_tree" else None
     name = mark.prev_sibling if mark is not None and node_text(mark) == "!" else None
-    is_named = name is not None and name.type == "identifier"
     in_tokens = node.parent is not None and node.parent.type == "token_tree"
-    return name.start_byte if name is not None and is_named and in_tokens else None
+    if name is None or name.type != "identifier" or not in_tokens:
+        return 0, ""
+    return name.start_byte, node_text(name)
 
 
 def _find_definitions(ported: Ported, name: str) -> Iterator[Node]:

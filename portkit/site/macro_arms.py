@@ -11,7 +11,7 @@ from portkit.lang.source import COMMENTS, Source, descendants, node_text
 from portkit.lang.span import Span
 from portkit.lang.value import Value
 from portkit.site.fragments import find_name
-from portkit.site.macro_items import find_definitions, parse_call
+from portkit.site.macro_items import find_definitions, is_defined, parse_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +77,7 @@ def count_copies(site: Site, call: Node, arm: MacroArm, copy: str) -> int:
 
 def _look_for_arms(site: Site, call: Node) -> Iterator[tuple[MacroArm, int]]:
     job, done = site.job, list[Span]()
-    if not job.renames_code(node_text(call)) or not find_definitions(job, find_name(call)):
+    if not is_defined(job, find_name(call)) or not job.renames_code(node_text(call)):
         return
     definitions = find_definitions(job, find_name(call))
     may_match = any(_find_matches(expand(each, call)) != () for each in definitions)
