@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.lang.macro_expansion import expand
+from portkit.lang.macro_expansion import expand, find_repeated, is_match
 from portkit.lang.source import Source, descendants
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tree_sitter import Node
 
 CASES = [
     ("($a:ident) => { fn $a() {} };", "m!(x);", "fn x() {}"),
@@ -46,6 +48,13 @@ CASES = [
         "m!(#[cfg(x)] y);",
         "#[cfg(x)] fn y() {}",
     ),
+    (
+        "(x { $($a:ident),* }) => { $(fn $a() {})* };",
+        "m!(x { // one\n a, b });",
+        "fn a(){} fn b(){}",
+    ),
+    ("($a:ident) => { a }; ($($a:literal),*) => { [$($a),*] };", "m!(-1, 2);", "[-1, 2]"),
+    ("($a:ident) => { a }; (_) => { b };", "m!(_);", "b"),
 ]
 UNKNOWN = [
     ("($($i:item)*) => { $($i)* };", "m!(fn f() {});"),
@@ -56,13 +65,34 @@ UNKNOWN = [
 ]
 
 
+REPEATED = [
+    ("(x $($a:ident => $b:expr),* $(,)?) => {};", "m!(x a => 1, b => 2,);", "a => 1|b => 2", ","),
+    ("([{$($a:ident)and*}]) => {};", "m!([{a and b}]);", "a|b", "and"),
+    ("($($a:ident { $($b:tt)* })*) => {};", "m!(a {} b {1});", "a {}|1|b {1}", ""),
+    ("($($a:ident)?) => {};", "m!(a);", "", ""),
+    ("($($i:item)*) => {};", "m!(fn f() {});", "", ""),
+    ("($($i:ident)*) => {};", "m!(a, b);", "", ""),
+]
+MATCHES = [
+    ("($a:ident) => {};", "m!(a);", True),
+    ("($a:ident) => {}; ($a:ident, $b:ident) => {};", "m!(a, b);", True),
+    ("($a:ident) => {}; ($a:ident, $b:ident) => {};", "m!(a, b, c);", False),
+    ("($a:ident, $b:ident $(,)?) => {};", "m!(a, b,);", True),
+    ("($i:item) => {};", "m!(fn f() {});", None),
+]
+
+
 def expansion(rules: str, call: str) -> str | None:
+    return expand(*parse(rules, call))
+
+
+def parse(rules: str, call: str) -> tuple[Node, Node]:
     root = Source("a.rs", f"macro_rules! m {{ {rules} }}\n{call}".encode()).tree.root_node
     assert not root.has_error
     [definition], [called] = (
         [*descendants(root, kind)] for kind in ("macro_definition", "macro_invocation")
     )
-    return expand(definition, called)
+    return definition, called
 
 
 @pytest.mark.parametrize(("rules", "call", "written"), CASES)
@@ -75,6 +105,22 @@ def test_a_call_writes_the_tokens(rules: str, call: str, written: str) -> None:
 @pytest.mark.parametrize(("rules", "call"), UNKNOWN)
 def test_a_call_that_is_not_certain_has_no_expansion(rules: str, call: str) -> None:
     assert expansion(rules, call) is None
+
+
+@pytest.mark.parametrize(("rules", "call", "texts", "separator"), REPEATED)
+def test_the_tokens_of_a_repetition_are_found(
+    rules: str, call: str, texts: str, separator: str
+) -> None:
+    definition, called = parse(rules, call)
+    data = f"macro_rules! m {{ {rules} }}\n{call}".encode()
+    found = find_repeated(definition, called)
+    assert "|".join(data[each.start : each.end].decode() for each in found) == texts
+    assert {each.separator for each in found} <= {separator}
+
+
+@pytest.mark.parametrize(("rules", "call", "answer"), MATCHES)
+def test_a_call_matches_a_rule(rules: str, call: str, answer: bool | None) -> None:
+    assert is_match(*parse(rules, call)) is answer
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not here")

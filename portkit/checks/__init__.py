@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.checks.features import check_features
 from portkit.checks.fields import check_fields
 from portkit.checks.files import check_files
+from portkit.checks.macro_calls import check_macro_calls
 from portkit.checks.macros import check_macros
 from portkit.checks.manifests import check_manifests
 from portkit.checks.names import check_names
@@ -31,6 +32,7 @@ CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
     check_features,
     check_operands,
     check_macros,
+    check_macro_calls,
     check_files,
     check_names,
 )

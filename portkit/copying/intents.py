@@ -423,7 +423,11 @@ def _enlist(site: Site, code: str, intent: wants.Enlist) -> Finding:
     missing = [m for m in intent.members if normal(m.path or m.text) not in listed]
     apart = [m for m in missing if gating.is_cfg(site) and gating.is_gated_path(job, m.path)]
     joining_ = [m for m in missing if m not in apart]
-    edits = [behind(source, m.after, m.text) for m in joining_ if m.after.start < m.after.end]
+    edits = [
+        behind(source, m.after, m.text, m.separator)
+        for m in joining_
+        if m.after.start < m.after.end
+    ]
     first = [m for m in joining_ if m.after.start == m.after.end]
     if first:
         at = first[0].after.end

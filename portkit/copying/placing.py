@@ -158,15 +158,20 @@ def _after_python(site: Site, text: str, after: Node) -> Edit:
     return Edit(end, end, "\n" * max(lines, 2) + site.indent + text)
 
 
-def behind(source: Source, after: Span, text: str) -> Edit:
+def behind(source: Source, after: Span, text: str, separator: str = ",") -> Edit:
     """Return the edit that sets a member behind another one, on its own line where that has one."""
     end = after.end
     if not source.data[: after.start].rstrip(b" \t").endswith(b"\n"):
-        return Edit(end, end, f", {text}")
+        space = " " * separator.isidentifier()
+        return Edit(end, end, f"{space}{separator} {text}")
     indent = source.indent(after.start)
-    comma = source.comma(end)
+    if not separator:
+        end = source.line_tail(end)
+    comma = source.comma(end) if separator == "," else None
+    if separator not in ("", ",") and source.data.startswith(separator.encode(), end):
+        comma = end + len(separator)
     if comma is None:
-        return Edit(end, end, f",\n{indent}{text}")
+        return Edit(end, end, f"{separator}\n{indent}{text}")
     tail = source.line_tail if source.path.endswith(".rs") else partial(python.line_tail, source)
     end = tail(comma)
-    return Edit(end, end, f"\n{indent}{text},")
+    return Edit(end, end, f"\n{indent}{text}{separator}")

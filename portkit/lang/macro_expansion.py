@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.source import field_text, node_text
+from portkit.lang.source import COMMENTS, field_text, node_text
+from portkit.lang.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,34 @@ Bindings = dict[str, "str | list[Bindings]"]
 """The text of each parameter. One in a repetition has the bindings of each time."""
 
 
+class Repeated(Value, frozen=True):
+    """The tokens of a call that a repetition of its rule matches at one time.
+
+    Attributes:
+        start: the first byte.
+        end: the byte behind the last one.
+        separator: the token that the rule requires before the next time; empty without one.
+    """
+
+    start: int
+    end: int
+    separator: str
+
+
+class _Match(Value, frozen=True):
+    """A rule that matches a call.
+
+    Attributes:
+        right: the tree that the rule writes.
+        bindings: the text of each parameter.
+        repeated: the tokens of each repetition, and of nested ones before the outer one.
+    """
+
+    right: Node
+    bindings: Bindings
+    repeated: tuple[Repeated, ...]
+
+
 class _NoMatchError(Exception):
     """The rule does not match."""
 
@@ -46,27 +75,70 @@ def expand(definition: Node, call: Node) -> str | None:
         definition: the `macro_rules!`.
         call: the call.
     """
-    given = next((c for c in call.named_children if c.type == "token_tree"), None)
-    if given is None or len(given.children) > _MOST:
+    try:
+        match = _find_match(definition, call)
+        return _write(match.right, match.bindings)[1:-1] if match is not None else None
+    except _UnknownError:
         return None
+
+
+def is_match(definition: Node, call: Node) -> bool | None:
+    """Tell whether a rule of a macro matches a call; None if that is not certain.
+
+    Args:
+        definition: the `macro_rules!`.
+        call: the call.
+    """
+    try:
+        return _find_match(definition, call) is not None
+    except _UnknownError:
+        return None
+
+
+def find_repeated(definition: Node, call: Node) -> tuple[Repeated, ...]:
+    """Return the tokens of a call that repetitions of its rule match; none if not certain.
+
+    Args:
+        definition: the `macro_rules!`.
+        call: the call.
+    """
+    try:
+        match = _find_match(definition, call)
+    except _UnknownError:
+        return ()
+    return match.repeated if match is not None else ()
+
+
+def _find_match(definition: Node, call: Node) -> _Match | None:
+    """Return the first rule that matches a call; None if no rule does."""
+    tree = next((c for c in call.named_children if c.type == "token_tree"), None)
+    if tree is None or len(tree.children) > _MOST:
+        raise _UnknownError
+    given = _inside(tree)
     for rule in definition.named_children:
         if rule.type != "macro_rule":
             continue
         left, right = rule.child_by_field_name("left"), rule.child_by_field_name("right")
         if left is None or right is None:
-            return None
+            raise _UnknownError
+        repeated: list[Repeated] = []
         try:
-            bindings, end = _match(left.children[1:-1], given.children[1:-1], 0)
-            if end == len(given.children) - 2:
-                return _write(right, bindings)[1:-1]
+            bindings, end = _match(_inside(left), given, 0, repeated)
         except _NoMatchError:
-            pass
-        except _UnknownError:
-            return None
+            continue
+        if end == len(given):
+            return _Match(right, bindings, tuple(repeated))
     return None
 
 
-def _match(pattern: Sequence[Node], given: Sequence[Node], at: int) -> tuple[Bindings, int]:
+def _inside(tree: Node) -> list[Node]:
+    """Return the tokens between the brackets of a tree; a comment is none."""
+    return [child for child in tree.children[1:-1] if child.type not in COMMENTS]
+
+
+def _match(
+    pattern: Sequence[Node], given: Sequence[Node], at: int, repeated: list[Repeated]
+) -> tuple[Bindings, int]:
     """Match a pattern with the tokens from one on; return where the match ends."""
     found: Bindings = {}
     for part in pattern:
@@ -75,16 +147,17 @@ def _match(pattern: Sequence[Node], given: Sequence[Node], at: int) -> tuple[Bin
             found[field_text(part, "name")] = _text(given[at:end], field_text(part, "type"))
             at = end
         elif part.type == "token_repetition_pattern":
-            times, at = _match_times(part, given, at)
+            times, at = _match_times(part, given, at, repeated)
             found |= dict.fromkeys(_names(part), times)
         elif at == len(given):
             raise _NoMatchError
         elif part.type == "token_tree_pattern":
-            inner = given[at].children
-            if given[at].type != "token_tree" or part.children[0].type != inner[0].type:
+            tree = given[at]
+            if tree.type != "token_tree" or part.children[0].type != tree.children[0].type:
                 raise _NoMatchError
-            more, end = _match(part.children[1:-1], inner[1:-1], 0)
-            if end != len(inner) - 2:
+            inner = _inside(tree)
+            more, end = _match(_inside(part), inner, 0, repeated)
+            if end != len(inner):
                 raise _NoMatchError
             found |= more
             at += 1
@@ -95,21 +168,24 @@ def _match(pattern: Sequence[Node], given: Sequence[Node], at: int) -> tuple[Bin
     return found, at
 
 
-def _match_times(part: Node, given: Sequence[Node], at: int) -> tuple[list[Bindings], int]:
+def _match_times(
+    part: Node, given: Sequence[Node], at: int, repeated: list[Repeated]
+) -> tuple[list[Bindings], int]:
     inner, separator, operator = _parts(part)
     times: list[Bindings] = []
     start = at
     while start < len(given):
         try:
-            found, end = _match(inner, given, start)
+            found, end = _match(inner, given, start, repeated)
         except _NoMatchError:
             break
         if end == start:
             raise _UnknownError
         times.append(found)
-        at = start = end
+        first, at, start = given[start], end, end
         if operator == "?":
             break
+        repeated.append(Repeated(first.start_byte, given[end - 1].end_byte, separator))
         if separator:
             if at == len(given) or node_text(given[at]) != separator:
                 break
@@ -132,10 +208,12 @@ def _find_end(kind: str, given: Sequence[Node], at: int) -> int:
         return at + 1 + (node_text(first) == "'")
     if kind == "lifetime" and node_text(first) == "'":
         return at + 2
+    if kind == "literal" and node_text(first) == "-" and at + 1 < len(given):
+        return _find_end(kind, given, at + 1)
     if kind in ("block", "ident", "lifetime", "literal"):
         fits = {
             "block": first.type == "token_tree" and node_text(first).startswith("{"),
-            "ident": node_text(first).removeprefix("r#").isidentifier(),
+            "ident": node_text(first) != "_" and node_text(first).removeprefix("r#").isidentifier(),
             "literal": first.type.endswith("_literal"),
         }
         if not fits.get(kind):

@@ -26,6 +26,7 @@ from portkit.site.macros import (
     conditional_items,
     described,
     device_rule,
+    find_shared_name,
     makes_test,
     named_test,
     of_source,
@@ -37,6 +38,8 @@ from portkit.site.macros import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tree_sitter import Node
+
     from portkit.site.context import DeviceMacro, Job, Site
 
 
@@ -46,12 +49,12 @@ def check(site: Site) -> Iterator[Intent]:
     macro = described(job, site.node)
     if macro is None:
         return
-    construct, symbol = "macro definition", f"{macro.name}!"
+    construct, symbol, title = "macro definition", f"{macro.name}!", job.vendor.title
     if makes_test(job, macro):
         yield _itself(site, construct, symbol)
         return
     message = (
-        f"{symbol} takes one more argument, for {job.vendor.title}; calls with "
+        f"{symbol} takes one more argument, for {title}; calls with "
         f"{macro.arity} arguments still work"
     )
     if any(takes_vendor(job, parameters(rule)) for rule in plain_rules(site.node)):
@@ -59,12 +62,21 @@ def check(site: Site) -> Iterator[Intent]:
         return
     rule = device_rule(job, site.node)
     assert rule is not None  # `described` found it
-    head, _, body = site.source.text(rule.start_byte, rule.end_byte).partition("=>")
+    if name := find_shared_name(job, rule):
+        why = (
+            f"{symbol} defines {name} under the feature, and a copy for {title} has the same name:"
+            " give the macro one more rule by hand"
+        )
+        yield Ask(construct, why, symbol=symbol)
+        return
+    right = rule.child_by_field_name("right")
+    assert right is not None  # `described` read it
+    head = site.source.text(rule.start_byte, right.start_byte)
     named = next(p for p in parameters(rule) if of_source(job, p))
     argument = re.compile(rf"(\${named})(\s*:\s*\w+)")
     head = argument.sub(lambda m: f"{m[0]}, {job.rename(m[1])}{m[2]}", head, count=1)
     indent = site.source.indent(rule.start_byte)
-    text = f"{head}=>{_ported_body(site, body)};\n{indent}"
+    text = f"{head}{_ported_body(site, rule)};\n{indent}"
     if not parses(f"macro_rules! m {{ {text} }}"):
         yield _unread(construct, symbol)
         return
@@ -82,20 +94,22 @@ def _itself(site: Site, construct: str, symbol: str) -> Intent:
             construct, f"what {symbol} calls makes {job.vendor.title}'s test", symbol=symbol
         )
     body = field_text(rule, "right")
-    title, indent = job.vendor.title, test.item["indent"]
+    title, indent = job.vendor.title, test.item.indent
     message = f"{symbol} makes a test for {title} itself, so that its calls stay as they are"
-    condition = job.rename(test.item["condition"])
+    condition = job.rename(test.item.condition)
     module = f"mod ${test.tested}"
     if re.search(rf"{re.escape(condition)}\s*{re.escape(module)}\b", body):
         return Stands(construct, message, symbol=symbol)
     name = re.compile(r"(\bfn\s+)\$\w+")
-    rest = test.item["rest"].replace("\r\n", "\n")
+    rest = test.item.rest.replace("\r\n", "\n")
+    if not rest.startswith("\n"):
+        rest = f"\n{indent}{rest.lstrip()}"
     copied = job.rename(name.sub(rf"\g<1>{job.vendor.name}", rest, count=1))
     text = (
         f"\n\n{indent}{condition}\n{indent}{module} {{\n{indent}    use super::*;\n"
         f"{textwrap.indent(copied, '    ')}\n{indent}}}"
     )
-    before, after = body[: test.item.end()], body[test.item.end() :]
+    before, after = body[: test.item.end], body[test.item.end :]
     ported = f"{field_text(rule, 'left')} => {before}{text}{after}"
     if not parses(f"macro_rules! m {{ {ported}; }}"):
         return _unread(construct, symbol)
@@ -111,18 +125,18 @@ def _unread(construct: str, symbol: str) -> Intent:
     return Ask(construct, why, symbol=symbol)
 
 
-def _ported_body(site: Site, body: str) -> str:
+def _ported_body(site: Site, rule: Node) -> str:
     """Return the body of the new rule: conditional items copied, nested calls with an argument."""
-    job = site.job
+    job, body = site.job, field_text(rule, "right")
     copied, end = "", 0
-    for item in conditional_items(job, body):
-        copied += f"{body[end : item.end()]}\n\n{item['indent']}{job.rename(item['item'])}"
-        end = item.end()
+    for item in conditional_items(job, rule):
+        copied += f"{body[end : item.end]}{item.gap}{job.rename(item.text)}"
+        end = item.end
     copied += body[end:]
     for macro in job.learnt.macros.values():
         nested = re.compile(rf"(\b{macro.name}!\s*\()([^()]*)(\))")
         copied = nested.sub(partial(_with_argument, job, macro), copied)
-    return copied
+    return copied.replace("\r\n", "\n")
 
 
 def _with_argument(job: Job, macro: DeviceMacro, call: re.Match[str]) -> str:

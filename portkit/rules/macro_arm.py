@@ -1,8 +1,10 @@
 """An arm of a `match` that is an argument of the tree's own macro.
 
 `arms!(d; Device::Cuda(i) => i)` writes a `match` from its arguments, so an arm for ROCm joins them:
-`arms!(d; Device::Cuda(i) => i, Device::Rocm(i) => i)`. portkit expands the call with and without
-it, and writes it only if the `match` gains that one arm.
+`arms!(d; Device::Cuda(i) => i, Device::Rocm(i) => i)`. The macro's own rule says where an arm ends
+and what separates two arms, also within brackets: `arms!(d, { Cpu => 0, Cuda => 1 })`. portkit
+expands the call with and without the new arm, and writes it only if each `match` gains that one
+arm.
 
 Without it the `match` lacks a variant, and rustc refuses it in every build (E0004).
 
@@ -17,93 +19,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying import gating
-from portkit.lang.macro_expansion import expand
-from portkit.lang.renaming import normal
-from portkit.lang.source import Source, descendants, node_text
-from portkit.lang.span import Span
 from portkit.rules import SiteRule
 from portkit.site.fragments import find_name, is_evaluating
 from portkit.site.intent import Ask, Enlist, Intent, Member, Stands
-from portkit.site.macro_items import find_definitions, parse_call
+from portkit.site.macro_arms import count_copies, find_arms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
+    from collections.abc import Iterator
 
     from portkit.site.context import Site
 
 _CONSTRUCT: Final = "match arm in a macro"
-_ENDS: Final = frozenset({",", ";"})
+_NO_ATTRIBUTE: Final = (
+    "this macro takes no attribute before an arm, so no arm of a call can be under the feature:"
+    " write the arm in the macro by hand"
+)
 
 
 def check(site: Site) -> Iterator[Intent]:
     """Find the arms for the source vendor among the arguments of a macro."""
-    job, name = site.job, find_name(site.node)
-    if site.scope.vendor or site.is_source or is_evaluating(site.node):
+    job, call = site.job, site.node
+    if site.scope.vendor or site.is_source or is_evaluating(call):
         return
-    arms = [*_arms(site.node)]
-    named = [arm for arm in arms if job.renames_code(_pattern(site, arm))]
-    definitions = find_definitions(job, name) if named else ()
-    if len(definitions) != 1:
-        return
-    patterns = {normal(_pattern(site, arm)) for arm in arms}
-    for arm in named:
-        span = Span(arm[0].start_byte, arm[-1].end_byte)
-        copy = job.rename(site.source.slice(span))
-        message = f"copy the arm for {job.vendor.title}"
-        if normal(job.rename(_pattern(site, arm))) in patterns:
-            yield Stands(_CONSTRUCT, message, claims=(span,))
-            continue
-        if gating.is_cfg(site):
-            copy = f"{gating.feature_attribute(job)} {copy}"
-        if not _is_proven(site, definitions[0], span, copy):
-            reason = (
-                f"{name}! takes no such arm as portkit would write. The match lacks one for"
-                f" {job.vendor.title}. Write it by hand."
-            )
-            yield Ask(_CONSTRUCT, reason, claims=(span,))
-            continue
-        yield Enlist(_CONSTRUCT, message, members=(Member(span, copy),), claims=(span,))
-
-
-def _arms(macro: Node) -> Iterator[list[Node]]:
-    """Yield the tokens of each argument that has an arrow."""
-    tree = next((c for c in macro.named_children if c.type == "token_tree"), None)
-    group: list[Node] = []
-    for token in tree.children[1:] if tree is not None else ():
-        if node_text(token) in _ENDS or token.type in (")", "]", "}"):
-            if any(node_text(each) == "=>" for each in group):
-                yield group
-            group = []
+    message = f"copy the arm for {job.vendor.title}"
+    attribute = gating.feature_attribute(job) if gating.is_cfg(site) else ""
+    for arm, count in find_arms(site, call):
+        copy = job.rename(site.source.slice(arm.span))
+        copies = _write_gated(copy, attribute) if attribute else (copy,)
+        right = next((c for c in copies if count_copies(site, call, arm, c) == 1), "")
+        if count > 1 or job.names_vendor(arm.pattern):
+            yield Stands(_CONSTRUCT, message, claims=(arm.span,))
+        elif right:
+            member = Member(arm.span, right, separator=arm.separator)
+            yield Enlist(_CONSTRUCT, message, members=(member,), claims=(arm.span,))
         else:
-            group.append(token)
+            reason = (
+                f"{find_name(call)}! takes no such arm as portkit would write. The match lacks one"
+                f" for {job.vendor.title}. Write it by hand."
+            )
+            yield Ask(_CONSTRUCT, _NO_ATTRIBUTE if count else reason, claims=(arm.span,))
 
 
-def _pattern(site: Site, arm: Sequence[Node]) -> str:
-    """Return the pattern of an arm, without the attributes before it."""
-    arrow = next(each for each in arm if node_text(each) == "=>")
-    first = 0
-    while node_text(arm[first]) == "#" and arm[first + 1].type == "token_tree":
-        first += 2
-    return site.source.text(arm[first].start_byte, arrow.start_byte)
-
-
-def _is_proven(site: Site, definition: Node, after: Span, copy: str) -> bool:
-    """Tell whether a call with one more arm writes the same `match` with one more arm."""
-    text, at = site.source.text(site.node.start_byte, after.end), site.node.end_byte
-    longer = parse_call(f"{text}, {copy}{site.source.text(after.end, at)}")
-    before = _count_arms(expand(definition, site.node))
-    return longer is not None and 0 < before == _count_arms(expand(definition, longer)) - 1
-
-
-def _count_arms(text: str | None) -> int:
-    """Return how many arms the one `match` of a text has; 0 if it is anything else."""
-    root = Source("macro.rs", f"fn f() {{ {text} }}".encode()).tree.root_node
-    found = [*descendants(root, "match_block")]
-    if text is None or root.has_error or len(found) != 1:
-        return 0
-    return sum(child.type == "match_arm" for child in found[0].named_children)
+def _write_gated(copy: str, attribute: str) -> tuple[str, ...]:
+    """Return an arm under an attribute, which may also be within the brackets of the arm."""
+    if copy.startswith(attribute):
+        return (copy,)
+    inside = (f"{copy[0]}{attribute} {copy[1:]}",) if copy[0] in "([{" else ()
+    return (f"{attribute} {copy}", *inside)
 
 
 RULE = SiteRule("PK411", frozenset({"macro_invocation"}), check)

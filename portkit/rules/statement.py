@@ -6,9 +6,10 @@ its own, ROCm would run with other settings or lack the methods. It follows CUDA
 
 The call of a macro is copied if both calls define items and no item of both has the same name.
 portkit expands calls of the tree's own `macro_rules!` to see it. A few macros of common crates,
-such as `thread_local!`, are known to define items. Any other call is manual: a second one may run
-code that no device passes. A call of a macro that only runs code, such as `skip_if_cuda!`, stays as
-it is: the body of the macro is ported in its own place.
+such as `thread_local!`, are known to define items. A call whose arguments are arms of a `match`
+gains an arm (PK411). Any other call is manual: a second one may run code that no device passes. A
+call of a macro that only runs code, such as `skip_if_cuda!`, stays as it is: the body of the macro
+is ported in its own place.
 
 Not handled: what binds a name or assigns one, which is listed as unaccounted.
 """
@@ -26,6 +27,7 @@ from portkit.lang.source import field_text, node_text, span_of
 from portkit.rules import SiteRule
 from portkit.site.fragments import find_name
 from portkit.site.intent import Ask, Copy, Intent, Keep
+from portkit.site.macro_arms import find_arms
 from portkit.site.macro_items import is_body_code, is_statement, why_not_copied
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ def _of_macro(site: Site, call: Node) -> Iterator[Intent]:
     if known or not is_statement(call) or not job.renames_code(text):
         return
     if reason := why_not_copied(job, call):
+        if any(count for _, count in find_arms(site, call)):
+            return
         kept = [*_of_name(site, call)]
         only_named = job.rename(text) == text.replace(name, job.rename(name))
         yield from kept if kept and only_named else [Ask("macro call", reason)]

@@ -111,11 +111,13 @@ class Member(Value, frozen=True, eq=False):
         after: what it stands behind; an empty span right inside an empty list.
         text: the member.
         path: the whole of what it imports, for a member of an import.
+        separator: the token between two members; empty if there is none.
     """
 
     after: Span
     text: str
     path: str = ""
+    separator: str = ","
 
 
 class Enlist(Intent, frozen=True, eq=False, kw_only=True):

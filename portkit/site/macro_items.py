@@ -56,6 +56,20 @@ def find_definitions(job: Job, name: str) -> tuple[Node, ...]:
     return job.once("macro definitions of", name, make=parse)
 
 
+def read_definitions(source: Source, name: str) -> Iterator[Node]:
+    """Yield each `macro_rules!` of a file that defines a macro.
+
+    Args:
+        source: a file in Rust.
+        name: the macro, without its path.
+    """
+    if b"macro_rules!" not in source.data:
+        return
+    for match in _DEFINED.finditer(source.data):
+        if match[1].decode() == name and (node := _find_at(source, match.start())) is not None:
+            yield node
+
+
 def is_defined(job: Job, name: str) -> bool:
     """Tell whether the tree defines a macro before the port.
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from portkit.lang.source import field_text
+from portkit.lang.source import COMMENTS, field_text, node_text
+from portkit.lang.token_items import find_item_end, skip_attributes
 from portkit.lang.value import Value
 from portkit.site.context import DeviceMacro
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tree_sitter import Node
 
     from portkit.site.context import Job
@@ -17,18 +20,46 @@ if TYPE_CHECKING:
 _PARAMETER = re.compile(r"\$(\w+)\s*:\s*\w+")
 _NAME = re.compile(r"\$(\w+)\s*:\s*ident\b")
 _NESTED = re.compile(r"\b(\w+)!\s*\(([^()]*)\)")
+_LAST_COMMA = re.compile(r"\$\(\s*,\s*\)\s*[?*]\s*(?=[)\]}]$)")
+_DEFINED = re.compile(
+    r"(?:\s*#\[[^\]]*\])*\s*(?:pub\s*(?:\([^)]*\)\s*)?)?(?:(?:async|const|unsafe)\s+)*"
+    r"(?:const|enum|fn|mod|static|struct|trait|type|union)\s+(\$?\w+)"
+)
+"""The name of an item, which may be a parameter."""
 _CALLED = re.compile(r"\$(\w+)\s*\(")
+
+
+class ConditionalItem(Value, frozen=True):
+    """An item, a statement or an arm of a macro's body that is under a condition.
+
+    Attributes:
+        start: where it begins in the text of the body, its attributes included.
+        end: where it ends.
+        indent: the white space that begins its line.
+        condition: the attribute.
+        text: all of it.
+        rest: all but the condition.
+        gap: the white space before a copy behind it, with a comma if that is required.
+    """
+
+    start: int
+    end: int
+    indent: str
+    condition: str
+    text: str
+    rest: str
+    gap: str
 
 
 class NamedTest(Value, frozen=True):
     """A test of the source vendor in the body of a macro, which a parameter names.
 
     Attributes:
-        item: the test, in groups: ``indent``, its ``condition``, and the ``rest``.
+        item: the test.
         tested: the parameter that it calls.
     """
 
-    item: re.Match[str]
+    item: ConditionalItem
     tested: str
 
 
@@ -70,32 +101,80 @@ def named_test(job: Job, rule: Node) -> NamedTest | None:
     Its name is its own alone, and it calls one argument that is a name. A text over several lines
     cannot be indented, and such a test is none.
     """
-    body = field_text(rule, "right")
     named = next(p for p in parameters(rule) if of_source(job, p))
     made = re.compile(rf"#\[\s*test\s*\](?:\s*#\[[^\]]*\])*\s*fn\s+\${named}\s*\(\s*\)[^{{]*")
-    found = [(item, made.search(item["rest"])) for item in conditional_items(job, body)]
+    found = [(item, made.search(item.rest)) for item in conditional_items(job, rule)]
     tests = [(item, head) for item, head in found if head]
     if len(tests) != 1:
         return None
     [(item, head)] = tests
-    called = set(_CALLED.findall(item["rest"], head.end()))
-    whole = all(line.count('"') % 2 == 0 for line in item["rest"].splitlines())
+    called = set(_CALLED.findall(item.rest, head.end()))
+    whole = all(line.count('"') % 2 == 0 for line in item.rest.splitlines())
     names = set(_NAME.findall(field_text(rule, "left")))
     if len(called) != 1 or not called <= names - {named} or not whole:
         return None
     return NamedTest(item, called.pop())
 
 
-def conditional_items(job: Job, body: str) -> list[re.Match[str]]:
-    """Return the items of a body that stand under the source vendor's feature."""
+def conditional_items(job: Job, rule: Node) -> list[ConditionalItem]:
+    """Return the items of a rule's body that are under the source vendor's feature."""
+    body = rule.child_by_field_name("right")
+    if body is None or job.source_feature not in node_text(body):
+        return []
     feature = re.escape(job.source_feature)
-    condition = rf'#\[\s*cfg\s*\(\s*feature\s*=\s*"{feature}"\s*\)\s*\]'
-    items = re.compile(
-        rf"(?P<indent>[ \t]*)(?P<item>(?P<condition>{condition})"
-        r"(?P<rest>(?:(?!\n(?P=indent)\}).)*\n(?P=indent)\}))",
-        re.DOTALL,
+    condition = re.compile(rf'\[\s*cfg\s*\(\s*feature\s*=\s*"{feature}"\s*,?\s*\)\s*\]')
+    return [*_find_items(body, body, condition)]
+
+
+def find_shared_name(job: Job, rule: Node) -> str:
+    """Return a name that an item under the source vendor's feature shares with its copy."""
+    for item in conditional_items(job, rule):
+        found = _DEFINED.match(item.rest)
+        if found is not None and job.rename(found[1]) == found[1]:
+            return found[1]
+    return ""
+
+
+def _find_items(body: Node, tree: Node, condition: re.Pattern[str]) -> Iterator[ConditionalItem]:
+    """Yield the items of a token tree under a condition, in order, none within another one."""
+    tokens = [child for child in tree.children if child.type not in COMMENTS][1:-1]
+    at = 0
+    while at < len(tokens):
+        first = skip_attributes(tokens, at)
+        matching = [i for i in range(at + 1, first, 2) if condition.fullmatch(node_text(tokens[i]))]
+        if matching:
+            end = find_item_end(tokens, at)
+            yield _read_item(body, tokens[at:end], matching[0] - at, is_last=end == len(tokens))
+            at = end
+        else:
+            at = max(first, at + 1)
+            if tokens[at - 1].type.startswith("token_") and first < at:
+                yield from _find_items(body, tokens[at - 1], condition)
+
+
+def _read_item(
+    body: Node, tokens: Sequence[Node], condition: int, *, is_last: bool
+) -> ConditionalItem:
+    """Return the tokens of an item, one of which is the tree of its condition."""
+    data, base = body.text or b"", body.start_byte
+    spans = [(token.start_byte - base, token.end_byte - base) for token in tokens]
+    start, end = spans[0][0], spans[-1][1]
+    before = data[:start].decode()
+    line = before[before.rfind("\n") + 1 :]
+    indent = line[: len(line) - len(line.lstrip())]
+    opened, closed = spans[condition - 1][0], spans[condition][1]
+    after = data[closed:end].decode()
+    rest = after if start == opened else data[start:opened].decode() + after.lstrip()
+    is_open = is_last and "=>" in map(node_text, tokens) and node_text(tokens[-1]) != ","
+    return ConditionalItem(
+        start=len(before),
+        end=len(data[:end].decode()),
+        indent=indent,
+        condition=data[opened:closed].decode(),
+        text=data[start:end].decode(),
+        rest=rest,
+        gap="," * is_open + (" " if line.strip() else f"\n\n{indent}"),
     )
-    return [*items.finditer(body)]
 
 
 def _passes(job: Job, node: Node, rule: Node) -> tuple[str, ...] | None:
@@ -114,16 +193,16 @@ def _passes(job: Job, node: Node, rule: Node) -> tuple[str, ...] | None:
     test = named_test(job, rule)
     made = int(test is not None)
     uses = sum(len(use.findall(call[2])) for call in nested) + made
-    others = len(conditional_items(job, body)) - made
+    others = len(conditional_items(job, rule)) - made
     if others or not uses or uses != len(use.findall(body)):
         return None
     return tuple(sorted({call[1] for call in nested}))
 
 
 def plain_rules(node: Node) -> list[Node]:
-    """Return the rules of a macro whose parameters do not repeat."""
+    """Return the rules of a macro whose parameters do not repeat; a last comma may be optional."""
     rules = [c for c in node.named_children if c.type == "macro_rule"]
-    return [rule for rule in rules if "$(" not in field_text(rule, "left")]
+    return [r for r in rules if "$(" not in _LAST_COMMA.sub("", field_text(r, "left"))]
 
 
 def device_rule(job: Job, node: Node) -> Node | None:

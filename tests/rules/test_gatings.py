@@ -14,6 +14,8 @@ from portkit.tree.finding import Status
 APART = (
     "there is no dummy backend with --gating cfg",
     "the variant does not exist without the feature, so no arm answers for it",
+    "this macro takes no attribute before an arm, so no arm of a call can be under the feature:"
+    " write the arm in the macro by hand",
     "a branch of a chain cannot stand under a feature: make it a match, by hand",
     "what follows runs for CUDA alone: give ROCm a function or a branch of its own",
     "a second loop would miss the value that ends this one: make it a loop over a match, with an"
