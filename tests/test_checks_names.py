@@ -208,3 +208,16 @@ pub fn word() -> Word {
     scan = with_refusals(scan_of({**crate(DEVICE + text), "Cargo.toml": FEATURES.encode()}))
     fields = [f for f in scan.findings if f.construct == "field"]
     assert [(f.applicability, f.edits) for f in fields] == [(Applicability.MANUAL, ())] * 2
+
+
+def test_an_import_names_nothing_that_only_one_of_two_files_has() -> None:
+    """rustc: E0432, since `list` is another file in each build."""
+    text = (
+        '#[cfg(feature = "cuda")]\n#[path = "cuda_list.rs"]\npub mod list;\n'
+        '#[cfg(not(feature = "cuda"))]\n#[path = "no_list.rs"]\npub mod list;\n'
+        "pub use list::CudaList;\n"
+    )
+    files = {"cuda_list": "pub struct CudaList(u8);\n", "no_list": "pub struct CudaList;\n"}
+    for gating in ("dummy", "cfg"):
+        (said,) = refused(text, gating=gating, **files)
+        assert said.startswith("This line would name `RocmList`, which does not exist in each")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
+from portkit.checks.gated_files import find_gated_files
 from portkit.lang.cfg import Cfg, around
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
@@ -181,11 +182,24 @@ class Definitions(Value, frozen=True, dict=True):
         found: list[tuple[Cfg, ...]] = []
         for each in self.vendors[name]:
             root = self._root(each.path)
-            here = (*around(root, each.at), *file_conditions(self.ported.job, each.path))
+            here = (*around(root, each.at), *self.file_conditions(each.path))
             if not here:
                 return []
             found.append(here)
         return found
+
+    def file_conditions(self, path: str) -> tuple[Cfg, ...]:
+        """Return the conditions of a file as a whole: its target's, and those of its module.
+
+        Args:
+            path: the file.
+        """
+        asked = required_features(self.ported.job, path)
+        return (*(Cfg("", (), each) for each in asked), *self._gated_files.get(path, ()))
+
+    @cached_property
+    def _gated_files(self) -> Mapping[str, tuple[Cfg, ...]]:
+        return find_gated_files(self.sources)
 
     def _root(self, path: str) -> Node:
         """Return the root of at least the items of a file that hold a definition."""
@@ -209,14 +223,6 @@ class Definitions(Value, frozen=True, dict=True):
             for node in _nodes(source, name):
                 if node.parent is not None and node.parent.type in _DECLARES:
                     yield Definition(path, node.start_byte)
-
-
-def file_conditions(job: Job, path: str) -> tuple[Cfg, ...]:
-    """Return the conditions of a file as a whole: its target's, and those of its module."""
-    learnt = job.learnt
-    gated = path in learnt.gated or learnt.inside.get(path) in learnt.gated
-    own = [job.source_feature] if gated else []
-    return tuple(Cfg("", (), feature) for feature in [*own, *required_features(job, path)])
 
 
 def spellings(job: Job) -> tuple[str, ...]:

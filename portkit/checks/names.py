@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.checks.definitions import (
     Definitions,
-    file_conditions,
     is_bound,
     is_declared,
     names_of_vendor,
@@ -190,7 +189,7 @@ def _why_gated(definitions: Definitions, use: _Use) -> str:
     path = use.written.source.path
     here = (
         *around(use.written.tree.root_node, use.node.start_byte),
-        *file_conditions(definitions.ported.job, path),
+        *definitions.file_conditions(path),
     )
     features = sorted(frozenset().union(*(cfg.features() for cfg in chain(here, *found))))
     tried = features[:_MOST_FEATURES]
