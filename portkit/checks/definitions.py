@@ -11,6 +11,7 @@ from msgspec import field
 
 from portkit.checks.gated_files import find_gated_files
 from portkit.lang.cfg import Cfg, around
+from portkit.lang.source import node_text
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
 from portkit.site.targets import required_features
@@ -180,13 +181,17 @@ class Definitions(Value, frozen=True, dict=True):
 
     def _conditions(self, name: str) -> list[tuple[Cfg, ...]]:
         found: list[tuple[Cfg, ...]] = []
-        for each in self.vendors[name]:
-            root = self._root(each.path)
+        items = [(self._root(each.path), each) for each in self.vendors.get(name, ())]
+        for root, each in (*items, *self._find_variants(name)):
             here = (*around(root, each.at), *self.file_conditions(each.path))
             if not here:
                 return []
             found.append(here)
         return found
+
+    def has_variant(self, name: str) -> bool:
+        """Whether an enum of the tree has a variant of a name, which is the written vendor's."""
+        return bool(self._find_variants(name))
 
     def file_conditions(self, path: str) -> tuple[Cfg, ...]:
         """Return the conditions of a file as a whole: its target's, and those of its module.
@@ -200,6 +205,29 @@ class Definitions(Value, frozen=True, dict=True):
     @cached_property
     def _gated_files(self) -> Mapping[str, tuple[Cfg, ...]]:
         return find_gated_files(self.sources)
+
+    def _find_variants(self, name: str) -> tuple[tuple[Node, Definition], ...]:
+        """Return the variants of a name, each with the root of its file's tree."""
+        if name not in self._variants:
+            found: list[tuple[Node, Definition]] = []
+            for path, source in self.sources.items():
+                at = [*occurrences(source.data, name.encode())] if b"enum " in source.data else []
+                if not at:
+                    continue
+                root = source.tree_around(at).root_node
+                for each in at:
+                    node = root.descendant_for_byte_range(each, each + len(name) - 1)
+                    holder = node.parent if node is not None else None
+                    is_own = holder is not None and holder.type == "enum_variant"
+                    if is_own and node_text(node) == name:
+                        found.append((root, Definition(path, each)))
+            self._variants[name] = tuple(found)
+        return self._variants[name]
+
+    @cached_property
+    def _variants(self) -> dict[str, tuple[tuple[Node, Definition], ...]]:
+        """The variants that were asked for, by their names."""
+        return {}
 
     def _root(self, path: str) -> Node:
         """Return the root of at least the items of a file that hold a definition."""

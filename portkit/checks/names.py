@@ -115,7 +115,8 @@ def _why_missing(definitions: Definitions, use: _Use) -> str:
         return _why_unbound(definitions, use)
     if not _is_used(node):
         return ""
-    if name in definitions.vendors:
+    is_variant = definitions.has_variant(name) and not _has_own_gates(node)
+    if name in definitions.vendors or is_variant:
         return _why_gated(definitions, use)
     return _why_unbound(definitions, use) if _is_local(node) else _why_undefined(definitions, use)
 
@@ -127,6 +128,15 @@ def _is_used(node: Node) -> bool:
         return False
     own = parent.child_by_field_name("name") == node
     return not (own and parent.type.endswith(("_item", "macro_definition")))
+
+
+def _has_own_gates(node: Node) -> bool:
+    """Whether conditions that nobody reads here may be on a name: those of tokens."""
+    outer, top = node.parent, None
+    while outer is not None and outer.type != "macro_definition":
+        top = outer if outer.type == "token_tree" else top
+        outer = outer.parent
+    return outer is not None or (top is not None and b"cfg" in (top.text or b""))
 
 
 def _is_local(node: Node) -> bool:
