@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import field
 
 from portkit.checks.gated_files import find_gated_files
+from portkit.copying.foreign import find_words
 from portkit.lang.cfg import Cfg, around
 from portkit.lang.source import node_text
 from portkit.lang.value import Value
@@ -88,8 +89,9 @@ class Definitions(Value, frozen=True, dict=True):
     def vendors(self) -> Mapping[str, tuple[Definition, ...]]:
         """The items with a name of the written vendor's."""
         word = names_of_vendor(self.ported.job)
-        items = re.compile(_KEYWORDS + rb"(" + word + rb")")
-        some = [each.encode() for each in spellings(self.ported.job)]
+        items = re.compile(_KEYWORDS + rb"(" + word + rb")\b")
+        names = (*spellings(self.ported.job), *find_words(self.ported.job).values())
+        some = [each.encode() for each in names]
         found: dict[str, list[Definition]] = {}
         for path, source in self.sources.items():
             if any(each in source.data for each in some):
@@ -99,8 +101,10 @@ class Definitions(Value, frozen=True, dict=True):
 
     def has_name(self, name: str) -> bool:
         """Whether something has a name: an item, a name of a library, a word that the port adds."""
-        words = self.ported.job.vendor.names.words.values()
-        return self.has_item(name) or name in words or name in self._added
+        if self.has_item(name) or name in self._added:
+            return True
+        job = self.ported.job
+        return name in {*job.vendor.names.words.values()} - {*find_words(job).values()}
 
     @cached_property
     def _added(self) -> frozenset[str]:
@@ -261,7 +265,8 @@ def spellings(job: Job) -> tuple[str, ...]:
 
 def names_of_vendor(job: Job) -> bytes:
     """Return a pattern for the names that the written vendor's name is a part of."""
-    return rb"\w*(?:" + "|".join(spellings(job)).encode() + rb")\w*"
+    parts = "|".join(spellings(job))
+    return "|".join((rf"\w*(?:{parts})\w*", *find_words(job).values())).encode()
 
 
 def is_bound(name: str, scope: Node, source: Source) -> bool:

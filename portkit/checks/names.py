@@ -75,7 +75,7 @@ def check_names(ported: Ported) -> Iterator[Refusal]:
 
 def _uses(ported: Ported, written: Written) -> Iterator[_Use]:
     """Yield the names of the written vendor's that edits put into a file."""
-    wanted = re.compile(rb"\b" + names_of_vendor(ported.job) + rb"\b")
+    wanted = re.compile(rb"\b(?:" + names_of_vendor(ported.job) + rb")\b")
     data = written.source.data
     for piece in written.pieces:
         for match in wanted.finditer(data, piece.start, piece.end):

@@ -73,15 +73,15 @@ def find_declarations(node: Node) -> Iterator[tuple[Node, tuple[Node, ...], tupl
 
     With each come its attributes, and those of the modules around it inside the node.
     """
-    for child, attributes in grouped(node):
-        if child.type != "mod_item":
-            continue
-        body = child.child_by_field_name("body")
-        if body is None:
-            yield child, attributes, ()
-        else:
-            for inner, own, around in find_declarations(body):
-                yield inner, own, (*attributes, *around)
+    pending: list[tuple[Node, tuple[Node, ...]]] = [(node, ())]
+    while pending:
+        holder, around = pending.pop()
+        for child, attributes in grouped(holder):
+            body = child.child_by_field_name("body") if child.type == "mod_item" else None
+            if body is not None:
+                pending.append((body, (*around, *attributes)))
+            elif child.type == "mod_item":
+                yield child, attributes, around
 
 
 def _find_outer(item: Node) -> list[Node]:

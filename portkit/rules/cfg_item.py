@@ -21,6 +21,10 @@ the same names; one that needs a crate which CUDA alone has is left
 alone. What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes
 from a template (PK104).
 
+A block that declares functions of CUDA's API is copied with HIP's names for them, by the table that
+`portkit hipify` uses, and a person checks their arguments. A function that the table lacks is a
+person's, and so is a library of CUDA's without a counterpart.
+
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which another rule finds (PK512).
 """
 
