@@ -214,8 +214,8 @@ class Definitions(Value, frozen=True, dict=True):
         """Return the variants of a name, each with the root of its file's tree."""
         if name not in self._variants:
             found: list[tuple[Node, Definition]] = []
-            for path, source in self.sources.items():
-                at = [*occurrences(source.data, name.encode())] if b"enum " in source.data else []
+            for path, source in self._with_enums.items() if name[:1].isupper() else ():
+                at = [*occurrences(source.data, name.encode())]
                 if not at:
                     continue
                 root = source.tree_around(at).root_node
@@ -227,6 +227,16 @@ class Definitions(Value, frozen=True, dict=True):
                         found.append((root, Definition(path, each)))
             self._variants[name] = tuple(found)
         return self._variants[name]
+
+    @cached_property
+    def _with_enums(self) -> Mapping[str, Source]:
+        """The files that define an enum and spell the written vendor."""
+        some = [each.encode() for each in spellings(self.ported.job)]
+        return {
+            path: source
+            for path, source in self.sources.items()
+            if b"enum " in source.data and any(each in source.data for each in some)
+        }
 
     @cached_property
     def _variants(self) -> dict[str, tuple[tuple[Node, Definition], ...]]:

@@ -115,8 +115,7 @@ def _why_missing(definitions: Definitions, use: _Use) -> str:
         return _why_unbound(definitions, use)
     if not _is_used(node):
         return ""
-    is_variant = definitions.has_variant(name) and not _has_own_gates(node)
-    if name in definitions.vendors or is_variant:
+    if name in definitions.vendors or (definitions.has_variant(name) and not _has_own_gates(node)):
         return _why_gated(definitions, use)
     return _why_unbound(definitions, use) if _is_local(node) else _why_undefined(definitions, use)
 

@@ -35,6 +35,8 @@ _BLOCK: Final = re.compile(rb'\bextern\s*(?:"[^"\n]*")?\s*\{')
 _LIBRARIES: Final = "cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nccl|nvml|nvrtc"
 _OF_API: Final = re.compile(rf"(?:cu|cuda|{_LIBRARIES})[A-Z]\w*")
 """Names of CUDA's own API (CUDA Runtime API, CUDA Driver API, and those of its libraries)."""
+_DECLARED: Final = re.compile(rf'(?:\bfn\s+|\blink_name\s*=\s*"){_OF_API.pattern}'.encode())
+"""Such a name where a block may declare it; few files hold one."""
 _OF_CUDA: Final = re.compile(rf"(?:cuda|cudart|{_LIBRARIES})(?:_static)?")
 """CUDA's own libraries, as a linker is told their names (CUDA Installation Guide)."""
 _GROUPS: Final = ("runtime", "driver")
@@ -79,7 +81,7 @@ def find_counterparts(workspace: Workspace) -> Mapping[str, str]:
     symbols = {
         symbol
         for path, source in workspace.sources.items()
-        if path.endswith(".rs") and _BLOCK.search(source.data)
+        if path.endswith(".rs") and b"extern" in source.data and _DECLARED.search(source.data)
         for block in find_blocks(source)
         for symbol in block.symbols
         if _OF_API.fullmatch(symbol)
