@@ -7,7 +7,7 @@ the builds that are named (rustc's code is in the test).
 from __future__ import annotations
 
 import pytest
-from tree_support import crate, scan_of
+from tree_support import Tree, crate, scan_of
 
 from portkit.scan.refused import with_refusals
 from portkit.tree.finding import Applicability
@@ -38,7 +38,11 @@ cuda = []
 
 def refused(text: str, manifest: str = FEATURES, gating: str = "dummy", **files: str) -> list[str]:
     """Return what is said of what the checks do not let through in a crate."""
-    tree = {**crate(text, **files), "Cargo.toml": manifest.encode()}
+    return refused_in({**crate(text, **files), "Cargo.toml": manifest.encode()}, gating)
+
+
+def refused_in(tree: Tree, gating: str = "dummy") -> list[str]:
+    """Return what is said of what the checks do not let through in a tree."""
     scan = with_refusals(scan_of(tree, gating=gating))
     manual = (f for f in scan.findings if f.applicability is Applicability.MANUAL)
     return [f.message for f in manual if "would" in f.message]
@@ -208,3 +212,67 @@ pub fn word() -> Word {
     scan = with_refusals(scan_of({**crate(DEVICE + text), "Cargo.toml": FEATURES.encode()}))
     fields = [f for f in scan.findings if f.construct == "field"]
     assert [(f.applicability, f.edits) for f in fields] == [(Applicability.MANUAL, ())] * 2
+
+
+def test_an_import_names_nothing_that_only_one_of_two_files_has() -> None:
+    """rustc: E0432, since `list` is another file in each build."""
+    text = (
+        '#[cfg(feature = "cuda")]\n#[path = "cuda_list.rs"]\npub mod list;\n'
+        '#[cfg(not(feature = "cuda"))]\n#[path = "no_list.rs"]\npub mod list;\n'
+        "pub use list::CudaList;\n"
+    )
+    files = {"cuda_list": "pub struct CudaList(u8);\n", "no_list": "pub struct CudaList;\n"}
+    for gating in ("dummy", "cfg"):
+        (said,) = refused(text, gating=gating, **files)
+        assert said.startswith("This line would name `RocmList`, which does not exist in each")
+
+
+GATED_DEVICE = DEVICE.partition("impl")[0].replace(
+    "    Cuda", '    #[cfg(feature = "cuda")]\n    Cuda'
+)
+IN_EVERY_BUILD = """
+fn main() {
+    match Device::Cuda(0) {
+        Device::Cpu => println!("0"),
+        Cuda(i) => println!("{i}"),
+    }
+}
+"""
+UNDER_A_FEATURE = """
+#[cfg(feature = "fast")]
+pub fn is_fast(device: &Device) -> bool {
+    matches!(device, Cuda(_))
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "needs"),
+    [
+        (IN_EVERY_BUILD, 'gpu = ["cuda"]', '[dependencies]\ncore = { path = "../core", FEATURES }'),
+        (IN_EVERY_BUILD, 'gpu = ["cuda"]', "[dependencies]\ncore = { workspace = true }"),
+        (IN_EVERY_BUILD, 'default = ["cuda"]', '[dependencies]\ncore = { path = "../core" }'),
+        (
+            UNDER_A_FEATURE,
+            'gpu = ["cuda"]',
+            '[features]\nfast = ["core/gpu"]\n[dependencies]\ncore = { path = "../core" }',
+        ),
+    ],
+)
+@pytest.mark.parametrize("gating", ["dummy", "cfg"])
+def test_a_crate_whose_manifest_turns_cuda_on(
+    text: str, features: str, needs: str, gating: str
+) -> None:
+    """E0432, E0531: nothing turns `rocm` on in the crate below when this one is built."""
+    package = '[package]\nname = "{}"\nversion = "0.1.0"\nedition = "2021"\n'
+    shared = 'core = { path = "core", features = ["gpu"] }'
+    needs = needs.replace("FEATURES", 'features = ["gpu"]')
+    tree = {
+        "Cargo.toml": f"[workspace]\nmembers = ['core', 'app']\n[workspace.dependencies]\n{shared}",
+        "core/Cargo.toml": f"{package.format('core')}[features]\ncuda = []\n{features}\n",
+        "core/src/lib.rs": GATED_DEVICE,
+        "app/Cargo.toml": f"{package.format('app')}{needs}\n",
+        "app/src/main.rs": f"use core::Device::{{self, Cuda}};\n{text}",
+    }
+    said = refused_in({path: each.encode() for path, each in tree.items()}, gating)
+    assert len(said) == 2, "the import and the arm"

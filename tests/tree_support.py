@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from portkit.codebases.directory import Directory
+from portkit.copying.foreign import with_foreign
 from portkit.copying.spelling import spelt
 from portkit.lang.source import Source
 from portkit.profile.profile import load_vendor, parse_codebase
@@ -67,7 +68,12 @@ def port_of(
     """Return the job of porting a tree; ``root`` is the codebase's directory as well."""
     vendor, codebase = _profiles(json.dumps(profile or {}), root)
     workspace = workspace_of(tree)
-    return Job(workspace, spelt(vendor, codebase, workspace), codebase, Gating(gating))
+    return Job(
+        workspace,
+        with_foreign(spelt(vendor, codebase, workspace), workspace),
+        codebase,
+        Gating(gating),
+    )
 
 
 def scan_of(
@@ -95,7 +101,7 @@ def _scan(
 ) -> Scan:
     vendor, codebase = _profiles(profile, root)
     workspace = workspace_of(dict(files), root)
-    vendor = spelt(vendor, codebase, workspace)
+    vendor = with_foreign(spelt(vendor, codebase, workspace), workspace)
     found = scan(workspace, vendor, codebase, gating=gating, chosen=chosen)
     if len(chosen) == len(rules()):  # one rule may need what another writes
         found = with_refusals(found)

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
+from portkit.checks.gated_files import find_gated_files
+from portkit.copying.foreign import find_words
 from portkit.lang.cfg import Cfg, around
+from portkit.lang.source import node_text
 from portkit.lang.value import Value
 from portkit.lang.words import occurrences
 from portkit.site.targets import required_features
@@ -86,8 +89,9 @@ class Definitions(Value, frozen=True, dict=True):
     def vendors(self) -> Mapping[str, tuple[Definition, ...]]:
         """The items with a name of the written vendor's."""
         word = names_of_vendor(self.ported.job)
-        items = re.compile(_KEYWORDS + rb"(" + word + rb")")
-        some = [each.encode() for each in spellings(self.ported.job)]
+        items = re.compile(_KEYWORDS + rb"(" + word + rb")\b")
+        names = (*spellings(self.ported.job), *find_words(self.ported.job).values())
+        some = [each.encode() for each in names]
         found: dict[str, list[Definition]] = {}
         for path, source in self.sources.items():
             if any(each in source.data for each in some):
@@ -97,8 +101,10 @@ class Definitions(Value, frozen=True, dict=True):
 
     def has_name(self, name: str) -> bool:
         """Whether something has a name: an item, a name of a library, a word that the port adds."""
-        words = self.ported.job.vendor.names.words.values()
-        return self.has_item(name) or name in words or name in self._added
+        if self.has_item(name) or name in self._added:
+            return True
+        job = self.ported.job
+        return name in {*job.vendor.names.words.values()} - {*find_words(job).values()}
 
     @cached_property
     def _added(self) -> frozenset[str]:
@@ -179,13 +185,63 @@ class Definitions(Value, frozen=True, dict=True):
 
     def _conditions(self, name: str) -> list[tuple[Cfg, ...]]:
         found: list[tuple[Cfg, ...]] = []
-        for each in self.vendors[name]:
-            root = self._root(each.path)
-            here = (*around(root, each.at), *file_conditions(self.ported.job, each.path))
+        items = [(self._root(each.path), each) for each in self.vendors.get(name, ())]
+        for root, each in (*items, *self._find_variants(name)):
+            here = (*around(root, each.at), *self.file_conditions(each.path))
             if not here:
                 return []
             found.append(here)
         return found
+
+    def has_variant(self, name: str) -> bool:
+        """Whether an enum of the tree has a variant of a name, which is the written vendor's."""
+        return bool(self._find_variants(name))
+
+    def file_conditions(self, path: str) -> tuple[Cfg, ...]:
+        """Return the conditions of a file as a whole: its target's, and those of its module.
+
+        Args:
+            path: the file.
+        """
+        asked = required_features(self.ported.job, path)
+        return (*(Cfg("", (), each) for each in asked), *self._gated_files.get(path, ()))
+
+    @cached_property
+    def _gated_files(self) -> Mapping[str, tuple[Cfg, ...]]:
+        return find_gated_files(self.sources)
+
+    def _find_variants(self, name: str) -> tuple[tuple[Node, Definition], ...]:
+        """Return the variants of a name, each with the root of its file's tree."""
+        if name not in self._variants:
+            found: list[tuple[Node, Definition]] = []
+            for path, source in self._with_enums.items() if name[:1].isupper() else ():
+                at = [*occurrences(source.data, name.encode())]
+                if not at:
+                    continue
+                root = source.tree_around(at).root_node
+                for each in at:
+                    node = root.descendant_for_byte_range(each, each + len(name) - 1)
+                    holder = node.parent if node is not None else None
+                    is_own = holder is not None and holder.type == "enum_variant"
+                    if is_own and node_text(node) == name:
+                        found.append((root, Definition(path, each)))
+            self._variants[name] = tuple(found)
+        return self._variants[name]
+
+    @cached_property
+    def _with_enums(self) -> Mapping[str, Source]:
+        """The files that define an enum and spell the written vendor."""
+        some = [each.encode() for each in spellings(self.ported.job)]
+        return {
+            path: source
+            for path, source in self.sources.items()
+            if b"enum " in source.data and any(each in source.data for each in some)
+        }
+
+    @cached_property
+    def _variants(self) -> dict[str, tuple[tuple[Node, Definition], ...]]:
+        """The variants that were asked for, by their names."""
+        return {}
 
     def _root(self, path: str) -> Node:
         """Return the root of at least the items of a file that hold a definition."""
@@ -211,14 +267,6 @@ class Definitions(Value, frozen=True, dict=True):
                     yield Definition(path, node.start_byte)
 
 
-def file_conditions(job: Job, path: str) -> tuple[Cfg, ...]:
-    """Return the conditions of a file as a whole: its target's, and those of its module."""
-    learnt = job.learnt
-    gated = path in learnt.gated or learnt.inside.get(path) in learnt.gated
-    own = [job.source_feature] if gated else []
-    return tuple(Cfg("", (), feature) for feature in [*own, *required_features(job, path)])
-
-
 def spellings(job: Job) -> tuple[str, ...]:
     """Return the ways in which names of the written vendor spell it."""
     name = job.vendor.name
@@ -227,7 +275,8 @@ def spellings(job: Job) -> tuple[str, ...]:
 
 def names_of_vendor(job: Job) -> bytes:
     """Return a pattern for the names that the written vendor's name is a part of."""
-    return rb"\w*(?:" + "|".join(spellings(job)).encode() + rb")\w*"
+    parts = "|".join(spellings(job))
+    return "|".join((rf"\w*(?:{parts})\w*", *find_words(job).values())).encode()
 
 
 def is_bound(name: str, scope: Node, source: Source) -> bool:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.ported import Refusal
-from portkit.lang.source import field_text, node_text
+from portkit.lang.module_files import find_module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from tree_sitter import Node
 
     from portkit.checks.ported import Ported, Written
     from portkit.tree.edits import Piece
@@ -31,8 +30,6 @@ _NO_FILE: Final = (
 )
 _INCLUDE: Final = re.compile(rb'\binclude(?:_str|_bytes)?!\s*\(\s*"([^"\n]+)"\s*,?\s*\)')
 _MODULE: Final = re.compile(rb"\bmod\s+(\w+)\s*;")
-_PATH: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]*)"\s*\]')
-_ROOTS: Final = frozenset({"lib", "main", "mod", "build"})
 
 
 def check_files(ported: Ported) -> Iterator[Refusal]:
@@ -59,27 +56,12 @@ def _check_piece(ported: Ported, written: Written, piece: Piece) -> Iterator[Ref
         item = node.parent if node is not None else None
         if item is None or item.type != "mod_item":
             continue
-        paths = _module_paths(item, path)
+        # Nobody knows whether a `path` attribute somewhere names this file.
+        ways = (find_module_files(item, path), find_module_files(item, path, is_owner=True))
+        paths = [*dict.fromkeys(chain.from_iterable(ways))]
         if paths and not _exist(ported, paths) and not _is_generated(ported, paths[0]):
             said = _NO_MODULE.format(name=match[1].decode(), path=paths[0])
             yield Refusal((piece.finding,), said)
-
-
-def _module_paths(item: Node, path: str) -> list[str]:
-    """Return the files in which a module may be; none if that is not certain."""
-    folder = posixpath.dirname(path)
-    before = item.prev_sibling
-    while before is not None and before.type == "attribute_item":
-        if given := _PATH.match(node_text(before)):
-            return [posixpath.normpath(posixpath.join(folder, given[1]))]
-        if "path" in node_text(before):
-            return []
-        before = before.prev_sibling
-    if item.parent is None or item.parent.type != "source_file":
-        return []
-    name, stem = field_text(item, "name"), posixpath.basename(path).removesuffix(".rs")
-    folders = [folder] if stem in _ROOTS else [posixpath.join(folder, stem), folder]
-    return [posixpath.join(f, each) for f in folders for each in (f"{name}.rs", f"{name}/mod.rs")]
 
 
 def _exist(ported: Ported, paths: Sequence[str]) -> bool:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.checks.definitions import (
     Definitions,
-    file_conditions,
     is_bound,
     is_declared,
     names_of_vendor,
@@ -76,7 +75,7 @@ def check_names(ported: Ported) -> Iterator[Refusal]:
 
 def _uses(ported: Ported, written: Written) -> Iterator[_Use]:
     """Yield the names of the written vendor's that edits put into a file."""
-    wanted = re.compile(rb"\b" + names_of_vendor(ported.job) + rb"\b")
+    wanted = re.compile(rb"\b(?:" + names_of_vendor(ported.job) + rb")\b")
     data = written.source.data
     for piece in written.pieces:
         for match in wanted.finditer(data, piece.start, piece.end):
@@ -116,7 +115,7 @@ def _why_missing(definitions: Definitions, use: _Use) -> str:
         return _why_unbound(definitions, use)
     if not _is_used(node):
         return ""
-    if name in definitions.vendors:
+    if name in definitions.vendors or (definitions.has_variant(name) and not _has_own_gates(node)):
         return _why_gated(definitions, use)
     return _why_unbound(definitions, use) if _is_local(node) else _why_undefined(definitions, use)
 
@@ -128,6 +127,15 @@ def _is_used(node: Node) -> bool:
         return False
     own = parent.child_by_field_name("name") == node
     return not (own and parent.type.endswith(("_item", "macro_definition")))
+
+
+def _has_own_gates(node: Node) -> bool:
+    """Whether conditions that nobody reads here may be on a name: those of tokens."""
+    outer, top = node.parent, None
+    while outer is not None and outer.type != "macro_definition":
+        top = outer if outer.type == "token_tree" else top
+        outer = outer.parent
+    return outer is not None or (top is not None and b"cfg" in (top.text or b""))
 
 
 def _is_local(node: Node) -> bool:
@@ -190,7 +198,7 @@ def _why_gated(definitions: Definitions, use: _Use) -> str:
     path = use.written.source.path
     here = (
         *around(use.written.tree.root_node, use.node.start_byte),
-        *file_conditions(definitions.ported.job, path),
+        *definitions.file_conditions(path),
     )
     features = sorted(frozenset().union(*(cfg.features() for cfg in chain(here, *found))))
     tried = features[:_MOST_FEATURES]

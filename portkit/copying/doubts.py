@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from portkit.copying import (
     bound,
     driver_api,
+    foreign,
     handed_out,
     left_out,
     offered,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from portkit.site.context import Job, Site
     from portkit.tree.finding import Finding
 
-LINKED: Final = "what it declares is linked by its name: see that the kernels for ROCm have it"
 _ACTS: Final = "a build script acts by it: see what it is for"
 _HIDES: Final = "with both features on it hides CUDA's value: see that the two do not differ"
 _FOREIGN: Final = re.compile(r'\bextern\s*(?:"")?\s*\{')
@@ -117,8 +117,10 @@ def _doubt(site: Site) -> str:
     """Return why a person should look at what is written there, or an empty string."""
     if site.job.workspace.is_build_script(site.source.path):
         return _ACTS
-    if declares_linked(site.code) or _is_foreign(site):
-        return LINKED
+    if declares_linked(site.code):
+        return foreign.doubt(site.job, site.code)
+    if _is_foreign(site):
+        return foreign.LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""
     hides = pattern not in ("", "_") and site.is_source and site.job.rename(pattern) == pattern
     return _HIDES if hides else doubt_in(site.job, site.code)

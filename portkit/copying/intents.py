@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from portkit.copying import (
     exclusive,
+    foreign,
     gating,
     in_both,
     joining,
@@ -26,7 +27,7 @@ from portkit.copying import (
     variants,
 )
 from portkit.copying.analog import copy_range, copy_site
-from portkit.copying.doubts import doubted
+from portkit.copying.doubts import declares_linked, doubted
 from portkit.copying.handover import copied_as, under_name
 from portkit.copying.peers import without_peer_arms
 from portkit.copying.placing import behind, insertion
@@ -261,6 +262,9 @@ def _or_error(site: Site, finding: Finding, pattern: str) -> Finding:
 def _not_copied(site: Site, text: str, *, given_way: bool) -> str:
     """Return why a person must write the counterpart, or an empty string."""
     own = _runs(site, text) if site.source.path.endswith(".rs") else ""
+    if declares_linked(site.code):
+        own = own or foreign.why_not_copied(site.job, site.code)
+    own = own or foreign.why_no_member(site)
     own = own or variants.why_not_copied(site) or unique_names.why_not_copied(site)
     return own or _no_sibling(site) or ("" if given_way else _twice(site))
 

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from portkit.copying.targets import target_of
 from portkit.lang.cfg import conditions_of, parse_cfg
-from portkit.lang.source import field_text, grouped, node_text
+from portkit.lang.module_files import find_declarations, find_module_files, read_path
+from portkit.lang.offered_names import offered_names
+from portkit.lang.source import field_text, node_text
 from portkit.lang.value import Value
 from portkit.site.context import Gating
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Set
+
+    from tree_sitter import Node
 
     from portkit.site.context import Job
 
@@ -58,18 +62,29 @@ def declared(job: Job, path: str) -> Mapping[str, Module]:
     if not may_declare(source.data):
         return found
     declarations = [match.start() for match in _DECLARATION.finditer(source.data)]
-    for node, attributes in grouped(source.tree_around(declarations).root_node):
-        if node.type != "mod_item" or node.child_by_field_name("body") is not None:
-            continue
-        target = module_file(job, path, field_text(node, "name"))
+    for node, attributes, _ in find_declarations(source.tree_around(declarations).root_node):
+        target = declared_file(job, path, node)
         if target is None:
             continue
         for _, cfg in conditions_of(attributes):
             if unported := job.unported_in(cfg, path):
                 found[target] = Module(unported=unported)
             elif job.of_source(cfg):
-                found.setdefault(target, Module(renamed_path(job, target, stem=True)))
+                copy = "" if _lacks_name(job, node, target) else target
+                found.setdefault(target, Module(copy and renamed_path(job, copy, stem=True)))
     return found
+
+
+def _lacks_name(job: Job, item: Node, path: str) -> bool:
+    """Whether a module's copy would need a name: only the names in its file say that it is CUDA's.
+
+    ``#[path]`` lets the files of both vendors be one module if they offer the same names.
+    """
+    name = field_text(item, "name")
+    if not read_path(item) or job.rename(name) != name:
+        return False
+    offered = offered_names(job.workspace.sources[path].tree.root_node)
+    return any(job.rename(each) != each for each in offered)
 
 
 def analogs(
@@ -204,6 +219,18 @@ def renamed_path(job: Job, path: str, *, stem: bool = False) -> str:
     if not stem and not job.names_source(inside):
         return path
     return prefix + "/".join(renamed)
+
+
+def declared_file(job: Job, path: str, item: Node) -> str | None:
+    """Return the file of a module that a file declares, if it is in the tree.
+
+    Args:
+        job: the job.
+        path: the file with the declaration.
+        item: the declaration.
+    """
+    found = (*find_module_files(item, path), *find_module_files(item, path, is_owner=True))
+    return next((each for each in found if each in job.workspace.sources), None)
 
 
 def module_file(job: Job, path: str, module: str) -> str | None:

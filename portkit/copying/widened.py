@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.copying import foreign
 from portkit.lang.renaming import NO_CODE, conditions
 from portkit.site.questions import feature_variable
 
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
 
 
 def why_not_widened(site: Site, text: str) -> str:
-    """Return why a person must write what a build script does, or an empty string.
+    """Return why a person must write what a text does, or an empty string.
+
+    It acts in a build script, or declares functions of C that ROCm does not have.
 
     Args:
         site: the place, in any file.
         text: what its condition decides.
     """
     job = site.job
+    if "extern" in text and (reason := foreign.why_not_copied(job, text)):
+        return reason
     named = _named(job, text) if job.workspace.is_build_script(site.source.path) else ""
     return (
         f"A build script acts by `{named}` here, which names CUDA. Write what {job.vendor.title}"

@@ -4,6 +4,8 @@
 is no CUDA. What the item is then follows ROCm as well, so the condition is widened. A lint changes
 no code; any other attribute, such as a ``derive``, is for a person to look at.
 
+The file of a module, ``path = ".."``, is a person's to choose.
+
 What is copied as a whole has its attributes with it; what exists for CUDA alone and is shared, its
 own condition widened (PK501), is told the same for both.
 
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING
 from portkit.lang.cfg import attributes_of, of_attribute
 from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule, cfg_item, match_arm, statement
-from portkit.site.intent import Intent, Keep, Widen
+from portkit.site.intent import Ask, Intent, Keep, Widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 # The Rust reference, chapter "Diagnostic attributes", section "Lint check attributes".
 _LINT = re.compile(r"(?:allow|expect|warn|deny|forbid)\s*\(")
+_PATH = re.compile(r"path\s*=")
 
 
 def check(site: Site) -> Iterator[Intent]:
@@ -57,6 +60,12 @@ def check(site: Site) -> Iterator[Intent]:
         path = site.source.path
         if job.about_source(cfg) and (plain := job.codebase.plain_at(path)) is not None:
             yield Keep(construct, plain.reason, symbol=symbol, claims=(span_of(attribute),))
+        elif job.about_source(cfg) and _PATH.match(rest):
+            message = (
+                "This attribute chooses the file of a module by CUDA's feature. A build for"
+                f" {job.vendor.title} must choose its own file. Write the attribute by hand"
+            )
+            yield Ask(construct, message, symbol=symbol, claims=(span_of(attribute),))
         elif job.about_source(cfg) and not job.unported_in(cfg):
             yield Widen(
                 construct,

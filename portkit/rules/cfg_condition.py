@@ -5,7 +5,8 @@
 dummy_cuda_backend as cuda`` does, it is copied under ``not(feature = "rocm")``; a test gets a name
 of its own then, since both conditions may hold. If it is what remains when no GPU is there, or one
 of a pair whose other is CUDA's under the same name, its condition is widened to ``not(any(feature =
-"cuda", feature = "rocm"))``.
+"cuda", feature = "rocm"))``. A module whose twin for CUDA gets no copy keeps its condition: it is
+what a build for ROCm has until a person writes a counterpart.
 
 Not handled: the conditions of ``cfg_attr`` and of a whole file, ``#![cfg(..)]``, which are listed
 as unaccounted or left to a person. Source: the Rust reference, chapter "Conditional compilation".
@@ -16,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.copying.exclusive import STEPS, is_paired
+from portkit.copying.uncopied_modules import is_lone_twin
 from portkit.lang.renaming import normal
 from portkit.lang.source import node_text, span_of
 from portkit.rules import SiteRule
@@ -52,6 +54,14 @@ def check(site: Site) -> Iterator[Intent]:
             continue
         if site.kind == "macro_definition" and site.name in job.learnt.macros:
             kept = "the macro takes an argument for each backend (PK601): see where it is to stand"
+            claims = (span_of(attribute),)
+            yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
+            continue
+        if job.without_source(cfg) and is_lone_twin(site):
+            kept = (
+                f"`{site.name}` has no counterpart for {job.vendor.title} yet, so a build for"
+                f" {job.vendor.title} has this module. Widen its condition when you write one"
+            )
             claims = (span_of(attribute),)
             yield Keep("cfg condition", kept, symbol=symbol, review=True, claims=claims)
             continue

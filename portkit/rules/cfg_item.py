@@ -16,9 +16,14 @@ left to a person. The copy of a ``while`` is for a person to review, since the f
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
 only such functions need. A module whose file the profile keeps is not exported again: what takes
 its place is not public by that. A module whose file names CUDA, though the module itself does not,
-is a person's, who finds a name for the copy; one that needs a crate which CUDA alone has is left
+is a person's, who finds a name for the copy, unless `#[path]` names the file and both files offer
+the same names; one that needs a crate which CUDA alone has is left
 alone. What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes
 from a template (PK104).
+
+A block that declares functions of CUDA's API is copied with HIP's names for them, by the table that
+`portkit hipify` uses, and a person checks their arguments. A function that the table lacks is a
+person's, and so is a library of CUDA's without a counterpart.
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which another rule finds (PK512).
 """
@@ -27,14 +32,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import bound, widened
+from portkit.copying import widened
 from portkit.copying.analog import overridden
 from portkit.copying.handover import is_for_functions
 from portkit.copying.patches import fingerprint
 from portkit.copying.template_values import render_template
-from portkit.copying.whole_files import module_file
+from portkit.copying.uncopied_modules import find_cuda_file, why_bound
+from portkit.copying.whole_files import declared_file, module_file
 from portkit.lang import imports
-from portkit.lang.renaming import code_only
+from portkit.lang.module_files import read_path
 from portkit.lang.source import node_text
 from portkit.rules import SiteRule
 from portkit.site.intent import Ask, Copy, Intent, Keep, Widen
@@ -87,16 +93,16 @@ def check(site: Site) -> Iterator[Intent]:
         yield Keep(construct, message, symbol=symbol)
     elif kept := _kept(site):
         yield Keep(construct, kept, symbol=symbol)
-    elif reason := _bound(site):
+    elif reason := why_bound(job, site.source.path, site.node):
         yield Keep(construct, f"{reason}: it is not ported", symbol=symbol)
-    elif own := _own_file(site):
+    elif own := find_cuda_file(job, site.source.path, site.node):
         name = f"{site.name}_{job.vendor.name}"
         message = (
             f"{own} names CUDA, its name does not: give the copy one in [names.words] of the"
             f' profile, such as {site.name} = "{name}", or write it by hand'
         )
         yield Ask(construct, message, symbol=symbol)
-    elif not job.is_about_source(_code(site)):
+    elif not (job.is_about_source(_code(site)) or _is_other_file(site)):
         yield from _widened(site, construct, symbol)
     elif site.kind != "function_item" or job.rename(site.name) != site.name:
         message = f"copy it for {job.vendor.title}, under the feature {job.feature}"
@@ -131,28 +137,11 @@ def _kept(site: Site) -> str:
     return kept.reason if kept is not None else ""
 
 
-def _bound(site: Site) -> str:
-    """Return why the file of a module needs what exists for the source vendor alone, or nothing."""
-    path = _file(site)
-    found = bound.of_file(site.job, path) if path else None
-    return found.reason if found is not None and found.settled else ""
-
-
-def _file(site: Site) -> str:
-    """Return the file of a module that gets no copy, or nothing."""
-    if site.kind != "mod_item":
-        return ""
-    path = module_file(site.job, site.source.path, site.name)
-    return "" if path is None or path in site.job.learnt.analogs else path
-
-
-def _own_file(site: Site) -> str:
-    """Return the file of a module if it names the source vendor and gets no copy, or nothing."""
-    path, job = _file(site), site.job
-    if not path:
-        return ""
-    source = job.workspace.sources[path]
-    return path if job.names_value(code_only(source.text(0, len(source.data)))) else ""
+def _is_other_file(site: Site) -> bool:
+    """Whether the copy of a module has the same name, and its `path` names another file."""
+    if site.kind != "mod_item" or not read_path(site.node):
+        return False
+    return declared_file(site.job, site.source.path, site.node) in site.job.learnt.analogs
 
 
 def _overridden(site: Site, override: Whole) -> Intent:

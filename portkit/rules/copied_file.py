@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.copying import offered, programs
+from portkit.copying import foreign, offered, programs
 from portkit.copying.analog import copy_file
 from portkit.copying.differences import differences
-from portkit.copying.doubts import LINKED, declares_linked, doubt_in, joined
+from portkit.copying.doubts import declares_linked, doubt_in, joined
 from portkit.lang.span import Span
 from portkit.rules import FileRule, When
 from portkit.tree.finding import Applicability, Finding, NewFile, Status
@@ -40,11 +40,11 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     standing = job.workspace.sources.get(target)
     concerned = programs.concern(job, source)
     reason = programs.why_not_copied(job, copy_file(job, source)) if concerned else ""
-    declares = not reason and declares_linked(source.text(0, len(source.data)))
+    text = source.text(0, source.size)
     # In the counterpart of a crate the port has what is linked as well.
-    if declares and declares_linked(copy_file(job, source)):
-        reason = LINKED
-    reason = reason or doubt_in(job, source.text(0, len(source.data)))
+    if not reason and declares_linked(text) and declares_linked(copy_file(job, source)):
+        reason = foreign.why_not_copied(job, text) or foreign.doubt(job, text)
+    reason = reason or doubt_in(job, text)
     lacking = offered.missing_in_file(
         job, source, lambda: copy_file(job, source) if standing is None else _text(standing)
     )

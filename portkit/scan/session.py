@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from portkit.codebases.known import announced, brought, inside, names
 from portkit.copying.bindings import needed, placed
 from portkit.copying.dialect import is_before, spoken
+from portkit.copying.foreign import with_foreign
 from portkit.copying.handed_out import handed_out
 from portkit.copying.kernels import formed
 from portkit.copying.patches import OVERRIDE
@@ -145,7 +146,7 @@ def look(
         codebase = replace(codebase, bindings=below.bindings)
         vendor = load_vendor(VENDOR, codebase)
     vendor = handed_out(spoken(vendor, workspace), workspace, codebase)
-    vendor = spelt(vendor, codebase, workspace)
+    vendor = with_foreign(spelt(vendor, codebase, workspace), workspace)
     vendor = replace(vendor, facade=placed(vendor.facade, said, workspace))
     found = scan(
         workspace,
