@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify.conditions import only_on_amd
+from portkit.hipify.scopes import STATEMENT
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from portkit.hipify.kernel_source import KernelSource
 
-STATEMENT: Final = frozenset(
-    {"return", "else", "do", "case", "throw", "co_return", "co_yield", "goto"}
-)
-"""Words that stand before a name that is used; any other name there is its type."""
 MEMBER: Final = frozenset({".", "->", "::"})
 """What stands before the name of a member, or of what is in a namespace: somebody's own."""
 
