@@ -30,7 +30,7 @@ _MARK: Final = b"\xef\xbb\xbf".decode("latin-1")
 """The byte order mark of UTF-8, which some editors begin a file with."""
 
 _OWN_DEFINITION = re.compile(
-    rb"#[ \t]*define[ \t]+(cu\w+|__[a-z]\w*|atomic[A-Z]\w*)"
+    rb"#[ \t]*define[ \t]+(cu\w+|CU\w+|NV\w+|__[a-z]\w*|atomic[A-Z]\w*)"
     rb"|\b(cu(?:da|blas|rand|dnn)\w+|__[a-z]\w*|atomic[A-Z]\w*)[ \t]*\([^;{}()]*\)\s*\{"
 )
 
