@@ -9,12 +9,13 @@ the feature level that translated sources see, and in the host pass, which has n
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from portkit.hipify.expressions import evaluated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from portkit.hipify.kernel_source import KernelSource
 
@@ -88,6 +89,12 @@ def only_on_amd(source: KernelSource) -> list[tuple[int, int]]:
         for b in find_branches(source)
         if b.on_cuda is False and b.on_amd is not False
     )
+
+
+def is_within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether one of some spans, which are in order and apart, has an offset."""
+    index = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return index >= 0 and offset < spans[index][1]
 
 
 def _outermost(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

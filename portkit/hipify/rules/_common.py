@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.conditions import only_on_amd
+from portkit.hipify.conditions import is_within, only_on_amd
 from portkit.hipify.scopes import STATEMENT
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
@@ -111,7 +111,7 @@ def uses_on_cuda(source: KernelSource, name: str) -> list[int]:
         index
         for index in source.names.get(name, ())
         if not (index and source.tokens[index - 1].text in MEMBER)
-        and not any(low <= source.tokens[index].start < high for low, high in hip)
+        and not is_within(hip, source.tokens[index].start)
     ]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.conditions import only_on_amd
+from portkit.hipify.conditions import is_within, only_on_amd
 from portkit.hipify.rules._common import rewritten
 from portkit.lang.cxx import CLOSING, OPENING
 from portkit.tree.finding import Edit
@@ -80,8 +80,7 @@ def find_cub_names(source: KernelSource, names: Collection[str]) -> Iterator[int
         own = (
             _is_in(source, index, spaces) if is_named else opened or source.texts[index] in brought
         )
-        start = source.tokens[index].start
-        if own and not any(low <= start < high for low, high in hip):
+        if own and not is_within(hip, source.tokens[index].start):
             yield index
 
 

@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.hipify.conditions import VERSIONS, excluded_on_amd, find_branches, only_on_amd
+from portkit.hipify.conditions import (
+    VERSIONS,
+    excluded_on_amd,
+    find_branches,
+    is_within,
+    only_on_amd,
+)
 from portkit.hipify.rules._common import refused
 from portkit.tree.finding import Applicability
 
@@ -52,10 +58,10 @@ def find(source: KernelSource) -> Iterator[Finding]:
         lines = _name_lines(source, branch.start, branch.end)
         chains.setdefault(branch.directive, []).append(f"{verb} line {lines}")
         asked[branch.directive] = names
-    unread = [*excluded_on_amd(source), *only_on_amd(source)] if chains else []
+    unread = [excluded_on_amd(source), only_on_amd(source)] if chains else []
     places = {token.start: index for index, token in enumerate(source.tokens)} if chains else {}
     for directive, said in sorted(chains.items()):
-        if any(low <= directive < high for low, high in unread):
+        if any(is_within(spans, directive) for spans in unread):
             continue
         index = places[directive]
         names = asked[directive]
