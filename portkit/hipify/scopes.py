@@ -141,6 +141,27 @@ def _find_members(source: KernelSource, name: str, own: range) -> Iterator[range
             yield range(index, _find_body(source, index))
 
 
+def read_function_head(source: KernelSource, index: int, known: dict[int, list[str]]) -> list[str]:
+    """Return the head of the outermost function around a token; nothing outside of functions.
+
+    Args:
+        source: the file.
+        index: the token.
+        known: the heads that were read before, by the bracket; this adds to it.
+    """
+    path: list[int] = []
+    while (index := source.enclosing[index]) >= 0 and index not in known:
+        path.append(index)
+    found = known[index] if index >= 0 else []
+    for bracket in reversed(path):
+        if not found and source.texts[bracket] == "{":
+            head = _read_head(source, bracket)
+            if "()" in head and "namespace" not in head and _read_class_name(head) is None:
+                found = head
+        known[bracket] = found
+    return found
+
+
 def _read_head(source: KernelSource, index: int) -> list[str]:
     """Return the tokens before one, back to the statement or block before it, without brackets."""
     head: list[str] = []
