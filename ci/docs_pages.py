@@ -18,6 +18,7 @@ TITLES = {
     "cub": "CUB",
     "rand": "cuRAND",
     "blas": "cuBLAS",
+    "complex": "cuComplex",
 }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 import tomllib
 from functools import cache
 from itertools import chain
@@ -31,8 +32,14 @@ GROUPS: Final = {
     "cub": "CUB_API_supported_by_HIP.md",
     "rand": "CURAND_API_supported_by_HIP.md",
     "blas": "CUBLAS_API_supported_by_HIP.md",
+    "complex": "cuComplex_API_supported_by_HIP.md",
 }
 """The page of HIPIFY's documentation that each group is made from."""
+
+_OF_DEVICE: Final = "device"
+_API_NAME: Final = re.compile(
+    r"(?:__|make_)?cu[a-zA-Z_]|CU[A-Za-z_]|nvrtc|NVRTC_|_?Cub[DL]|__?CUB_"
+)
 
 COLUMNS: Final = ("kind", "cuda", "hip", "since")
 """Of a group's file, which tells them in its first row."""
@@ -108,6 +115,29 @@ def declared() -> dict[str, Mapping]:
         for header, names in document["declared"].items()
         for name in names
     }
+
+
+@cache
+def _api_names() -> dict[str, tuple[str, Mapping]]:
+    found: dict[str, tuple[str, Mapping]] = {}
+    for group_name in GROUPS:
+        if group_name == _OF_DEVICE:
+            continue
+        for name, mapping in group(group_name).items():
+            if _API_NAME.match(name) and (name not in found or not found[name][1].hip):
+                found[name] = (group_name, mapping)
+    for name, mapping in corrections().items():
+        if name in found or mapping.kind == "api":
+            found[name] = (found[name][0] if name in found else "runtime", mapping)
+    return found
+
+
+def find_api_name(name: str) -> tuple[str, Mapping] | None:
+    """Return the group of a name of the host's APIs, and its mapping; None of other names.
+
+    All groups are searched, since the prefix of a name does not tell its group.
+    """
+    return _api_names().get(name)
 
 
 def find(name: str, groups: Iterable[str] = GROUPS) -> Mapping | None:

@@ -1,20 +1,21 @@
 """Preprocessor conditions that keep code from AMD's compiler, or from CUDA's.
 
-Only conditions that are decided by the platform alone are judged: ``#ifdef``, ``#ifndef`` and
-``#if defined`` of the macros that a HIP compile defines or never defines, and of those that the
-user says the build for AMD defines. A branch is kept from AMD's compiler as well where an ``#if``
-is false at the feature level that translated sources see, and in the host pass, which has none.
+Each condition is evaluated twice: as a HIP compile for AMD sees it, and as nvcc does. It is decided
+by the macros that the one compiler defines and the other does not, and by those that the user says
+the build for AMD defines. A branch is kept from AMD's compiler as well where an ``#if`` is false at
+the feature level that translated sources see, and in the host pass, which has none.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
 
 from portkit.hipify.expressions import evaluated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from portkit.hipify.kernel_source import KernelSource
 
@@ -22,54 +23,135 @@ DEFINED = frozenset({"__HIP_PLATFORM_AMD__", "__HIPCC__", "__HIP__", "__AMDGCN__
 """What a HIP compile for AMD defines (clang documentation, "HIP Support"), host pass included
 where it is used in this sense."""
 
-UNDEFINED = frozenset(
+VERSIONS = frozenset(
     {
-        "__CUDACC__",
         "__CUDACC_VER_MAJOR__",
         "__CUDACC_VER_MINOR__",
-        "__NVCC__",
-        "__HIP_PLATFORM_NVIDIA__",
+        "__CUDACC_VER_BUILD__",
+        "CUDA_VERSION",
+        "CUDART_VERSION",
     }
 )
-"""What only CUDA's compilers define."""
+"""The versions that only CUDA's compilers and headers define."""
+
+_OF_CUDA = VERSIONS | {"__CUDACC__", "__NVCC__"}
+
+UNDEFINED = _OF_CUDA | {"__HIP_PLATFORM_NVIDIA__"}
+"""What a HIP compile for AMD never defines."""
+
+_AMD_ONLY = re.compile(r"__HIP_DEVICE_COMPILE__|__GFX\w+__|__gfx\w+__|USE_ROCM")
+"""What a HIP compile may define, and CUDA's compilers never do."""
 
 _ARCH = frozenset({"__CUDA_ARCH__", "HIPX_CUDA_ARCH"})
 _LEVEL = 890
 """What ``HIPX_CUDA_ARCH`` is in the prelude."""
 
-_ATOM = r"(!)?\s*(?:defined\s*\(?\s*(\w+)\s*\)?)"
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+class Branch(NamedTuple):
+    """One branch of a conditional.
+
+    Attributes:
+        directive: the offset of the ``#if`` that its chain begins with.
+        start: the offset after its own directive.
+        end: the offset of the next directive of the chain.
+        on_amd: whether AMD's compiler reads it; None where that is not decided.
+        on_cuda: whether CUDA's compiler reads it.
+        names: the names in the conditions of the chain up to here.
+    """
+
+    directive: int
+    start: int
+    end: int
+    on_amd: bool | None
+    on_cuda: bool | None
+    names: frozenset[str]
+
+    def names_amd(self) -> bool:
+        """Whether the chain asks for AMD's compiler."""
+        return any(name in DEFINED or _AMD_ONLY.fullmatch(name) for name in self.names)
+
+    def find_cuda_names(self) -> frozenset[str]:
+        """Return what the chain asks of CUDA's compiler."""
+        return self.names & _OF_CUDA
 
 
 def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
-    """Return the spans of text that a HIP compile for AMD skips, in order."""
-    never = sorted((start, end) for value, start, end in _branches(source) if value is False)
-    return sorted({*never, *_false_at_any_level(source)})
+    """Return the spans of text that a HIP compile for AMD skips, in order, none in another."""
+    return _outermost((b.start, b.end) for b in find_branches(source) if b.on_amd is False)
 
 
 def only_on_amd(source: KernelSource) -> list[tuple[int, int]]:
-    """Return the spans of text that a HIP compile for AMD alone reads, in order."""
-    return sorted((start, end) for value, start, end in _branches(source) if value is True)
+    """Return the spans of text that CUDA's compiler never reads and AMD's may, likewise."""
+    return _outermost(
+        (b.start, b.end)
+        for b in find_branches(source)
+        if b.on_cuda is False and b.on_amd is not False
+    )
 
 
-def _false_at_any_level(source: KernelSource) -> Iterator[tuple[int, int]]:
-    """Yield the branches whose condition is false in both passes, other than by their place."""
-    stack: list[int | None] = []
+def is_within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether one of some spans, which are in order and apart, has an offset."""
+    index = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return index >= 0 and offset < spans[index][1]
+
+
+def _outermost(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not found or start >= found[-1][1]:
+            found.append((start, end))
+    return found
+
+
+def find_branches(source: KernelSource) -> Iterator[Branch]:
+    """Yield each branch, inner ones before the one around them."""
+    stack: list[Branch] = []
+    # Of the chain that each belongs to: whether an earlier branch is read, on AMD and on CUDA.
+    earlier: list[tuple[bool | None, bool | None]] = []
     for token in source.tokens:
         if token.kind != "directive":
             continue
         word = token.text
         if word in ("#else", "#elif", "#endif") and stack:
-            start = stack.pop()
-            if start is not None:
-                yield start, token.start
-        if word in ("#if", "#elif"):
-            false = all(_at_level(source, token.end, level) == 0 for level in (_LEVEL, None))
-            stack.append(token.end if false else None)
-        elif word in ("#ifdef", "#ifndef", "#else"):
-            stack.append(None)
+            yield stack[-1]._replace(end=token.start)
+            last = stack.pop()
+            amd, cuda = earlier.pop()
+            if word == "#endif":
+                continue
+            amd, cuda = _either(amd, last.on_amd), _either(cuda, last.on_cuda)
+        elif word in ("#if", "#ifdef", "#ifndef"):
+            last, amd, cuda = None, False, False
+        else:
+            continue
+        text = "" if word == "#else" else _rest(source, token.end)
+        own_amd, own_cuda = _evaluate(source, word, text)
+        names = frozenset(_IDENTIFIER.findall(text)) | (last.names if last else frozenset())
+        directive = last.directive if last else token.start
+        on_amd, on_cuda = _both(_not(amd), own_amd), _both(_not(cuda), own_cuda)
+        stack.append(Branch(directive, token.end, token.end, on_amd, on_cuda, names))
+        earlier.append((amd, cuda))
 
 
-def _at_level(source: KernelSource, offset: int, level: int | None) -> int | None:
+def _evaluate(source: KernelSource, word: str, text: str) -> tuple[bool | None, bool | None]:
+    """Return what a condition is on AMD and on CUDA."""
+    if word == "#else":
+        return True, True
+    if word in ("#ifdef", "#ifndef"):
+        text = f"{'!' * (word == '#ifndef')}defined({text})"
+    at_levels = [_at_level(source, text, level) for level in (_LEVEL, None)]
+    on_amd = _truth(at_levels[0]) if at_levels[0] == at_levels[1] else None
+    if all(_truth(value) is False for value in at_levels):
+        on_amd = False
+
+    def value(name: str) -> int | None:
+        return 0 if _defined_on_cuda(name, source) is False else None
+
+    return on_amd, _truth(evaluated(text, lambda name: _defined_on_cuda(name, source), value))
+
+
+def _at_level(source: KernelSource, text: str, level: int | None) -> int | None:
     """Return what a condition is at a feature level, None in the pass that has none."""
 
     def defined(name: str) -> bool | None:
@@ -80,29 +162,7 @@ def _at_level(source: KernelSource, offset: int, level: int | None) -> int | Non
             return level or 0
         return 0 if _defined(name, source) is False else None
 
-    return evaluated(_rest(source, offset), defined, value)
-
-
-def _branches(source: KernelSource) -> Iterator[tuple[bool | None, int, int]]:
-    """Return each branch: whether it is taken on AMD, where it starts and ends."""
-    stack: list[tuple[bool | None, int]] = []
-    for token in source.tokens:
-        if token.kind != "directive":
-            continue
-        word = token.text
-        if word in ("#if", "#ifdef", "#ifndef"):
-            stack.append((_value(source, word, token.end), token.end))
-        elif word in ("#else", "#elif") and stack:
-            value, start = stack.pop()
-            yield value, start, token.start
-            # After a branch that is taken, no other is; after any other, #elif is not judged.
-            other = False if value is True else (True if value is False else None)
-            if word == "#elif" and value is not True:
-                other = None
-            stack.append((other, token.end))
-        elif word == "#endif" and stack:
-            value, start = stack.pop()
-            yield value, start, token.start
+    return evaluated(text, defined, value)
 
 
 def _rest(source: KernelSource, offset: int) -> str:
@@ -120,28 +180,6 @@ def _rest(source: KernelSource, offset: int) -> str:
     return re.sub(r"/\*.*?\*/|//.*", "", text).strip()
 
 
-def _value(source: KernelSource, word: str, offset: int) -> bool | None:
-    """Return what a condition is on AMD, None when the platform does not decide it."""
-    condition = _rest(source, offset)
-    if word == "#ifdef":
-        return _defined(condition, source)
-    if word == "#ifndef":
-        return _not(_defined(condition, source))
-    parts = [part.strip(" ()") for part in condition.split("&&")]
-    values = [_atom(part, source) for part in parts]
-    if any(value is False for value in values):
-        return False
-    return True if values and all(value is True for value in values) else None
-
-
-def _atom(text: str, source: KernelSource) -> bool | None:
-    match = re.fullmatch(_ATOM, text + (")" if text.count("(") > text.count(")") else ""))
-    if match is None:
-        return None
-    value = _defined(match.group(2), source)
-    return _not(value) if match.group(1) else value
-
-
 def _defined(name: str, source: KernelSource) -> bool | None:
     if name in DEFINED or name in source.defined:
         return True
@@ -150,3 +188,25 @@ def _defined(name: str, source: KernelSource) -> bool | None:
 
 def _not(value: bool | None) -> bool | None:
     return None if value is None else not value
+
+
+def _defined_on_cuda(name: str, source: KernelSource) -> bool | None:
+    if name in DEFINED or name in source.defined or _AMD_ONLY.fullmatch(name):
+        return False
+    if name == "__HIP_PLATFORM_NVIDIA__":
+        return False
+    return True if name in _OF_CUDA else None
+
+
+def _truth(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _either(left: bool | None, right: bool | None) -> bool | None:
+    if left or right:
+        return True
+    return None if left is None or right is None else False
+
+
+def _both(left: bool | None, right: bool | None) -> bool | None:
+    return _not(_either(_not(left), _not(right)))

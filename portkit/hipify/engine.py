@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from portkit.hipify.conditions import excluded_on_amd
+from portkit.hipify.conditions import excluded_on_amd, is_within
 from portkit.hipify.errors import KernelPatchError
 from portkit.hipify.kernel_source import NO_NAMES, KernelSource
 from portkit.hipify.paths import hip_path
@@ -30,7 +30,7 @@ _MARK: Final = b"\xef\xbb\xbf".decode("latin-1")
 """The byte order mark of UTF-8, which some editors begin a file with."""
 
 _OWN_DEFINITION = re.compile(
-    rb"#[ \t]*define[ \t]+(cu\w+|__[a-z]\w*|atomic[A-Z]\w*)"
+    rb"#[ \t]*define[ \t]+(cu\w+|CU\w+|NV\w+|__[a-z]\w*|atomic[A-Z]\w*)"
     rb"|\b(cu(?:da|blas|rand|dnn)\w+|__[a-z]\w*|atomic[A-Z]\w*)[ \t]*\([^;{}()]*\)\s*\{"
 )
 
@@ -145,7 +145,7 @@ def _find(source: KernelSource) -> list[Finding]:
         finding
         for finding in found
         if finding.applicability is not Applicability.MANUAL
-        or not any(low <= finding.span.start < high for low, high in hidden)
+        or not is_within(hidden, finding.span.start)
     ]
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.cxx import OPENING, Token, cxx_tokens, partner
+from portkit.lang.cxx import CLOSING, OPENING, Token, cxx_tokens, match_brackets
 from portkit.lang.value import Value
 
 if TYPE_CHECKING:
@@ -87,6 +87,23 @@ class KernelSource(Value, frozen=True, dict=True):
         return [i for i, (kind, _, _, _) in enumerate(self.tokens) if kind == "include"]
 
     @cached_property
+    def _partners(self) -> dict[int, int]:
+        return match_brackets(self.texts)
+
+    @cached_property
+    def enclosing(self) -> list[int]:
+        """The index of the innermost bracket that is open at each token; -1 for none."""
+        found: list[int] = []
+        open_brackets = [-1]
+        for index, text in enumerate(self.texts):
+            if text in CLOSING and len(open_brackets) > 1:
+                open_brackets.pop()
+            found.append(open_brackets[-1])
+            if text in OPENING:
+                open_brackets.append(index)
+        return found
+
+    @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
@@ -100,7 +117,7 @@ class KernelSource(Value, frozen=True, dict=True):
 
     def closing(self, index: int) -> int | None:
         """Return the index of the bracket that closes the one at ``index``, None without one."""
-        return partner(self.texts, index)
+        return self._partners.get(index)
 
     def arguments(self, index: int) -> list[range] | None:
         """Return the token ranges of a call's arguments; ``index`` is its opening bracket.

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 OPENING: Final = {"(": ")", "[": "]", "{": "}"}
 """Each bracket that opens, and what closes it."""
@@ -95,20 +95,14 @@ def joined(texts: Sequence[str]) -> str:
     return "".join(out)
 
 
-def partner(texts: Sequence[str], index: int) -> int | None:
-    """Return the index of the bracket that belongs to the one at ``index``.
-
-    None where there is none, or no bracket at ``index``.
-    """
-    opens = texts[index] in OPENING
-    if not opens and texts[index] not in CLOSING:
-        return None
-    depth = 0
-    for at in range(index, len(texts)) if opens else range(index, -1, -1):
-        if texts[at] in OPENING:
-            depth += 1
-        elif texts[at] in CLOSING:
-            depth -= 1
-        if depth == 0:
-            return at
-    return None
+def match_brackets(texts: Iterable[str]) -> dict[int, int]:
+    """Return the index of the partner of each bracket that has one."""
+    partners: dict[int, int] = {}
+    open_brackets: list[int] = []
+    for index, text in enumerate(texts):
+        if text in OPENING:
+            open_brackets.append(index)
+        elif text in CLOSING and open_brackets:
+            begin = open_brackets.pop()
+            partners[begin], partners[index] = index, begin
+    return partners

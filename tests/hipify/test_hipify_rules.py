@@ -168,3 +168,12 @@ def test_a_device_function_may_be_defined_in_another_file_of_the_tree() -> None:
     }
     found = translate("b.cu", files["b.cu"], own=own_names(files)).findings
     assert [f.symbol for f in found if f.code == "PH201"] == ["__not"]
+
+
+def test_min_and_max_of_other_types_are_for_review() -> None:
+    source = (FIXTURES / "min_max" / "host_and_device" / "before.cu").read_bytes()
+    found = [f for f in translate("a.cu", source).findings if f.code == "PH214"]
+    assert [f.applicability for f in found] == [Applicability.REVIEW] * 4
+    lines = [source[: f.span.start].count(b"\n") + 1 for f in found]
+    # Compared with nvcc's headers: of host types, twice of unsigned and int, and of threadIdx.
+    assert lines == [2, 4, 4, 7]

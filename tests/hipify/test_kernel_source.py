@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from time import process_time
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portkit.hipify.engine import translate
 from portkit.hipify.kernel_source import KernelSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def texts(code: str) -> list[str]:
@@ -109,3 +116,23 @@ def test_tokens_and_comments_are_disjoint_and_in_order(code: str) -> None:
 def test_lines_count_from_one() -> None:
     source = KernelSource("x.cu", "a\nb\n\nc")
     assert [source.line(token.start) for token in source.tokens] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        lambda n: f"void f() {{ v = {'__shfl_sync(~0u, ' * n}x{', 1)' * n}; }}",
+        lambda n: f"#define FULL 0xffffffff\n{'v = __shfl_sync(FULL, x, 1);' * n}",
+        lambda n: "void f(float v) { const unsigned m = ~0u; v += __shfl_sync(m, v, 1); }" * n,
+    ],
+    ids=["nested", "by a macro", "by constants"],
+)
+def test_calls_take_linear_time(nested: Callable[[int], str]) -> None:
+    def seconds(count: int) -> float:
+        start = process_time()
+        translate("x.cu", nested(count).encode())
+        return process_time() - start
+
+    seconds(1)  # reads the tables
+    few = min(seconds(300) for _ in range(3))
+    assert seconds(3000) < 30 * few  # 100 times where the time is quadratic

@@ -44,6 +44,15 @@ EXPECTED: dict[str, Callable[[int, list[int]], int]] = {
     "reduce_or": lambda _, warp: reduce(or_, warp),
     "reduce_xor": lambda _, warp: reduce(xor, (1 << (lane % 32) for lane in warp)),
 }
+AFTER_EXITS: dict[str, Callable[[list[int]], int]] = {
+    # Of the lanes that are left.
+    "left_add": sum,
+    "left_max": lambda lanes: max(-1 - lane for lane in lanes),
+    "left_min": lambda lanes: min(lane + 1 for lane in lanes),
+    "left_and": lambda lanes: reduce(and_, (lane | 64 for lane in lanes)),
+    "left_or": lambda lanes: reduce(or_, lanes),
+    "left_xor": lambda lanes: reduce(xor, (1 << (lane % 32) for lane in lanes)),
+}
 
 
 PRELUDE = shipped(f"{HOME}/src/device")
@@ -56,6 +65,10 @@ def test_warps_have_32_lanes_on_any_wavefront(tmp_path: Path, wave: int) -> None
     for name, expected in EXPECTED.items():
         warps = [[lane // 32 * 32 + i for i in range(32)] for lane in range(wave)]
         assert got[name] == [expected(lane, warps[lane]) for lane in range(wave)], name
+    for name, expected_of in AFTER_EXITS.items():
+        left = [[i for i in warp if i % 3] for warp in (range(32), range(32, 64))]
+        values = [expected_of(left[lane // 32]) if lane % 3 else 0 for lane in range(wave)]
+        assert got[name] == values, name
     # Every lane's addition counts, and the neighbouring half of the word stays.
     assert got["words"] == [100, 7 + sum(range(wave))]
     assert got["halves"] == [0.5, wave]

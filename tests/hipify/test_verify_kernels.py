@@ -277,6 +277,7 @@ USES = {
     " y[1] = __low2float(__half2(hipx::fp8x2_to_halfraw2(u[0], hipx::E5M2)));"
     " u[1] = hipx::float2_to_fp8x2(make_float2(1, 2), hipx::SATFINITE, hipx::E4M3);"
     " u[2] = hipx::fp8x2_e5m2(*(__hip_bfloat162 *)b).__x;",
+    "hipx_rounded.h": "y[0] = hipx::fadd_rn(hipx::fmul_rn(y[1], y[2]), y[3]);",
     "hipx_launch.h": "static_assert(sizeof(hipx::launch_config) > 0); y[0] = 1;",
     "hipx_words.h": "constexpr int MASK1 = 1, MASK2 = 2; y[0] = MASK1 + MASK2;",
     "hipx.h": "y[0] = HIPX_CUDA_ARCH;",

@@ -31,6 +31,7 @@ pub const DEVICE: &[(&str, &str)] = &[
     ("hipx_ptx_number.h", include_str!("device/hipx_ptx_number.h")),
     ("hipx_ptx_operand.h", include_str!("device/hipx_ptx_operand.h")),
     ("hipx_ptx_warp.h", include_str!("device/hipx_ptx_warp.h")),
+    ("hipx_rounded.h", include_str!("device/hipx_rounded.h")),
     ("hipx_rtc.h", include_str!("device/hipx_rtc.h")),
     ("hipx_scan.h", include_str!("device/hipx_scan.h")),
     ("hipx_schedule.h", include_str!("device/hipx_schedule.h")),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from portkit.lang.cxx import CLOSING, OPENING, cxx_tokens, partner
+from portkit.lang.cxx import CLOSING, OPENING, cxx_tokens, match_brackets
 
 _MARKER: Final = re.compile(r'^# \d+ "([^\n]*)"([ 0-9]*)$', re.MULTILINE)
 _SYSTEM: Final = "3"
@@ -31,6 +31,7 @@ class Source:
     tokens: list[str] = field(default_factory=list)
     begins: list[int] = field(default_factory=list)
     _edits: list[tuple[int, int, str]] = field(default_factory=list)
+    _partners: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         for begin, end in _own_parts(self.text):
@@ -42,6 +43,8 @@ class Source:
                 elif token.start >= line:
                     self.tokens.append(token.text)
                     self.begins.append(token.start)
+
+        self._partners = match_brackets(self.tokens)
 
     def end(self, index: int) -> int:
         """Return where a token ends."""
@@ -57,15 +60,14 @@ class Source:
         Raises:
             SourceError: there is none.
         """
-        found = partner(self.tokens, index)
+        found = self._partners.get(index)
         if found is None:
             raise SourceError(f"{self.place(index)}: {self.tokens[index]} is not closed")
         return found
 
     def opening(self, index: int) -> int:
         """Return the index of the bracket that is closed by the one at ``index``; -1 for none."""
-        found = partner(self.tokens, index)
-        return -1 if found is None else found
+        return self._partners.get(index, -1)
 
     def opening_angle(self, index: int) -> int:
         """Return the index of the ``<`` that the ``>`` at ``index`` closes; -1 for none."""

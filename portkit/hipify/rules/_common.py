@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from portkit.hipify.conditions import only_on_amd
+from portkit.hipify.conditions import is_within, only_on_amd
+from portkit.hipify.scopes import STATEMENT
 from portkit.lang.span import Span
 from portkit.tree.finding import Applicability, Edit, Finding, Status
 
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from portkit.hipify.kernel_source import KernelSource
 
-STATEMENT: Final = frozenset(
-    {"return", "else", "do", "case", "throw", "co_return", "co_yield", "goto"}
-)
-"""Words that stand before a name that is used; any other name there is its type."""
 MEMBER: Final = frozenset({".", "->", "::"})
 """What stands before the name of a member, or of what is in a namespace: somebody's own."""
 
@@ -114,7 +111,7 @@ def uses_on_cuda(source: KernelSource, name: str) -> list[int]:
         index
         for index in source.names.get(name, ())
         if not (index and source.tokens[index - 1].text in MEMBER)
-        and not any(low <= source.tokens[index].start < high for low, high in hip)
+        and not is_within(hip, source.tokens[index].start)
     ]
 
 

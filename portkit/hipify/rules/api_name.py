@@ -1,4 +1,4 @@
-"""A name of the CUDA runtime, driver, RTC, cuRAND or cuBLAS API.
+"""A name of the CUDA runtime, driver, RTC, cuRAND, cuBLAS or cuComplex API, or a CUB macro.
 
 Every name that the API table maps becomes its HIP counterpart: functions, types, enumerators. What
 HIP lacks and the prelude has, such as ``cudaLaunchKernelEx``, becomes the prelude's.
@@ -13,7 +13,6 @@ Source: HIPIFY documentation (the tables in ``portkit/vendors/rocm/api``).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
@@ -27,32 +26,14 @@ if TYPE_CHECKING:
 
 CODE = "PH107"
 
-_PREFIXES = (
-    (re.compile(r"(__)?cuda[A-Z]|CUDART_|cuda_"), "runtime"),
-    (re.compile(r"curand|CURAND_"), "rand"),
-    (re.compile(r"cublas|CUBLAS_"), "blas"),
-    (re.compile(r"nvrtc|NVRTC_"), "rtc"),
-    (re.compile(r"cu[A-Z]|CU[a-z_]|CUDA_[A-Z]"), "driver"),
-)
-
-
-def api_group(name: str) -> str | None:
-    """Return the group of the API whose prefix ``name`` carries, None for other names."""
-    for prefix, group in _PREFIXES:
-        if prefix.match(name):
-            return group
-    return None
-
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of a mapped name."""
     for name, uses in source.names.items():
-        group = api_group(name)
-        if group is None:
+        known = api_table.find_api_name(name)
+        if known is None:
             continue
-        mapping = api_table.corrections().get(name)
-        if mapping is None or mapping.kind != "api":
-            mapping = api_table.group(group).get(name)
-        if mapping is not None and mapping.hip and mapping.hip != name:
+        group, mapping = known
+        if mapping.hip and mapping.hip != name:
             for index in uses:
                 yield renamed(source, CODE, index, mapping.hip, f"{group} API")

@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import MEMBER, STATEMENT, rewritten
+from portkit.hipify.rules._common import MEMBER, rewritten
+from portkit.hipify.scopes import STATEMENT
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:

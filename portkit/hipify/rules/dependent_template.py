@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import STATEMENT, rewritten
+from portkit.hipify.rules._common import rewritten
+from portkit.hipify.scopes import STATEMENT
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify.rules._common import MEMBER, refused
-from portkit.hipify.rules.warp_size import NAME
+from portkit.hipify.rules.warp_size import NAME, find_qualified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,9 @@ _ATTRIBUTES = ("cudaDevAttrWarpSize", "CU_DEVICE_ATTRIBUTE_WARP_SIZE")
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each member and each attribute."""
-    members = [i for i in source.names.get(NAME, ()) if i and source.tokens[i - 1].text in MEMBER]
+    builtin = set(find_qualified(source))
+    named = [i for i in source.names.get(NAME, ()) if i and i not in builtin]
+    members = [i for i in named if source.tokens[i - 1].text in MEMBER]
     attributes = [i for name in _ATTRIBUTES for i in source.names.get(name, ())]
     for index in (*members, *attributes):
         yield refused(

@@ -48,5 +48,6 @@ def find(source: KernelSource) -> Iterator[Finding]:
         elif source.is_token(index - 1, "::") and source.is_token(index - 2, "thrust"):
             yield renamed(source, CODE, index, "hip", "namespace")
     for index in source.names.get("cub", ()):
-        if source.is_token(index + 1, "::") or source.is_token(index - 1, "namespace"):
+        aliased = source.is_token(index - 1, "=") and source.is_token(index - 3, "namespace")
+        if aliased or source.is_token(index + 1, "::") or source.is_token(index - 1, "namespace"):
             yield renamed(source, CODE, index, "hipcub", "namespace")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.hipify.assembly import statements
-from portkit.hipify.conditions import excluded_on_amd, only_on_amd
+from portkit.hipify.conditions import excluded_on_amd, is_within, only_on_amd
 from portkit.hipify.ptx import UnknownPtxError, translated
 from portkit.hipify.rules import (
     api_name,
@@ -87,11 +87,11 @@ def seen(source: KernelSource) -> Iterator[tuple[Assembly, str | UnknownPtxError
     An empty template without operands is no PTX, but says that memory may have changed.
     """
     found = statements(source)
-    hidden = [*excluded_on_amd(source), *only_on_amd(source)] if found else []
+    hidden = [excluded_on_amd(source), only_on_amd(source)] if found else []
     for statement in found:
         start = source.tokens[statement.first].start
         empty = statement.template == "" and statement.operands == ()
-        if empty or statement.is_amd or any(low <= start < high for low, high in hidden):
+        if empty or statement.is_amd or any(is_within(spans, start) for spans in hidden):
             continue
         try:
             yield statement, translated(statement)

@@ -1,4 +1,4 @@
-"""A name that looks like CUDA's and that no rule translates.
+"""A name that looks like CUDA's and that no rule translates, of any of its libraries.
 
 The compiler would report it too, but as an undeclared name and only in code that is compiled for
 that target. Names that the source itself declares or defines as macros are its own.
@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 from portkit.hipify import api_table
 from portkit.hipify.device_names import looks_like_cuda
 from portkit.hipify.rules._common import MEMBER, is_own, refused
-from portkit.hipify.rules.api_name import api_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,11 +37,15 @@ if TYPE_CHECKING:
 CODE = "PH201"
 
 _SUSPECT = re.compile(
-    r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse)[A-Z]\w*|nvrtc[A-Z]\w*|cu[A-Z][a-z]\w+|"
-    r"__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
+    r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse|solver|tensor|pti)(?:[A-Z]\w*|_\w+_t)"
+    r"|cu[A-Z][a-z]\w+|CU[a-z]\w+|_?nv(?:rtc|ml|tx|jpeg|JitLink)[A-Z]\w*"
+    r"|__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
-OF_DEVICE = ("device", "rand")
-"""The groups with names that look like CUDA's and have no API's prefix."""
+_CONSTANT = re.compile(
+    r"CU(?:RAND|BLAS(?:LT)?|DNN|FFT|SPARSE(?:LT)?|SOLVER(?:DN|RF)?|TENSOR(?:MG)?|PTI)?_[A-Z\d]\w*"
+    r"|CUDA_(?:ERROR_\w+|[RC]_\d\w*|(?:MEM|GRAPH|BATCH)\w+)|CUDALIBMG_\w+"
+    r"|CUDART_(?!VERSION$)[A-Z]\w*|NV(?:RTC|ML|FFT)_[A-Z]\w*"
+)
 _CUDA_NAMESPACE = "cuda"
 _TEMPLATE = re.compile(r"[<>,*&]|::|\w+")
 
@@ -53,13 +56,16 @@ def find(source: KernelSource) -> Iterator[Finding]:
         if name == _CUDA_NAMESPACE:
             yield from _foreign_namespace(source, uses)
             continue
-        if _SUSPECT.fullmatch(name):
+        api = api_table.find_api_name(name)
+        if api is not None or _SUSPECT.fullmatch(name):
             suspects = uses
+        elif _CONSTANT.fullmatch(name):  # what is called is somebody's macro, as CUBLAS_CHECK
+            suspects = [index for index in uses if not source.is_token(index + 1, "(")]
         elif looks_like_cuda(name):
             suspects = [index for index in uses if _is_call(source, index)]
         else:
             continue
-        mapping = _known(name)
+        mapping = api[1] if api is not None else api_table.find(name, ("device",))
         if not suspects or (mapping is not None and mapping.hip):
             continue
         if name in source.own or is_own(source, name, uses):
@@ -75,16 +81,6 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 construct="CUDA name",
                 message=f"{name}: {known}; {instead}",
             )
-
-
-def _known(name: str) -> api_table.Mapping | None:
-    """Return what the table says of a name; of an API's name its own group alone does."""
-    group = api_group(name)
-    if group is None:
-        return api_table.find(name, OF_DEVICE)
-    if name in api_table.corrections():
-        return api_table.find(name)
-    return api_table.group(group).get(name)
 
 
 def _is_call(source: KernelSource, index: int) -> bool:

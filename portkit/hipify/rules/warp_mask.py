@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from portkit.hipify import api_table
 from portkit.hipify.rules._common import refused
 from portkit.hipify.rules.warp_masked import is_shuffle_of_some
-from portkit.hipify.rules.warp_sync import is_full_mask
+from portkit.hipify.rules.warp_sync import calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,27 +33,23 @@ CODE = "PH202"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such use."""
+    called = {call.name: call for call in calls(source)}
     for name, mapping in api_table.corrections().items():
         if mapping.kind != "warp":
             continue
         for index in source.names.get(name, ()):
             if source.is_token(index - 1, "#define"):
                 continue
-            called = source.is_token(index + 1, "(")
-            arguments = source.arguments(index + 1) if called else None
-            if arguments is None:
+            call = called.get(index)
+            if call is None or call.arguments is None:
                 message = f"{name} is not called here: write the call with {mapping.hip} by hand"
                 last = index
-            elif (
-                arguments
-                and not is_full_mask(source, arguments[0])
-                and not is_shuffle_of_some(source, index, arguments)
-            ):
+            elif call.arguments and not call.is_full and not is_shuffle_of_some(source, call):
                 message = (
                     f"{name} has a mask that is not known to name all lanes: use the full mask "
                     f"where every lane comes here, else branch and call {mapping.hip}"
                 )
-                last = arguments[0].stop - 1
+                last = call.arguments[0].stop - 1
             else:
                 continue
             yield refused(source, CODE, index, last, construct="partial warp mask", message=message)

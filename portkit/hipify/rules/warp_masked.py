@@ -25,13 +25,14 @@ from msgspec.structs import replace
 from portkit.hipify import api_table
 from portkit.hipify.rules import warp_size
 from portkit.hipify.rules._common import rewritten
-from portkit.hipify.rules.warp_sync import calls, is_full_mask
+from portkit.hipify.rules.warp_sync import calls
 from portkit.tree.finding import Applicability, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from portkit.hipify.kernel_source import KernelSource
+    from portkit.hipify.rules.warp_sync import WarpCall
     from portkit.tree.finding import Finding
 
 CODE = "PH114"
@@ -42,19 +43,14 @@ _SHUFFLES: Final = frozenset(
 _CHANGES: Final = frozenset({"=", "++", "--", "+=", "-=", "*=", "%=", "&=", "|=", "^=", "<<="})
 
 
-def is_shuffle_of_some(source: KernelSource, index: int, arguments: list[range]) -> bool:
-    """Whether a call of a warp function is one that this rule writes.
-
-    Args:
-        source: the file.
-        index: of the function's name.
-        arguments: those of the call, the mask first.
-    """
+def is_shuffle_of_some(source: KernelSource, call: WarpCall) -> bool:
+    """Whether a call of a warp function is one that this rule writes."""
     return (
-        source.tokens[index].text in _SHUFFLES
-        and len(arguments) > 2
-        and not is_full_mask(source, arguments[0])
-        and _is_only_read(source, arguments[0])
+        source.tokens[call.name].text in _SHUFFLES
+        and call.arguments is not None
+        and len(call.arguments) > 2
+        and not call.is_full
+        and _is_only_read(source, call.arguments[0])
     )
 
 
@@ -75,8 +71,9 @@ def _is_only_read(source: KernelSource, mask: range) -> bool:
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such shuffle."""
-    for index, arguments in calls(source):
-        if not arguments or not is_shuffle_of_some(source, index, arguments):
+    for call in calls(source):
+        index, arguments, _ = call
+        if not arguments or not is_shuffle_of_some(source, call):
             continue
         token = source.tokens[index]
         new = api_table.corrections()[token.text].hip

@@ -6,9 +6,9 @@ wavefronts of 64 lanes.
 
 Example: ``threadIdx.x % warpSize`` becomes ``threadIdx.x % hipx::warp_size``.
 
-Limits: a variable, parameter or macro of that name is the file's own, and then every use in the
-file is left as it is; so is what a condition of the preprocessor keeps for AMD alone. What a device
-is asked for, ``properties.warpSize``, is PH211's.
+Limits: a use that sees a variable, parameter, member or macro of that name in the same file means
+that and stays as it is; so does code that only AMD's compiler reads. A declaration in a header is
+not seen. PH211 reports ``properties.warpSize``, which the host asks a device for.
 
 Source: CUDA C++ Programming Guide, "Built-in Variables" and "Compute Capabilities"; HIP C++
 language extensions, "warpSize".
@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import STATEMENT, renamed, uses_on_cuda
+from portkit.hipify.rules._common import renamed, uses_on_cuda
+from portkit.hipify.scopes import resolve_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,21 +31,23 @@ if TYPE_CHECKING:
 CODE = "PH112"
 
 NAME = "warpSize"
-_MADE = frozenset({"#define", "#undef"})
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use."""
-    uses = source.names.get(NAME, ())
-    if NAME in source.own or any(_is_declared(source, index) for index in uses):
+    if NAME in source.own or NAME not in source.names:
         return
-    for index in uses_on_cuda(source, NAME):
-        yield renamed(source, CODE, index, api_table.corrections()[NAME].hip, "size of a warp")
+    own = resolve_name(source, NAME)
+    uses = [i for i in uses_on_cuda(source, NAME) if i not in own]
+    for index in (*uses, *find_qualified(source)):
+        if not source.is_token(index - 1, "#undef"):
+            yield renamed(source, CODE, index, api_table.corrections()[NAME].hip, "size of a warp")
 
 
-def _is_declared(source: KernelSource, index: int) -> bool:
-    """Whether a variable, parameter or macro of the name is made at an index."""
-    before = source.tokens[index - 1] if index else None
-    if before is None or before.text in STATEMENT:
-        return False
-    return before.text in _MADE or before.kind == "name"
+def find_qualified(source: KernelSource) -> Iterator[int]:
+    """Yield each use as ``::warpSize``."""
+    for index in source.names.get(NAME, ()):
+        if source.is_token(index - 1, "::"):
+            before = source.tokens[index - 2] if index > 1 else None
+            if before is None or (before.kind != "name" and before.text != ">"):
+                yield index

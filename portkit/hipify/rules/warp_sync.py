@@ -18,10 +18,11 @@ amd_warp_sync_functions.h.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from portkit.hipify import api_table
 from portkit.hipify.rules._common import rewritten
+from portkit.hipify.scopes import resolve_name
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -42,24 +43,74 @@ _FULL_MASK = re.compile(
 _USED = frozenset({"return", "else", "case"})
 
 
-def is_full_mask(source: KernelSource, argument: range) -> bool:
-    """Whether a mask argument names all 32 lanes."""
-    tokens = [source.tokens[index] for index in argument]
-    while len(tokens) > 2 and tokens[0].text == "(" and tokens[-1].text == ")":
-        inner = tokens[1:-1]
-        if any(token.text in "()" for token in inner):
-            break
-        tokens = inner
-    text = "".join(token.text for token in tokens)
-    # A file may have a name of its own for another mask that ends like one of all lanes.
-    values = _values(source, text) if len(tokens) == 1 and tokens[0].kind == "name" else []
-    if values is None:
-        values = _in_scope(source, argument.start)
-        if not values:
-            return False
-    if values:
-        return all(_FULL_MASK.fullmatch(value) for value in values)
-    return _FULL_MASK.fullmatch(text) is not None
+class WarpCall(NamedTuple):
+    """A warp function that is called.
+
+    Attributes:
+        name: the index of the name.
+        arguments: the tokens of each argument, the mask first; None without an end.
+        is_full: whether the mask names all 32 lanes.
+    """
+
+    name: int
+    arguments: list[range] | None
+    is_full: bool
+
+
+def calls(source: KernelSource) -> Iterator[WarpCall]:
+    """Yield each masked call."""
+    masks = _Masks(source)
+    for name, mapping in api_table.corrections().items():
+        if mapping.kind != "warp":
+            continue
+        for index in source.names.get(name, ()):
+            defined = source.is_token(index - 1, "#define")
+            if source.is_token(index + 1, "(") and not defined:
+                arguments = source.arguments(index + 1)
+                is_full = masks.is_full(arguments[0]) if arguments else False
+                yield WarpCall(index, arguments, is_full)
+
+
+class _Masks:
+    """The masks of one source; each name is resolved once."""
+
+    def __init__(self, source: KernelSource) -> None:
+        self._source = source
+        self._values: dict[str, list[str] | None] = {}
+        self._declared: dict[str, dict[int, list[int]]] = {}
+
+    def is_full(self, argument: range) -> bool:
+        """Whether a mask argument names all 32 lanes."""
+        tokens = [self._source.tokens[index] for index in argument]
+        first = argument.start
+        while len(tokens) > 2 and tokens[0].text == "(" and tokens[-1].text == ")":
+            inner = tokens[1:-1]
+            if any(token.text in "()" for token in inner):
+                break
+            tokens, first = inner, first + 1
+        text = "".join(token.text for token in tokens)
+        # A file may have a name of its own for another mask that ends like one of all lanes.
+        values: list[str] | None = []
+        if len(tokens) == 1 and tokens[0].kind == "name":
+            if text not in self._values:
+                self._values[text] = _values(self._source, text)
+            values = self._values[text]
+        if values is None:
+            values = self._in_scope(text, first)
+            if not values:
+                return False
+        if values:
+            return all(_FULL_MASK.fullmatch(value) for value in values)
+        return _FULL_MASK.fullmatch(text) is not None
+
+    def _in_scope(self, name: str, use: int) -> list[str]:
+        """Return what a constant is that a use of it sees; none where it sees a variable."""
+        if name not in self._declared:
+            self._declared[name] = resolve_name(self._source, name)
+        places = self._declared[name].get(use, [])
+        if not all(_is_constant(self._source, index) for index in places):
+            return []
+        return [_squeezed(self._source, index + 2) for index in places]
 
 
 def _values(source: KernelSource, name: str) -> list[str] | None:
@@ -67,7 +118,7 @@ def _values(source: KernelSource, name: str) -> list[str] | None:
 
     None where it is a variable somewhere, a parameter or an argument of a template.
     """
-    values = []
+    values: dict[str, None] = {}
     for index in source.names.get(name, ()):
         before = source.tokens[index - 1] if index else None
         if before is None or before.text in _USED:
@@ -75,51 +126,12 @@ def _values(source: KernelSource, name: str) -> list[str] | None:
         if before.text == "#define":
             end = source.text.find("\n", before.end)
             stop = len(source.text) if end < 0 else end
-            values.append(_squeezed(source, index + 1, stop))
+            values[_squeezed(source, index + 1, stop)] = None
         elif _is_constant(source, index):
-            stop = next((t.start for t in source.tokens[index:] if t.text in ";,"), 0)
-            values.append(_squeezed(source, index + 2, stop))
+            values[_squeezed(source, index + 2)] = None
         elif before.kind == "name" or source.is_token(index + 1, "="):
             return None
-    return values
-
-
-def _in_scope(source: KernelSource, use: int) -> list[str]:
-    """Return what a constant is that a use of it sees; none where it sees a variable.
-
-    It looks backwards through the blocks around the use, and the heads of those, where parameters
-    and the variables of loops are: the first block that declares the name has it.
-    """
-    name = source.tokens[use].text
-    values: list[str] = []
-    depth = brackets = 0
-    in_head = True  # of a loop without braces, or of the block that was left last
-    for index in range(use - 1, -1, -1):
-        token = source.tokens[index]
-        if token.text == "}":
-            depth += 1
-            in_head = False
-        elif token.text == "{":
-            if depth == 0 and values:
-                return values
-            in_head = depth == 0
-            depth = max(0, depth - 1)
-        elif depth:
-            continue
-        elif token.text in "()":
-            brackets += 1 if token.text == ")" else -1
-        elif token.text == ";" and brackets <= 0:
-            in_head = False
-        elif token.text == name and (brackets <= 0 or in_head):
-            before = source.tokens[index - 1]
-            if _is_constant(source, index):
-                stop = next((t.start for t in source.tokens[index:] if t.text in ";,"), 0)
-                values.append(_squeezed(source, index + 2, stop))
-            elif before.text not in _USED and (
-                before.kind == "name" or before.text in ("*", "&", ">", "#define")
-            ):
-                return []
-    return values
+    return list(values)
 
 
 def _is_constant(source: KernelSource, index: int) -> bool:
@@ -134,11 +146,18 @@ def _is_constant(source: KernelSource, index: int) -> bool:
     return False
 
 
-def _squeezed(source: KernelSource, first: int, stop: int) -> str:
-    """Return the tokens up to an offset without the brackets around the whole."""
-    texts = []
-    for token in source.tokens[first:]:
-        if token.start >= stop:
+def _squeezed(source: KernelSource, first: int, stop: int | None = None) -> str:
+    """Return a value without the brackets around the whole.
+
+    Args:
+        source: the file.
+        first: index of the value's first token.
+        stop: the offset where it ends; None for that of a declaration.
+    """
+    texts: list[str] = []
+    for index in range(first, len(source.tokens)):
+        token = source.tokens[index]
+        if token.text in ";," if stop is None else token.start >= stop:
             break
         texts.append(token.text)
     if len(texts) > 2 and texts[0] in "({" and source.closing(first) == first + len(texts) - 1:
@@ -146,28 +165,17 @@ def _squeezed(source: KernelSource, first: int, stop: int) -> str:
     return "".join(texts)
 
 
-def calls(source: KernelSource) -> Iterator[tuple[int, list[range] | None]]:
-    """Return each masked call: the index of its name, and its arguments."""
-    for name, mapping in api_table.corrections().items():
-        if mapping.kind != "warp":
-            continue
-        for index in source.names.get(name, ()):
-            defined = source.is_token(index - 1, "#define")
-            if source.is_token(index + 1, "(") and not defined:
-                yield index, source.arguments(index + 1)
-
-
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each call with a full mask, or with none where none is the default."""
     table = api_table.corrections()
-    for index, arguments in calls(source):
+    for index, arguments, is_full in calls(source):
         if arguments is None:
             continue
         token = source.tokens[index]
         new = table[token.text].hip
         edits = [Edit(token.start, token.end, new)]
         if arguments:
-            if not is_full_mask(source, arguments[0]):
+            if not is_full:
                 continue
             mask = source.tokens[arguments[0].start].start
             rest = source.tokens[arguments[1].start].start if len(arguments) > 1 else None

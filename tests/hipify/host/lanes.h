@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -36,7 +37,7 @@ inline __hip_bfloat16 operator+(__hip_bfloat16 a, __hip_bfloat16 b) {
   return __hip_bfloat16((float)a + (float)b);
 }
 
-inline std::barrier<> in_step(WAVE);
+inline std::optional<std::barrier<>> in_step;
 inline uint64_t slots[WAVE];
 inline thread_local unsigned own_lane;
 
@@ -46,10 +47,10 @@ template <typename T>
 T from_lane(T value, int source) {
   static_assert(sizeof(T) <= 8);
   std::memcpy(&slots[own_lane], &value, sizeof(T));
-  in_step.arrive_and_wait();
+  in_step->arrive_and_wait();
   T result;
   std::memcpy(&result, &slots[source], sizeof(T));
-  in_step.arrive_and_wait();
+  in_step->arrive_and_wait();
   return result;
 }
 
@@ -76,10 +77,10 @@ T __shfl_down(T value, unsigned delta, int width = WAVE) {
 }
 inline unsigned long long __ballot(int predicate) {
   slots[own_lane] = predicate != 0;
-  in_step.arrive_and_wait();
+  in_step->arrive_and_wait();
   unsigned long long mask = 0;
   for (int i = 0; i < WAVE; ++i) mask |= (unsigned long long)slots[i] << i;
-  in_step.arrive_and_wait();
+  in_step->arrive_and_wait();
   return mask;
 }
 
@@ -90,13 +91,20 @@ inline unsigned atomicCAS(unsigned *address, unsigned compare, unsigned value) {
 
 inline void lane_fence(int, const char *) {}
 #define __builtin_amdgcn_fence lane_fence
-#define __builtin_amdgcn_wave_barrier in_step.arrive_and_wait
+#define __builtin_amdgcn_wave_barrier in_step->arrive_and_wait
 #define __builtin_amdgcn_read_exec() (~0ull)
 #define __builtin_amdgcn_readlane(value, lane) from_lane(value, lane)
+
+// Ends a lane, which others read zero from afterwards, as the hardware's permutation gives.
+inline void leave_kernel() {
+  slots[own_lane] = 0;
+  in_step->arrive_and_drop();
+}
 
 // Runs a function on every lane of one wavefront.
 inline void run_wave(const std::function<void()> &kernel) {
   std::vector<std::thread> threads;
+  in_step.emplace(WAVE);
   for (unsigned lane = 0; lane < WAVE; ++lane) {
     threads.emplace_back([lane, &kernel] {
       own_lane = lane;

@@ -18,7 +18,7 @@ void gather(float (&matrix)[16][16], const V &v, const Entry (&layout)[Lanes][He
   E elements[Held];
   std::memcpy(elements, &v, sizeof elements);
   for (int turn = 0; turn < Lanes; ++turn) {
-    in_step.arrive_and_wait();
+    in_step->arrive_and_wait();
     if (turn != (int)own_lane) continue;
     for (int i = 0; i < Held; ++i) {
       const Entry entry = layout[turn][i];
@@ -35,7 +35,7 @@ void gather(float (&matrix)[16][16], const V &v, const Entry (&layout)[Lanes][He
       place = value;
     }
   }
-  in_step.arrive_and_wait();
+  in_step->arrive_and_wait();
 }
 
 template <typename E, typename AB, typename C>
@@ -49,7 +49,7 @@ C matrix_instruction(const AB &a, const AB &b, C c) {
     for (int k = 0; k < 16; ++k) sum += whole_a[to.row][k] * whole_b[k][to.column];
     c[i] = sum;
   }
-  in_step.arrive_and_wait();
+  in_step->arrive_and_wait();
   return c;
 }
 

@@ -10,6 +10,19 @@
 
 static long long results[WAVE];
 
+// What the lanes get that stay when each third of them has left the kernel; 0 for those.
+template <typename F>
+void show_after_exits(const char *name, F function) {
+  run_wave([&] {
+    results[own_lane] = 0;
+    if (own_lane % 3 == 0) return leave_kernel();
+    results[own_lane] = (long long)function((int)own_lane);
+  });
+  std::printf("%s", name);
+  for (long long result : results) std::printf(" %lld", result);
+  std::printf("\n");
+}
+
 template <typename F>
 void show(const char *name, F function) {
   run_wave([&] { results[own_lane] = (long long)function((int)own_lane); });
@@ -36,6 +49,13 @@ int main() {
   show("reduce_and", [](int l) { return hipx::reduce_and(l | 64); });
   show("reduce_or", [](int l) { return hipx::reduce_or(l); });
   show("reduce_xor", [](int l) { return hipx::reduce_xor(1u << (l % 32)); });
+
+  show_after_exits("left_add", [](int l) { return hipx::reduce_add(l); });
+  show_after_exits("left_max", [](int l) { return hipx::reduce_max(-1 - l); });
+  show_after_exits("left_min", [](int l) { return hipx::reduce_min(l + 1); });
+  show_after_exits("left_and", [](int l) { return hipx::reduce_and(l | 64); });
+  show_after_exits("left_or", [](int l) { return hipx::reduce_or(l); });
+  show_after_exits("left_xor", [](int l) { return hipx::reduce_xor(1u << (l % 32)); });
 
   alignas(4) static unsigned short words[2] = {100, 7};
   show("cas16", [](int l) {

@@ -51,6 +51,7 @@ HIPX_DEVICE void syncwarp() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
+// For warps whose 32 lanes all come here.
 template <typename T, typename Combine>
 HIPX_DEVICE T reduce(T value, Combine combine) {
 #pragma unroll
@@ -60,34 +61,44 @@ HIPX_DEVICE T reduce(T value, Combine combine) {
   return value;
 }
 
+// For warps of which lanes have left the kernel: their values are no part of the result.
+template <typename T, typename Combine>
+HIPX_DEVICE T reduce_active(T value, Combine combine) {
+  unsigned lanes = activemask();
+  if (lanes == 0xffffffffu) return reduce(value, combine);
+  T result = shfl(value, __builtin_ctz(lanes));
+  while (lanes &= lanes - 1) result = combine(result, shfl(value, __builtin_ctz(lanes)));
+  return result;
+}
+
 template <typename T>
 HIPX_DEVICE T reduce_add(T value) {
-  return reduce(value, [](T a, T b) { return (T)(a + b); });
+  return reduce_active(value, [](T a, T b) { return (T)(a + b); });
 }
 
 template <typename T>
 HIPX_DEVICE T reduce_max(T value) {
-  return reduce(value, [](T a, T b) { return a > b ? a : b; });
+  return reduce_active(value, [](T a, T b) { return a > b ? a : b; });
 }
 
 template <typename T>
 HIPX_DEVICE T reduce_min(T value) {
-  return reduce(value, [](T a, T b) { return a < b ? a : b; });
+  return reduce_active(value, [](T a, T b) { return a < b ? a : b; });
 }
 
 template <typename T>
 HIPX_DEVICE T reduce_and(T value) {
-  return reduce(value, [](T a, T b) { return (T)(a & b); });
+  return reduce_active(value, [](T a, T b) { return (T)(a & b); });
 }
 
 template <typename T>
 HIPX_DEVICE T reduce_or(T value) {
-  return reduce(value, [](T a, T b) { return (T)(a | b); });
+  return reduce_active(value, [](T a, T b) { return (T)(a | b); });
 }
 
 template <typename T>
 HIPX_DEVICE T reduce_xor(T value) {
-  return reduce(value, [](T a, T b) { return (T)(a ^ b); });
+  return reduce_active(value, [](T a, T b) { return (T)(a ^ b); });
 }
 
 }  // namespace hipx
