@@ -98,7 +98,7 @@ class Definitions(Value, frozen=True, dict=True):
     def has_name(self, name: str) -> bool:
         """Whether something has a name: an item, a name of a library, a word that the port adds."""
         words = self.ported.job.vendor.names.words.values()
-        return self.has_item(name) or name in words or name in self._added
+        return name in words or self.has_item(name) or name in self._added
 
     @cached_property
     def _added(self) -> frozenset[str]:
