@@ -51,24 +51,14 @@ class Written(Value, frozen=True, dict=True):
     @cached_property
     def tree(self) -> Tree:
         """The syntax tree of at least the items that an edit touches; cheaper than all."""
-        return self._parse(())
+        return self.source.tree if self.before is None else self.tree_around(())
 
     def tree_around(self, places: Sequence[int]) -> Tree:
-        """Return a syntax tree that has the items of some places; ``tree`` has them from then on.
+        """Return a syntax tree that has the items of some places and those that an edit touches.
 
         Args:
-            places: offsets, sorted.
+            places: offsets.
         """
-        made = self._parse(places)
-        # Items that an edit has broken do not hide others.
-        if made.root_node.has_error:
-            return self.source.tree_around(places)
-        self.__dict__.setdefault("tree", made)
-        return made
-
-    def _parse(self, places: Iterable[int]) -> Tree:
-        if self.before is None:
-            return self.source.tree
         last = max(self.source.size - 1, 0)
         # The byte before an insertion belongs to the item that it extends.
         touched = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
