@@ -12,7 +12,7 @@ from msgspec import field
 
 from portkit.lang.cfg import Cfg, around
 from portkit.lang.value import Value
-from portkit.lang.words import occurrences
+from portkit.lang.words import finder, occurrences
 from portkit.site.targets import required_features
 
 if TYPE_CHECKING:
@@ -91,10 +91,13 @@ class Definitions(Value, frozen=True, dict=True):
     @cached_property
     def vendors(self) -> Mapping[str, tuple[Definition, ...]]:
         """The items with a name of the written vendor's."""
-        some = [each.encode() for each in spellings(self.ported.job)]
+        some = spellings(self.ported.job)
+        names_one = finder(tuple(dict.fromkeys(each.lower() for each in some)))
         found: dict[str, list[Definition]] = {}
         for path, source in self.sources.items():
-            held = {at for each in some for at in occurrences(source.data, each)}
+            if not names_one(source.data):
+                continue
+            held = {at for each in some for at in occurrences(source.data, each.encode())}
             for start, end in sorted({_word_around(source.data, at) for at in held}):
                 if _KEYWORD.search(source.data, max(0, start - _REACH), start):
                     name = source.data[start:end].decode()
