@@ -135,7 +135,7 @@ def again(found: Scan, path: str, data: bytes) -> Scan:
     of_kernel = job.kernels and path.endswith(CUDA_CODE)
     looked += (f for each in added if of_kernel for f in each.findings() if f.path == path)
     findings = [f for f in found.findings if f.path != path or f.code == added_file.CODE]
-    ported = Ported(job, (*findings, *looked))
+    ported = Ported(job, tuple(sorted((*findings, *looked), key=in_order)))
     findings = fill_gaps(ported, (path,))
     unaccounted = [each for each in found.unaccounted if each.path != path]
     return Scan(
@@ -176,6 +176,7 @@ def _scanned(team: Team, job: Job, asked: Asked) -> Scan:
     if team.first:
         job = replace(job, translated=translated) if translated else job
         findings += (f for rule in asked.of_tree for f in rule.check(job))
+    findings.sort(key=in_order)  # edits at one place are written in this order
     ported = Ported(job, tuple(findings))
     if team.first and asked.of_gaps:
         findings = fill_gaps(ported)
