@@ -177,3 +177,14 @@ def test_an_arm_under_a_feature_that_its_crate_lacks_is_not_written() -> None:
     found = manual(scan_of(tree, gating="cfg"))
     assert {f.path for f in found} == {"serve/src/lib.rs"}
     assert all("the crate serve does not have" in f.message for f in found)
+
+
+def test_files_whose_findings_stay_the_same_stay_read() -> None:
+    scan = scan_of({**crate(DEVICE), "Cargo.toml": MANIFEST})
+    ported = Ported(scan.job, scan.findings)
+    before = {path: ported.written(path) for path in ("Cargo.toml", "src/lib.rs")}
+    assert None not in before.values()
+    rest = tuple(f for f in scan.findings if f.path != "src/lib.rs")
+    after = ported.with_findings(rest)
+    assert after.written("Cargo.toml") is before["Cargo.toml"]
+    assert after.written("src/lib.rs") is None

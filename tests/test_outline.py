@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from portkit.lang.outline import parts
-from portkit.lang.source import Source
+from portkit.lang.source import Source, field_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
 
 FILE = b"""//! A file.
 
@@ -191,3 +196,20 @@ def test_a_file_that_a_carriage_return_ends_lines_of_is_parsed_whole() -> None:
     source = Source("a.rs", FILE.replace(b"\n", b"\r\n"))
     functions = [n.type for n in source.tree_around([5], ()).root_node.children]
     assert functions.count("function_item") == 3
+
+
+def test_the_items_that_were_parsed_last_are_not_parsed_again() -> None:
+    text = "use a::b;\n\nfn one() {}\n\nfn two() {}\n\nfn three() {}\n"
+    source = Source("a.rs", text.encode())
+    one, two, three = (text.index(name) for name in ("one", "two", "three"))
+    tree = source.tree_around([one, two])
+    assert source.tree_around([two]) is tree
+    assert names(tree) == ["one", "two"]
+    other = source.tree_around([two, three])
+    assert names(other) == ["two", "three"]
+    source.forget()
+    assert source.tree_around([two, three]) is not other
+
+
+def names(tree: Tree) -> list[str]:
+    return [field_text(node, "name") for node in tree.root_node.children[1:]]

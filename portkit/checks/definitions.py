@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import string
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from portkit.copying.foreign import find_words
 from portkit.lang.cfg import Cfg, around
 from portkit.lang.source import node_text
 from portkit.lang.value import Value
-from portkit.lang.words import occurrences
+from portkit.lang.words import finder, occurrences
 from portkit.site.targets import required_features
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ _KEYWORDS: Final = (
     rb"\b(?:fn|struct|enum|union|trait|type|mod|const|static|macro_rules!)\s+(?:mut\s+|ref\s+)?"
     rb"(?:r#)?"
 )
+_KEYWORD: Final = re.compile(_KEYWORDS + rb"\Z")
+_REACH: Final = 80
+"""How many bytes before a name its keyword is looked for."""
+_WORD: Final = re.compile(rb"\w+")
+_LETTERS: Final = frozenset(b"_" + string.ascii_letters.encode() + string.digits.encode())
 _DECLARES: Final = frozenset({"enum_variant", "field_declaration", "type_parameter"})
 _PATTERNS: Final = frozenset(
     {
@@ -88,15 +94,17 @@ class Definitions(Value, frozen=True, dict=True):
     @cached_property
     def vendors(self) -> Mapping[str, tuple[Definition, ...]]:
         """The items with a name of the written vendor's."""
-        word = names_of_vendor(self.ported.job)
-        items = re.compile(_KEYWORDS + rb"(" + word + rb")\b")
-        names = (*spellings(self.ported.job), *find_words(self.ported.job).values())
-        some = [each.encode() for each in names]
+        some = (*spellings(self.ported.job), *find_words(self.ported.job).values())
+        names_one = finder(tuple(dict.fromkeys(each.lower() for each in some)))
         found: dict[str, list[Definition]] = {}
         for path, source in self.sources.items():
-            if any(each in source.data for each in some):
-                for match in items.finditer(source.data):
-                    found.setdefault(match[1].decode(), []).append(Definition(path, match.start(1)))
+            if not names_one(source.data):
+                continue
+            held = {at for each in some for at in occurrences(source.data, each.encode())}
+            for start, end in sorted({_word_around(source.data, at) for at in held}):
+                if _KEYWORD.search(source.data, max(0, start - _REACH), start):
+                    name = source.data[start:end].decode()
+                    found.setdefault(name, []).append(Definition(path, start))
         return {name: tuple(each) for name, each in found.items()}
 
     def has_name(self, name: str) -> bool:
@@ -287,6 +295,15 @@ def is_bound(name: str, scope: Node, source: Source) -> bool:
         if node is not None and is_declared(node):
             return True
     return False
+
+
+def _word_around(data: bytes, at: int) -> tuple[int, int]:
+    """Return where the word begins and ends that has an offset in it."""
+    tail = _WORD.match(data, at)
+    start = at
+    while start and data[start - 1] in _LETTERS:
+        start -= 1
+    return start, tail.end() if tail is not None else at
 
 
 def _nodes(source: Source, name: str) -> Iterator[Node]:

@@ -46,7 +46,8 @@ def check_macros(ported: Ported) -> Iterator[Refusal]:
 
 def _find_calls(ported: Ported, text: str) -> set[str]:
     """Return the macros that a text calls without a path and that are named after the port."""
-    if "!" not in text or not ported.job.names_vendor(text):
+    vendor = ported.job.vendor
+    if not re.search(rf"(?:{vendor.variant}|{vendor.name})\w*!", text):
         return set()
     calls = _CALL.findall(code_only(text))
     return {name for name in calls if name != "macro_rules" and ported.job.names_vendor(name)}

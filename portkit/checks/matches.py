@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported
+    from portkit.checks.ported import Ported, Written
     from portkit.lang.cfg import Cfg
     from portkit.site.context import Job
 
@@ -128,8 +128,8 @@ def find_gaps(ported: Ported, paths: Sequence[str] | None = None) -> Iterator[Ga
         before = job.workspace.sources.get(path)
         if before is None or b"match" not in before.data:
             continue
-        if any(word in before.data for word in words) and (source := ported.source(path)):
-            yield from _File(job, source, enums, gained, words).gaps()
+        if any(word in before.data for word in words):
+            yield from _File(job, ported.written(path) or before, enums, gained, words).gaps()
 
 
 _Pairs = tuple[tuple[str, str], ...]
@@ -163,13 +163,14 @@ class _File:
     def __init__(
         self,
         job: Job,
-        source: Source,
+        file: Source | Written,
         enums: Enums,
         gained: Mapping[str, _Pairs],
         words: Sequence[bytes],
     ) -> None:
         self.job = job
-        self.source = source
+        self.file = file
+        self.source = source = file if isinstance(file, Source) else file.source
         self.enums = enums
         self.gained = gained
         data = source.data
@@ -183,7 +184,7 @@ class _File:
     @cached_property
     def root(self) -> Node:
         """The root of at least the items that hold such a name."""
-        return self.source.tree_around(self.places).root_node
+        return self.file.tree_around(self.places).root_node
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the gaps of the file, in order."""

@@ -13,7 +13,7 @@ from portkit.tree.finding import Edit, Status
 from portkit.tree.manifest import read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Tree
 
@@ -51,12 +51,18 @@ class Written(Value, frozen=True, dict=True):
     @cached_property
     def tree(self) -> Tree:
         """The syntax tree of at least the items that an edit touches; cheaper than all."""
-        if self.before is None:
-            return self.source.tree
+        return self.source.tree if self.before is None else self.tree_around(())
+
+    def tree_around(self, places: Sequence[int]) -> Tree:
+        """Return a syntax tree that has the items of some places and those that an edit touches.
+
+        Args:
+            places: offsets.
+        """
         last = max(self.source.size - 1, 0)
         # The byte before an insertion belongs to the item that it extends.
-        places = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
-        return self.source.tree_around(sorted(places))
+        touched = {min(at, last) for p in self.pieces for at in (max(p.start - 1, 0), p.end)}
+        return self.source.tree_around(sorted(touched.union(places)))
 
     @cached_property
     def manifest(self) -> Manifest | None:
@@ -167,7 +173,9 @@ class Ported(Value, frozen=True, dict=True):
         """
         if path.partition("/")[0] in self.templates:
             return True
-        return path in self.job.workspace.sources or self.written(path) is not None
+        if path in self.job.workspace.sources or self._find_maker(path) is not None:
+            return True
+        return self.written(path) is not None
 
     def added_texts(self, ending: str) -> Iterator[str]:
         """Yield the texts of the files of the port's own whose names end so.
@@ -187,11 +195,26 @@ class Ported(Value, frozen=True, dict=True):
             findings: those that are left out.
         """
         gone = {*map(id, findings)}
-        rest = Ported(self.job, tuple(f for f in self.findings if id(f) not in gone))
-        touched = {f.path for f in self.todo if id(f) in gone}
-        if all(f.edits for f in self.todo if id(f) in gone):
-            rest._known.update({p: w for p, w in self._known.items() if p not in touched})
-        return rest
+        return self.with_findings(tuple(f for f in self.findings if id(f) not in gone))
+
+    def with_findings(self, findings: tuple[Finding, ...]) -> Ported:
+        """Return the tree with other findings; files with the same ones stay read.
+
+        Args:
+            findings: all findings.
+        """
+        other = Ported(self.job, findings)
+        before, after = ({id(f): f for f in each.todo} for each in (self, other))
+        known = {**before, **after}
+        changed = [known[number] for number in before.keys() ^ after.keys()]
+        if all(f.edits for f in changed):
+            touched = {f.path for f in changed}
+            other._known.update({p: w for p, w in self._known.items() if p not in touched})
+        return other
+
+    def forget(self) -> None:
+        """Let go of the files that were read; they are made anew if asked for."""
+        self._known.clear()
 
     def _write(self, path: str) -> Written | None:
         before = self.job.workspace.sources.get(path)
@@ -212,10 +235,15 @@ class Ported(Value, frozen=True, dict=True):
         """Return the finding that adds a file, and the text."""
         if (finding := self.copies.get(path)) is not None:
             return next(((finding, f.text) for f in finding.files() if f.path == path), None)
+        maker = self._find_maker(path)
+        return None if maker is None else (maker[0], maker[1]())
+
+    def _find_maker(self, path: str) -> tuple[Finding, Callable[[], str]] | None:
+        """Return the finding that adds a file of the port's own, and what makes the text."""
         for name, finding in self.added.items():
             addition = self._additions[name]
             if addition.holds(path) and (make := addition.files().get(path)) is not None:
-                return finding, make()
+                return finding, make
         return None
 
     @cached_property

@@ -8,7 +8,7 @@ vendor, the places where a peer is turned away gain the source vendor as well.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -22,7 +22,8 @@ from portkit.lang import patterns
 from portkit.lang.cfg import WITH_OWN, attributes_of, conditions_of, of_macro, parse_cfg
 from portkit.lang.items import ITEMS, item_symbol
 from portkit.lang.renaming import normal
-from portkit.lang.source import field_text, grouped, holds, node_text
+from portkit.lang.source import field_text, grouped, holds, node_text, span_of
+from portkit.lang.span import Span
 from portkit.lang.tokens import fill
 from portkit.lang.value import Value
 from portkit.profile.entries import Repair, Whole
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
     from portkit.copying.patches import Hit
     from portkit.lang.cfg import Cfg
     from portkit.lang.source import Source
-    from portkit.lang.span import Span
     from portkit.profile.entries import Within
     from portkit.site.context import Job, Site
+
+_CONDITIONS: Final = ("cfg(", "cfg_attr")
+"""Words of the items whose conditions a copy may have evaluated."""
 
 
 class _Piece(Value, frozen=True):
@@ -74,7 +77,12 @@ def copy_site(site: Site, instead: Iterable[tuple[Span, str]] = ()) -> str:
 
 def copy_file(job: Job, source: Source) -> str:
     """Return the copy of a whole file."""
-    copy = copy_range(job, source, 0, len(source.data), source.tree.root_node, "")
+    whole = Span(0, len(source.data))
+    if job.patches(Whole, source.path):
+        root = source.tree.root_node
+    else:
+        root = source.tree_around(_places(job, source, whole), _CONDITIONS).root_node
+    copy = copy_range(job, source, whole.start, whole.end, root, "")
     copy = through_types(job, source, copy)
     if job.codebase.whole_at(source.path) is None:
         return copy
@@ -169,7 +177,7 @@ def overridden(job: Job, source: Source, symbol: str) -> Whole | None:
 def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piece]:
     beside: _Beside = {}
     rests: Rests = {}
-    places = _places(job, source.path, source.data, node)
+    places = _places(job, source, span_of(node))
     templates = job.patches(Whole, source.path)
     pending: list[tuple[Node, tuple[Node, ...], str]] = [(node, (), symbol)]
     while pending:
@@ -214,18 +222,15 @@ def _pieces(job: Job, source: Source, node: Node, symbol: str) -> Iterator[_Piec
         pending += [(c, a, inner if is_item else outer) for c, a in children]
 
 
-def _places(job: Job, path: str, data: bytes, node: Node) -> list[int]:
-    """Return where a node holds something that a copy may have otherwise than by its name."""
-    found = job.otherwise.finditer(data, node.start_byte, node.end_byte)
-    own = re.compile(rb"::%s\b" % job.vendor.source.capitalize().encode())
-    variants = own.finditer(data, node.start_byte, node.end_byte)
-    kinds = [found, variants]
-    if job.codebase.plain_at(path) is not None:
-        asked = rb'feature\s*=\s*"%s"' % re.escape(job.source_feature).encode()
-        through = rb"\b\w*%s\w*\s*::" % job.vendor.source.encode()
-        kinds.append(re.compile(through).finditer(data, node.start_byte, node.end_byte))
-        kinds.append(re.compile(asked).finditer(data, node.start_byte, node.end_byte))
-    return sorted({match.start() for each in kinds for match in each})
+def _places(job: Job, source: Source, span: Span) -> list[int]:
+    """Return where a span holds something that a copy may have otherwise than by its name."""
+    kinds = [job.otherwise, re.compile(rb"::%s\b" % job.vendor.source.capitalize().encode())]
+    if job.codebase.plain_at(source.path) is not None:
+        kinds.append(re.compile(rb"\b\w*%s\w*\s*::" % job.vendor.source.encode()))
+        feature = re.escape(job.source_feature).encode()
+        kinds.append(re.compile(rb'feature\s*=\s*"%s"' % feature))
+    found = (kind.finditer(source.data, *span) for kind in kinds)
+    return sorted({match.start() for each in found for match in each})
 
 
 def _evaluated(

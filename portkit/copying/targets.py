@@ -36,12 +36,18 @@ def target_of(job: Job, path: str) -> Target | None:
     crate = job.workspace.crate_of(path)
     if crate is None:
         return None
+    listed = job.once("listed targets", crate.directory, make=lambda: tuple(_listed(crate)))
+    found = (target for place, target in listed if path == place or path.startswith(f"{place}/"))
+    return next(found, None)
+
+
+def _listed(crate: Crate) -> Iterator[tuple[str, Target]]:
+    """Yield each file or folder of a listed target, with the target."""
     for kind in TARGETS:
         for said in crate.manifest.get(kind, ()):
-            if any(path == f or path.startswith(f"{f}/") for f in _places(crate, kind, said)):
-                features = tuple(map(str, said.get("required-features", ())))
-                return Target(str(said.get("name", "")), features)
-    return None
+            features = tuple(map(str, said.get("required-features", ())))
+            target = Target(str(said.get("name", "")), features)
+            yield from ((place, target) for place in _places(crate, kind, said))
 
 
 def cuda_only_target(job: Job, path: str) -> Target | None:

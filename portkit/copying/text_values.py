@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.lang.renaming import NO_CODE, code_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from portkit.site.context import Job
 
@@ -31,6 +31,22 @@ _OUTSIDE: Final = re.compile(
 )
 """A variable of the environment that NVIDIA's programs read (CUDA C++ Programming Guide, chapter
 "CUDA Environment Variables"), the file of a library, and the folder of the toolkit."""
+_NVRTC_WORDS: Final = ("--", "-Xptxas", "-arch", "-lineinfo", "compute_", "sm_")
+_CAPABILITY_WORDS: Final = ("sm", "compute_cap")
+_OUTSIDE_WORDS: Final = (
+    '"CUBLAS',
+    '"CUDA_',
+    '"CUDNN_',
+    '"NCCL_',
+    '"NVCC_',
+    '"NVIDIA_',
+    ".dll",
+    ".dylib",
+    ".so",
+    "/usr/local/cuda",
+)
+"""Words of which each pattern finds one at least: nearly all texts have none, and to look for them
+takes far less time than to search by the pattern."""
 _IN_KERNEL: Final = re.compile(
     r"\b__(?:shfl|ballot|all|any|activemask|match|reduce)\w*|\b__syncwarp\b|\bwarpSize\b"
     r"|\b0x[fF]{8}\b|\b32[uU]?\b|\basm\b"
@@ -58,7 +74,9 @@ def _warp(job: Job, text: str) -> str:
 
 def _capability(job: Job, text: str) -> str:
     """Doubt a question about a GPU's compute capability: ``sm >= 90``."""
-    found = _CAPABILITY.search(text) and _CAPABILITY.search(code_only(text))
+    if not _has_any(text, _CAPABILITY_WORDS) or not _CAPABILITY.search(text):
+        return ""
+    found = _CAPABILITY.search(code_only(text))
     return (
         f"`{found[0]}` compares NVIDIA's compute capability. Ask {job.vendor.title} for what the"
         " code needs of the GPU"
@@ -69,7 +87,7 @@ def _capability(job: Job, text: str) -> str:
 
 def _options(job: Job, text: str) -> str:
     """Doubt an option of NVRTC in a string: ``"--gpu-architecture=sm_80"``."""
-    if not _NVRTC.search(text):
+    if not _has_any(text, _NVRTC_WORDS) or not _NVRTC.search(text):
         return ""
     found = next((m[0] for each in _strings(text) if (m := _NVRTC.search(each))), "")
     return (
@@ -82,7 +100,7 @@ def _options(job: Job, text: str) -> str:
 
 def _outside(job: Job, text: str) -> str:
     """Doubt a name outside the program, which no table of names knows: ``"libcuda.so.1"``."""
-    if '"' not in text or not _OUTSIDE.search(text):
+    if '"' not in text or not _has_any(text, _OUTSIDE_WORDS) or not _OUTSIDE.search(text):
         return ""
     for each in _strings(text):
         found = _OUTSIDE.search(each)
@@ -120,6 +138,10 @@ def _kernel(job: Job, text: str) -> str:
         if found
         else ""
     )
+
+
+def _has_any(text: str, words: Sequence[str]) -> bool:
+    return any(word in text for word in words)
 
 
 def _strings(text: str) -> Iterator[str]:

@@ -172,6 +172,8 @@ def _cast_in(text: str, enum: str) -> str:
         return cast[0]
     values = {m[1] for m in re.finditer(rf"\b(\w+)\s*:\s*&?\s*(?:mut\s+)?(?:\w+::)*{enum}\b", text)}
     values |= {"self"} if re.search(rf"\bimpl\b[^{{;]*\b{enum}\b", text) else set()
+    if not values:
+        return ""
     casts = re.finditer(rf"\*?\b(?:\w+\.)*(\w+)\s+as\s+{_INTEGER.pattern}\b", text)
     return next((m[0] for m in casts if m[1] in values), "")
 

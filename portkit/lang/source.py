@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import accumulate
@@ -64,6 +64,8 @@ class Source(Value, frozen=True, dict=True):
     def tree_around(self, places: Sequence[int], words: Iterable[str] = ()) -> Tree:
         """Return a syntax tree that has at least the items of the file that hold some places.
 
+        The last one is returned again if it has them.
+
         Args:
             places: offsets.
             words: in lower case; items that hold them are in the tree as well.
@@ -73,13 +75,25 @@ class Source(Value, frozen=True, dict=True):
         from portkit.lang.outline import parts
 
         held = finder((*words,))(self.data)
+        for has, known in self._last_part:
+            if not held and all(_holds(has, place) for place in places):
+                return known
         found = parts(self.data, places, [word.encode() for word in held])
         tree = _parse(self.path, self.data, found) if found else self.tree
-        return self.tree if tree.root_node.has_error else tree
+        if not found or tree.root_node.has_error:
+            return self.tree
+        self._last_part[:] = [(found, tree)]
+        return tree
+
+    @cached_property
+    def _last_part(self) -> list[tuple[Sequence[Span], Tree]]:
+        """The last tree of some items, with the parts of the file that it has; none at first."""
+        return []
 
     def forget(self) -> None:
-        """Let go of the syntax tree, far larger than the file; it is made anew if asked for."""
+        """Let go of the syntax trees, far larger than the file; they are made anew if asked for."""
         self.__dict__.pop("tree", None)
+        self.__dict__.pop("_last_part", None)
 
     def offsets(self, words: Iterable[str]) -> list[int]:
         """Return where any of ``words``, all in lower case, begins, in any case, sorted.
@@ -222,6 +236,16 @@ def _language(name: str) -> Language:
     from tree_sitter import Language
 
     return Language(import_module(name).language())
+
+
+def _holds(parts: Sequence[Span], place: int) -> bool:
+    """Whether one of some parts, which are in order, holds a place."""
+    at = bisect_right(parts, place, key=_start_of)
+    return at > 0 and place < parts[at - 1].end
+
+
+def _start_of(part: Span) -> int:
+    return part.start
 
 
 def _ranges(data: bytes, parts: Sequence[Span]) -> list[Range]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from portkit.checks.matches import find_gaps
-from portkit.checks.ported import Ported
 from portkit.lang.span import Span
 from portkit.rules import match_gap
 from portkit.site.gap import Answer
@@ -17,9 +16,8 @@ from portkit.tree.finding import Applicability, Edit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portkit.checks.ported import Written
+    from portkit.checks.ported import Ported, Written
     from portkit.lang.source import Source
-    from portkit.site.context import Job
     from portkit.site.gap import Gap
     from portkit.tree.edits import Piece
     from portkit.tree.finding import Finding
@@ -33,20 +31,17 @@ _ADDED: Final = {
 }
 
 
-def fill_gaps(
-    job: Job, findings: Sequence[Finding], paths: Sequence[str] | None = None
-) -> list[Finding]:
+def fill_gaps(ported: Ported, paths: Sequence[str] | None = None) -> list[Finding]:
     """Return findings by which each ``match`` takes every value after the port.
 
     A ``match`` of the tree gets a finding of its own. One in the text of a copy is completed there.
 
     Args:
-        job: the job.
-        findings: what is found in the tree.
+        ported: the tree with what is found in it.
         paths: the files to look into; all of them by default.
     """
-    ported = Ported(job, tuple(findings))
-    found = {id(finding): finding for finding in findings}
+    job = ported.job
+    found = {id(finding): finding for finding in ported.findings}
     added: list[Finding] = []
     # In reverse, so that what is inserted into a copy leaves the offsets before it as they are.
     for gap in reversed([*find_gaps(ported, paths)]):

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.checks import CHECKS, Ported
+from portkit.checks import CHECKS
 from portkit.scan.partial import place, with_errors, without_variant
 from portkit.scan.scan import in_order
 from portkit.tree.finding import Applicability, Finding, Status, no_files
 
 if TYPE_CHECKING:
+    from portkit.checks import Ported
     from portkit.scan.scan import Scan
 
 _VARIANT = (
@@ -31,7 +32,7 @@ def with_refusals(scan: Scan) -> Scan:
     Args:
         scan: a scan by all rules, with what people have excluded.
     """
-    ported = Ported(scan.job, scan.findings)
+    ported = scan.ported.with_findings(scan.findings)
     refused: dict[int, Finding] = {}
     reasons: dict[int, str] = {}
     while found := _find_refused(scan, ported):
@@ -41,6 +42,7 @@ def with_refusals(scan: Scan) -> Scan:
         ported = ported.without(refused.values())
     for source in scan.job.workspace.sources.values():
         source.forget()  # the trees that the checks have parsed
+    scan.ported.forget()
     if not refused:
         return scan
     # An arm that rustc misses in every build answers with an error in its stead.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from portkit.checks.ported import Ported
 from portkit.copying import whole_files as files
 from portkit.copying.additions import additions
 from portkit.lang.packed import in_turn
@@ -57,11 +58,13 @@ class Scan(Value, frozen=True):
         job: the job, with all that was learnt about the tree.
         findings: sorted by path and position.
         unaccounted: mentions that no finding accounts for, sorted.
+        ported: the tree after the port, as far as it was read to fill the gaps of a ``match``.
     """
 
     job: Job
     findings: tuple[Finding, ...]
     unaccounted: tuple[Unaccounted, ...]
+    ported: Ported
 
 
 def scan(
@@ -132,12 +135,14 @@ def again(found: Scan, path: str, data: bytes) -> Scan:
     of_kernel = job.kernels and path.endswith(CUDA_CODE)
     looked += (f for each in added if of_kernel for f in each.findings() if f.path == path)
     findings = [f for f in found.findings if f.path != path or f.code == added_file.CODE]
-    findings = fill_gaps(job, [*findings, *looked], (path,))
+    ported = Ported(job, tuple(sorted((*findings, *looked), key=in_order)))
+    findings = fill_gaps(ported, (path,))
     unaccounted = [each for each in found.unaccounted if each.path != path]
     return Scan(
         job,
         tuple(sorted(findings, key=in_order)),
         tuple(sorted((*unaccounted, *left))),
+        ported,
     )
 
 
@@ -171,9 +176,12 @@ def _scanned(team: Team, job: Job, asked: Asked) -> Scan:
     if team.first:
         job = replace(job, translated=translated) if translated else job
         findings += (f for rule in asked.of_tree for f in rule.check(job))
-        findings = fill_gaps(job, findings) if asked.of_gaps else findings
+    findings.sort(key=in_order)  # edits at one place are written in this order
+    ported = Ported(job, tuple(findings))
+    if team.first and asked.of_gaps:
+        findings = fill_gaps(ported)
     findings.sort(key=in_order)
-    return Scan(job, tuple(findings), tuple(sorted(unaccounted)))
+    return Scan(job, tuple(findings), tuple(sorted(unaccounted)), ported)
 
 
 def _learnt(team: Team, job: Job) -> tuple[Job, list[str], list[str], list[Finding]]:

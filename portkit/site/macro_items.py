@@ -12,6 +12,7 @@ from portkit.lang.known_macros import MacroUse, find_use
 from portkit.lang.macro_expansion import expand
 from portkit.lang.renaming import code_only, normal
 from portkit.lang.source import ATTACHED, Source, field_text, node_text
+from portkit.lang.words import occurrences
 from portkit.site.fragments import find_name, parse_body
 
 if TYPE_CHECKING:
@@ -223,9 +224,9 @@ def _places(job: Job) -> Mapping[str, Sequence[tuple[str, int]]]:
     def look() -> dict[str, list[tuple[str, int]]]:
         found: dict[str, list[tuple[str, int]]] = {}
         for source in _rust(job):
-            if b"macro_rules!" in source.data:
-                for match in _DEFINED.finditer(source.data):
-                    found.setdefault(match[1].decode(), []).append((source.path, match.start()))
+            for at in occurrences(source.data, b"macro_rules!"):
+                if match := _DEFINED.match(source.data, at):
+                    found.setdefault(match[1].decode(), []).append((source.path, at))
         return found
 
     return job.once("macro places", make=look)
