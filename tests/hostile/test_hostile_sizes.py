@@ -68,7 +68,7 @@ def least_peak(what: str, count: int) -> int:
 def test_memory_grows_with_the_number_of_a_kind(what: str) -> None:
     """A chain of 10,000 branches took 1.4 GB: each branch kept the text of all behind it."""
     none, few, many = (least_peak(what, count) for count in (1, 100, 400))
-    assert many - none < 5 * (few - none)
+    assert many - none < 6 * (few - none)  # 16 times where it grows with the square
 
 
 @pytest.mark.parametrize("what", INPUTS)
