@@ -118,7 +118,7 @@ def _doubt(site: Site) -> str:
     if site.job.workspace.is_build_script(site.source.path):
         return _ACTS
     if declares_linked(site.code):
-        return foreign.doubt(site.job, site.code)
+        return foreign.find_doubt(site.job, site.code)
     if _is_foreign(site):
         return foreign.LINKED
     pattern = field_text(site.node, "pattern") if site.kind == "let_declaration" else ""

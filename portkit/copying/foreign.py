@@ -161,7 +161,7 @@ def why_no_member(site: Site) -> str:
     )
 
 
-def doubt(job: Job, text: str) -> str:
+def find_doubt(job: Job, text: str) -> str:
     """Return what a person checks of the functions that the copy of a text declares, or nothing.
 
     Args:

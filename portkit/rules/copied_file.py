@@ -43,7 +43,7 @@ def check(job: Job, source: Source) -> Iterator[Finding]:
     text = source.text(0, source.size)
     # In the counterpart of a crate the port has what is linked as well.
     if not reason and declares_linked(text) and declares_linked(copy_file(job, source)):
-        reason = foreign.why_not_copied(job, text) or foreign.doubt(job, text)
+        reason = foreign.why_not_copied(job, text) or foreign.find_doubt(job, text)
     reason = reason or doubt_in(job, text)
     lacking = offered.missing_in_file(
         job, source, lambda: copy_file(job, source) if standing is None else _text(standing)

@@ -54,21 +54,21 @@ def peak(tree: dict[str, bytes]) -> int:
 
 
 def least_peak(what: str, count: int) -> int:
-    """Return the peak for this many of a kind: the lesser of two scans.
+    """Return the peak for this many of a kind: the least of three scans.
 
     What is kept for the whole process (a table of cached answers) doubles at some scan, by
-    megabytes after ten thousand tests; two scans in a row do not both pay for that. They differ
+    megabytes after ten thousand tests; not all of three in a row pay for that. They differ
     by one of the kind, as the scan of a tree is kept as well.
     """
     path, make = INPUTS[what]
-    return min(peak({**crate(""), path: make(each).encode()}) for each in (count, count + 1))
+    return min(peak({**crate(""), path: make(each).encode()}) for each in range(count, count + 3))
 
 
 @pytest.mark.parametrize("what", INPUTS)
 def test_memory_grows_with_the_number_of_a_kind(what: str) -> None:
     """A chain of 10,000 branches took 1.4 GB: each branch kept the text of all behind it."""
     none, few, many = (least_peak(what, count) for count in (1, 100, 400))
-    assert many - none < 6 * (few - none)  # 16 times where it grows with the square
+    assert many - none < 5 * (few - none)
 
 
 @pytest.mark.parametrize("what", INPUTS)

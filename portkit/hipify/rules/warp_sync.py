@@ -96,14 +96,14 @@ class _Masks:
                 self._values[text] = _values(self._source, text)
             values = self._values[text]
         if values is None:
-            values = self._in_scope(text, first)
+            values = self._find_in_scope(text, first)
             if not values:
                 return False
         if values:
             return all(_FULL_MASK.fullmatch(value) for value in values)
         return _FULL_MASK.fullmatch(text) is not None
 
-    def _in_scope(self, name: str, use: int) -> list[str]:
+    def _find_in_scope(self, name: str, use: int) -> list[str]:
         """Return what a constant is that a use of it sees; none where it sees a variable."""
         if name not in self._declared:
             self._declared[name] = resolve_name(self._source, name)
