@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.ported import Refusal
@@ -26,6 +27,7 @@ _UNMATCHED: Final = (
     "No rule of {name}! accepts this call after the port. No build would compile. Write the rule"
     " and the call by hand."
 )
+_CALL: Final = re.compile(rb"(\w+)\s*!\s*[(\[{]")
 _DEEPEST: Final = 4
 """How many macros are expanded within each other."""
 
@@ -50,7 +52,8 @@ def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
         return find_definitions(job, name)
 
     for written in ported.all_written(".rs"):
-        for piece in written.pieces if written.before is not None else ():
+        calls_own = any(is_defined(job, each) for each in _find_names(written))
+        for piece in written.pieces if written.before is not None and calls_own else ():
             for old, new in _find_calls(job, written, piece):
                 name = find_name(new)
                 fits = _is_accepted(new, find_after)
@@ -59,6 +62,11 @@ def check_macro_calls(ported: Ported) -> Iterator[Refusal]:
                     fits = not gains or _has_parameter(ported, find_after(name))
                 if not fits and _is_accepted(old, find_before) is not False:
                     yield Refusal((piece.finding,), _UNMATCHED.format(name=name))
+
+
+def _find_names(written: Written) -> frozenset[str]:
+    """Return the macros that a file calls."""
+    return frozenset(match[1].decode() for match in _CALL.finditer(written.source.data))
 
 
 def _find_calls(job: Job, written: Written, piece: Piece) -> Iterator[tuple[Node, Node]]:

@@ -140,11 +140,14 @@ def _find_gained(ported: Ported, enums: Enums) -> Mapping[str, _Pairs]:
     """Return the variants that each enum gains, by the enum's key."""
     job = ported.job
     found: dict[str, _Pairs] = {}
-    for finding in filter(_is_variant, ported.findings):
-        name = finding.symbol.rpartition("enum ")[2].partition("::")[0]
-        old = Enums((finding.path,), job.workspace.sources.get).named(name)
+    written = {
+        (finding.path, finding.symbol.rpartition("enum ")[2].partition("::")[0]): None
+        for finding in filter(_is_variant, ported.findings)
+    }
+    for path, name in written:  # each enum once, whatever number of variants it gains
+        old = Enums((path,), job.workspace.sources.get).named(name)
         before = next((each for each in old if each.path), None)
-        after = next((e for e in enums.named(name) if e.path == finding.path), None)
+        after = next((e for e in enums.named(name) if e.path == path), None)
         if before is None or after is None:
             continue
         renamed = ((each, job.rename(each)) for each in before.variants)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.ported import Refusal
-from portkit.lang.precedence import is_or, operands_of_or, requires_parentheses
+from portkit.lang.precedence import is_or, requires_parentheses
 from portkit.site.fragments import parse_arguments, parse_body
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def check_operands(ported: Ported) -> Iterator[Refusal]:
     """
     for written in ported.all_written(".rs"):
         known: Known = {}
+        chains: dict[int, bool] = {}
         for piece in written.pieces:
-            if _is_widening(written, piece) and not _is_operand(written, piece, known):
+            if _is_widening(written, piece) and not _is_operand(written, piece, known, chains):
                 yield Refusal((piece.finding,), _SPLIT)
 
 
@@ -49,13 +50,13 @@ def _is_widening(written: Written, piece: Piece) -> bool:
     return False
 
 
-def _is_operand(written: Written, piece: Piece, known: Known) -> bool:
+def _is_operand(written: Written, piece: Piece, known: Known, chains: dict[int, bool]) -> bool:
     root: Node | None = written.tree.root_node
     while root is not None:
         node = root.descendant_for_byte_range(piece.start, piece.end)
         tokens = _find_tokens(node)
         if tokens is None:
-            return node is not None and _is_whole(node, piece)
+            return node is not None and _is_whole(node, piece, chains)
         root = _parse_tokens(written, tokens, piece, known)
     return True  # these tokens are no expression, so that no operand is known
 
@@ -77,14 +78,41 @@ def _parse_tokens(written: Written, macro: Node, piece: Piece, known: Known) -> 
     return next((a for a in arguments if a.start_byte <= piece.start < a.end_byte), None)
 
 
-def _is_whole(node: Node, piece: Piece) -> bool:
+def _is_whole(node: Node, piece: Piece, chains: dict[int, bool]) -> bool:
     """Tell whether an edit writes one node, or operands that follow each other in one chain."""
     if node.type == "parenthesized_expression":
         return (node.start_byte, node.end_byte) == (piece.start, piece.end)
-    while is_or(node.parent):
-        assert node.parent is not None
+    return _are_operands(node, piece) and not _needs_parentheses(node, chains)
+
+
+def _are_operands(node: Node, piece: Piece) -> bool:
+    """Tell whether an edit writes whole operands of `||`; the node is the least that holds it."""
+    if not is_or(node):
+        return is_or(node.parent) and (node.start_byte, node.end_byte) == (piece.start, piece.end)
+    if node.end_byte != piece.end:
+        return False
+    while is_or(node):
+        left, right = (node.child_by_field_name(side) for side in ("left", "right"))
+        assert left is not None  # an operator has both sides
+        assert right is not None
+        if right.start_byte <= piece.start:
+            return right.start_byte == piece.start
+        node = left
+    return node.start_byte == piece.start
+
+
+def _needs_parentheses(node: Node, chains: dict[int, bool]) -> bool:
+    """Tell whether the chain of `||` around a node stands where it needs parentheses.
+
+    Args:
+        node: a part of the chain.
+        chains: what is known, by the node's id; each link of a long chain is gone up once.
+    """
+    passed = []
+    while node.id not in chains and is_or(node.parent):
+        passed.append(node.id)
+        assert node.parent is not None  # it was looked at
         node = node.parent
-    operands = [*operands_of_or(node)]
-    starts, ends = ({o.start_byte for o in operands}, {o.end_byte for o in operands})
-    joined = is_or(node) and piece.start in starts and piece.end in ends
-    return joined and not requires_parentheses(node)
+    found = chains[node.id] if node.id in chains else requires_parentheses(node)
+    chains.update(dict.fromkeys([*passed, node.id], found))
+    return found

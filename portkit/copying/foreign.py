@@ -1,9 +1,9 @@
 """Functions of C that Rust code declares itself, and links by their names.
 
 HIP has a function for most of CUDA's API, by the table that `portkit hipify` uses: ``hipMalloc``
-for ``cudaMalloc``. A copy declares that one. A function that the table lacks is for a person, and
-so is a library of CUDA's without a counterpart in the vendor's profile. Any other function is one
-of the tree's own kernels.
+for ``cudaMalloc``. A copy declares that one. If the table lacks a function, or the vendor's
+profile lacks a CUDA library, a person writes the block. Any other function is one of the tree's own
+kernels.
 
 Source: the Rust reference, chapter "External blocks".
 """

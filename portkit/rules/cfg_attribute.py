@@ -4,7 +4,7 @@
 is no CUDA. What the item is then follows ROCm as well, so the condition is widened. A lint changes
 no code; any other attribute, such as a ``derive``, is for a person to look at.
 
-The file of a module, ``path = ".."``, is a person's to choose.
+If the attribute is ``path = ".."``, a person chooses the module's file.
 
 What is copied as a whole has its attributes with it; what exists for CUDA alone and is shared, its
 own condition widened (PK501), is told the same for both.

@@ -15,15 +15,14 @@ there says is for a trait's methods: its copy ends in ``as _``. What else would 
 left to a person. The copy of a ``while`` is for a person to review, since the first loop may leave
 nothing for it. A function whose name would be is another rule's (PK511), and so is an import that
 only such functions need. A module whose file the profile keeps is not exported again: what takes
-its place is not public by that. A module whose file names CUDA, though the module itself does not,
-is a person's, who finds a name for the copy, unless `#[path]` names the file and both files offer
-the same names; one that needs a crate which CUDA alone has is left
-alone. What runs a program of CUDA's, or a crate that compiles CUDA alone, is a person's, or comes
-from a template (PK104).
+its place is not public by that. If a module's file names CUDA and the module itself does not, a
+person names the copy. It is copied all the same if `#[path]` names the file and both files define
+the same names. A module that needs a crate for CUDA alone is left alone. A program of CUDA's that
+runs, or a crate that compiles CUDA alone, is left to a person or comes from a template (PK104).
 
-A block that declares functions of CUDA's API is copied with HIP's names for them, by the table that
-`portkit hipify` uses, and a person checks their arguments. A function that the table lacks is a
-person's, and so is a library of CUDA's without a counterpart.
+If a block declares functions of CUDA's API, its copy has their HIP names, from the table that
+`portkit hipify` uses. A person checks the arguments. If a function or a CUDA library has no HIP
+name, a person writes the block.
 
 Not handled: ``#[cfg_attr(feature = "cuda", ..)]``, which another rule finds (PK512).
 """

@@ -1,7 +1,7 @@
 """A primitive of CUB on the threads of a warp, without its number of lanes.
 
-CUB's default is 32 lanes. hipCUB's is the size of the wavefront, so that on gfx90a and gfx94x two
-of CUDA's warps would be one.
+CUB's default is 32 lanes. hipCUB's default is the size of the wavefront. On gfx90a and gfx94x, it
+would join two CUDA warps into one.
 
 Example: ``cub::WarpReduce<float>`` becomes ``cub::WarpReduce<float, 32>``; PH108 renames ``cub``.
 

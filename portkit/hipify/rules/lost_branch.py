@@ -6,8 +6,8 @@ and what stands in its ``#else`` takes its place. Nothing is written.
 
 Example: ``#ifdef __CUDACC__`` around a kernel stays and is reported.
 
-What to do: write ``#if defined(__CUDACC__) || defined(__HIPCC__)`` where AMD needs the branch as
-well. Under a version, which is for review, see that the other branch computes the same.
+What to do: if AMD needs the branch, write ``#if defined(__CUDACC__) || defined(__HIPCC__)``. If
+the condition is a version (for review), check that the other branch computes the same.
 
 Limits: a chain of conditions that names AMD's compiler itself is its author's choice, and is not
 reported. Nor is one whose macros the profile lists as undefined on AMD.
