@@ -79,7 +79,7 @@ def leftovers(root: Path) -> list[str]:
 
 
 def git(directory: Path, *arguments: str) -> str:
-    """Run git with no configuration but ours."""
+    """Run git with no configuration but ours, and with nothing that goes on behind it."""
     environment = os.environ | {
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -88,7 +88,7 @@ def git(directory: Path, *arguments: str) -> str:
         "GIT_COMMITTER_NAME": "a",
         "GIT_COMMITTER_EMAIL": "a@example.org",
     }
-    command = ["git", *arguments]
+    command = ["git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", *arguments]
     return subprocess.run(
         command, cwd=directory, env=environment, check=True, capture_output=True, text=True
     ).stdout
