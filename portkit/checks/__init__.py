@@ -2,28 +2,33 @@
 
 A check is a function in a file of its own: it reads a `Ported` tree and yields each `Refusal`.
 `CHECKS` lists them in the order in which they run. `portkit.scan.refused` takes out what they
-refuse.
+refuse. `DOUBTS` are functions that name findings a person should look at.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from portkit.checks.device_access import doubt_device_access
 from portkit.checks.features import check_features
 from portkit.checks.fields import check_fields
 from portkit.checks.files import check_files
+from portkit.checks.foreign_methods import doubt_foreign_methods
+from portkit.checks.gated_fields import check_gated_fields
+from portkit.checks.halves import check_halves, doubt_halves
 from portkit.checks.macro_calls import check_macro_calls
 from portkit.checks.macros import check_macros
 from portkit.checks.manifests import check_manifests
 from portkit.checks.names import check_names
 from portkit.checks.operands import check_operands
-from portkit.checks.ported import Ported, Refusal, Written
+from portkit.checks.ported import Doubt, Ported, Refusal, Written
+from portkit.checks.readers import check_readers
 from portkit.checks.syntax import check_syntax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CHECKS", "Ported", "Refusal", "Written"]
+__all__ = ["CHECKS", "DOUBTS", "Doubt", "Ported", "Refusal", "Written"]
 
 CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
     check_syntax,
@@ -35,5 +40,15 @@ CHECKS: Final[tuple[Callable[[Ported], Iterator[Refusal]], ...]] = (
     check_macro_calls,
     check_files,
     check_names,
+    check_gated_fields,
+    check_halves,
+    check_readers,
 )
 """All checks. A later one may rely on what an earlier one has refused."""
+
+DOUBTS: Final[tuple[Callable[[Ported], Iterator[Doubt]], ...]] = (
+    doubt_halves,
+    doubt_device_access,
+    doubt_foreign_methods,
+)
+"""What asks for a person, once nothing more is refused."""

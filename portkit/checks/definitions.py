@@ -109,10 +109,14 @@ class Definitions(Value, frozen=True, dict=True):
 
     def has_name(self, name: str) -> bool:
         """Whether something has a name: an item, a name of a library, a word that the port adds."""
-        if self.has_item(name) or name in self._added:
+        if self.has_item(name) or self.is_added(name):
             return True
         job = self.ported.job
         return name in {*job.vendor.names.words.values()} - {*find_words(job).values()}
+
+    def is_added(self, name: str) -> bool:
+        """Whether a Rust file that the port adds has a word."""
+        return name in self._added
 
     @cached_property
     def _added(self) -> frozenset[str]:

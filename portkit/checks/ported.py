@@ -35,6 +35,18 @@ class Refusal(Value, frozen=True):
     reason: str
 
 
+class Doubt(Value, frozen=True):
+    """A finding that a person should look at.
+
+    Attributes:
+        finding: the finding; it is written all the same.
+        reason: a sentence without its full stop, which joins the message.
+    """
+
+    finding: Finding
+    reason: str
+
+
 class Written(Value, frozen=True, dict=True):
     """A file that the port writes.
 

@@ -16,13 +16,13 @@ from portkit.copying import exclusive, gating, standing
 from portkit.copying.analog import copy_site
 from portkit.copying.placing import insertion
 from portkit.lang.cfg import conditions_of
-from portkit.lang.imports import brought_in
+from portkit.lang.imports import brought_in, brought_in_by, leaves
 from portkit.lang.renaming import code_only
 from portkit.lang.source import Source, field_text, node_text
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -59,7 +59,39 @@ def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
 def _copy(site: Site, intent: CopyAs) -> str:
     """Return the copy under its own name, with the imports that it needs for itself."""
     imports = "".join(f"\n{site.indent}    {use}" for use in intent.imports)
-    return under_name(exclusive.copy(site, copy_site(site)), intent.name, imports)
+    copy = _with_paths(exclusive.copy(site, copy_site(site)), intent.imports)
+    return under_name(copy, intent.name, imports)
+
+
+def _with_paths(function: str, imports: Iterable[str]) -> str:
+    """Return a function whose signature names the types of some imports by their paths.
+
+    The imports stand in the body, and the signature is outside their scope.
+    """
+    uses = [Source("use.rs", each.encode()).tree.root_node.children for each in imports]
+    found = [leaf for nodes in uses for node in nodes for leaf in leaves(node)]
+    paths = {
+        name: prefix + node_text(leaf)
+        for leaf, prefix in found
+        if (name := brought_in_by(leaf)) and leaf.type != "use_as_clause"
+    }
+    data = function.encode()
+    nodes = Source("copy.rs", data).tree.root_node.children
+    item = next((node for node in nodes if node.type == "function_item"), None)
+    parts = [c for c in item.children if c.type != "block"] if item is not None else []
+    for node in sorted(_types(parts), key=lambda node: node.start_byte, reverse=True):
+        if path := paths.get(node_text(node)):
+            data = data[: node.start_byte] + path.encode() + data[node.end_byte :]
+    return data.decode()
+
+
+def _types(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield the names of types in some nodes that are no part of a path."""
+    for node in nodes:
+        if node.type == "type_identifier":
+            yield node
+        elif node.type != "scoped_type_identifier":
+            yield from _types(node.children)
 
 
 def under_name(function: str, name: str, beginning: str = "") -> str:

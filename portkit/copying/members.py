@@ -14,6 +14,7 @@ from portkit.tree.resolution import declared, join, offered_features
 if TYPE_CHECKING:
     from portkit.site.context import Job, Site
     from portkit.tree.resolution import Manifest
+    from portkit.tree.workspace import Crate
 
 
 def counterpart(site: Site, name: str, member: str) -> str:
@@ -36,11 +37,11 @@ def counterpart(site: Site, name: str, member: str) -> str:
         return f"dep:{own}" if on and _is_in_dependencies(site, crate) else ""
     if crate in job.vendor.dependencies:
         return ""
-    if ported := _ported(site, crate, feature):
+    if ported := _ported(site.job, site.crate, crate, feature):
         return f"{member.removesuffix(feature)}{ported}"
     if bound_dependency(site, member)[0] or compiles(site, member):
         return ""
-    if feature and not _path(site, crate):
+    if feature and not _path(site.job, site.crate, crate):
         return ""
     asked = asked_by(member)
     new = job.counterparts.get(asked, "")
@@ -60,7 +61,7 @@ def is_lost(site: Site, name: str, member: str) -> bool:
     job, crate = site.job, _dependency(member)
     asked = asked_by(member)
     of_source = asked in job.counterparts or job.names_source(member)
-    if not of_source or asked in job.vendor.unported or is_elsewhere(site, member):
+    if not of_source or asked in job.vendor.unported or is_elsewhere(site.job, site.crate, member):
         return False
     if crate in (FLOAT8, *job.vendor.dependencies) or bound_dependency(site, member)[0]:
         return False
@@ -100,10 +101,10 @@ def _will_resolve(site: Site, member: str) -> bool:
     if not slash:
         known = own if member.startswith("dep:") else _will_offer(job, site.crate.manifest)
         return crate in known
-    manifest = job.workspace.manifests.find(_path(site, crate))
+    manifest = job.workspace.manifests.find(_path(site.job, site.crate, crate))
     if crate not in own or manifest is None:
         return False
-    outside = _path(site, crate).startswith("../")
+    outside = _path(site.job, site.crate, crate).startswith("../")
     return feature in (offered_features(manifest) if outside else _will_offer(job, manifest))
 
 
@@ -122,37 +123,42 @@ def _only_here(site: Site, dependency: str) -> bool:
     return isinstance(entry, dict) and bool(entry.get("optional")) and dependency not in asked
 
 
-def is_elsewhere(site: Site, member: str) -> bool:
+def is_elsewhere(job: Job, crate: Crate | None, member: str) -> bool:
     """Whether a member turns CUDA on in a crate that does not come from the tree.
 
     That of ``float8`` is known: the bindings have its types by a feature of their own.
+
+    Args:
+        job: the job.
+        crate: the crate of the feature.
+        member: what the feature asks for, such as ``other/cuda``.
     """
-    crate, _, feature = member.partition("/")
-    crate = crate.rstrip("?")
-    known = crate in (FLOAT8, *site.job.vendor.dependencies) or site.job.written_crate(crate)
-    of_source = feature == site.job.source_feature or site.job.names_source(feature)
-    if not of_source or known or _ported(site, crate, feature):
+    other, _, feature = member.partition("/")
+    other = other.rstrip("?")
+    known = other in (FLOAT8, *job.vendor.dependencies) or job.written_crate(other)
+    of_source = feature == job.source_feature or job.names_source(feature)
+    if not of_source or known or _ported(job, crate, other, feature):
         return False
-    return not _path(site, crate)
+    return not _path(job, crate, other)
 
 
 def from_port(site: Site, member: str) -> str:
     """Return the crate of a member if it comes from a port that the tree's is built on."""
     crate, _, feature = member.partition("/")
     crate = crate.rstrip("?")
-    return crate if _ported(site, crate, feature) else ""
+    return crate if _ported(site.job, site.crate, crate, feature) else ""
 
 
-def _ported(site: Site, dependency: str, feature: str) -> str:
+def _ported(job: Job, crate: Crate | None, dependency: str, feature: str) -> str:
     """Return what a feature of a dependency is called in a port that the tree's is built on."""
-    if not feature or site.crate is None:
+    if not feature or crate is None:
         return ""
-    said = site.job.workspace.dependency(site.crate, dependency)
+    said = job.workspace.dependency(crate, dependency)
     package = str(said.get("package", dependency))
-    ported = site.job.codebase.ported.get(package)
+    ported = job.codebase.ported.get(package)
     if ported is None:
         return ""
-    if feature in site.job.counterparts and feature in ported.libraries:
+    if feature in job.counterparts and feature in ported.libraries:
         return ported.libraries[feature]
     return ported.feature if is_spelt(feature, ported.source_feature) else ""
 
@@ -197,14 +203,14 @@ def _dependency(member: str) -> str:
     return member.removeprefix("dep:").partition("/")[0].rstrip("?")
 
 
-def _path(site: Site, dependency: str) -> str:
+def _path(job: Job, crate: Crate | None, dependency: str) -> str:
     """Return the folder of a dependency that has a path, from the root; empty for others."""
-    workspace = site.job.workspace
-    if site.crate is None:
+    workspace = job.workspace
+    if crate is None:
         return ""
-    for _, name, said in declared(site.crate.manifest):
+    for _, name, said in declared(crate.manifest):
         if name == dependency:
-            home = site.crate.directory
+            home = crate.directory
             if said.get("workspace") is True:
                 home = "."
                 said = workspace.manifest.get("workspace", {}).get("dependencies", {}).get(name)

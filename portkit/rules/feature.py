@@ -87,7 +87,7 @@ def check(site: Site) -> Iterator[Intent]:
         members = dict.fromkeys(m for s in asked if (m := counterpart(site, name, s)))
         listed = ", ".join(f'"{member}"' for member in members)
         message = f"the feature {written[name]} asks for the counterparts"
-        elsewhere = [member for member in asked if is_elsewhere(site, member)]
+        elsewhere = [member for member in asked if is_elsewhere(job, site.crate, member)]
         if elsewhere:
             message += (
                 f"; {' and '.join(elsewhere)} is left out, since the tree does not tell whether"

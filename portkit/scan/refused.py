@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from portkit.checks import CHECKS
+from portkit.checks import CHECKS, DOUBTS
+from portkit.copying.doubts import joined
 from portkit.scan.partial import place, with_errors, without_variant
 from portkit.scan.scan import in_order
 from portkit.tree.finding import Applicability, Finding, Status, no_files
@@ -40,13 +41,14 @@ def with_refusals(scan: Scan) -> Scan:
             refused[id(finding)] = finding
             reasons.setdefault(id(finding), reason)
         ported = ported.without(refused.values())
+    doubted = _with_doubts(ported)
     for source in scan.job.workspace.sources.values():
         source.forget()  # the trees that the checks have parsed
     scan.ported.forget()
     if not refused:
-        return scan
+        return scan if doubted is ported.findings else replace(scan, findings=doubted)
     # An arm that rustc misses in every build answers with an error in its stead.
-    rest = with_errors(scan, replace(scan, findings=ported.findings), "it is for you to write")
+    rest = with_errors(scan, replace(scan, findings=doubted), "it is for you to write")
     answered = {place(f) for f in rest.findings}
     manual = [
         _as_manual(finding, reasons[number])
@@ -68,6 +70,28 @@ def _find_refused(scan: Scan, ported: Ported) -> list[tuple[Finding, str]]:
         if found := [(f, each.reason) for each in check(ported) for f in each.findings]:
             return found
     return []
+
+
+def _with_doubts(ported: Ported) -> tuple[Finding, ...]:
+    """Return the findings of a tree; those that a person should look at are for review."""
+    reasons: dict[int, list[str]] = {}
+    for doubt in DOUBTS:
+        for each in doubt(ported):
+            said = (each.finding.message, *reasons.get(id(each.finding), ()))
+            if not any(each.reason in known for known in said):
+                reasons.setdefault(id(each.finding), []).append(each.reason)
+    if not reasons:
+        return ported.findings
+    return tuple(
+        replace(
+            finding,
+            applicability=Applicability.REVIEW,
+            message=joined(finding.message, *reasons[id(finding)]),
+        )
+        if id(finding) in reasons
+        else finding
+        for finding in ported.findings
+    )
 
 
 def _as_manual(finding: Finding, reason: str) -> Finding:

@@ -1,0 +1,91 @@
+"""A copied line calls a method that another crate would have to offer under the new name.
+
+Such a crate has CUDA turned on by a feature of this one, and no port of it is known. The type of a
+value is not known here, so a method is looked up by its name alone: in the tree, in the bindings,
+and in the profiles of the codebases that the tree is built on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from portkit.checks.definitions import Definitions, names_of_vendor
+from portkit.checks.ported import Doubt
+from portkit.codebases.known import brought
+from portkit.copying.bindings import HOME
+from portkit.copying.members import is_elsewhere
+from portkit.lang.value import Value
+from portkit.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from portkit.checks.ported import Ported
+    from portkit.site.context import Job
+
+_FOREIGN: Final = (
+    "`{original}` is another crate's. Check that the crate offers `{name}` for {title}"
+)
+
+
+class _Known(Value, frozen=True, dict=True):
+    """The words of what portkit knows to be there after the ports that a tree is built on.
+
+    Attributes:
+        job: the job.
+    """
+
+    job: Job
+
+    def __contains__(self, name: str) -> bool:
+        word = re.compile(rb"\b%s\b" % re.escape(name).encode())
+        return any(word.search(text) for text in self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[bytes, ...]:
+        codebase, directories = self.job.codebase, brought()
+        homes = [
+            d.root for name, d in directories.items() if name in (*codebase.uses, codebase.name)
+        ]
+        files = (
+            Path(folder) / file
+            for home in (shipped(HOME) / "src", *homes)
+            for folder, _, names in os.walk(home)
+            for file in names
+        )
+        return tuple(path.read_bytes() for path in sorted(files))
+
+
+def doubt_foreign_methods(ported: Ported) -> Iterator[Doubt]:
+    """Ask for a person where a copied line calls a method that nothing known defines.
+
+    Args:
+        ported: the tree after the port.
+    """
+    job = ported.job
+    definitions, known = Definitions(ported), _Known(job)
+    called = re.compile(rb"\.(" + names_of_vendor(job) + rb")\s*(?:::<[^;{}]*>)?\(")
+    for written in ported.all_written(".rs"):
+        if written.before is None or not _takes_unknown(job, written.source.path):
+            continue
+        for piece in written.pieces:
+            for match in called.finditer(written.source.data, piece.start, piece.end):
+                name = match[1].decode()
+                original = definitions.originals(piece.finding).get(name)
+                if original is None or definitions.has_item(original):
+                    continue
+                if not definitions.has_name(name) and name not in known:
+                    said = _FOREIGN.format(original=original, name=name, title=job.vendor.title)
+                    yield Doubt(piece.finding, said)
+
+
+def _takes_unknown(job: Job, path: str) -> bool:
+    """Whether the crate of a file turns CUDA on in another one, whose port nothing tells of."""
+    crate = job.workspace.crate_of(path)
+    features = crate.manifest.get("features", {}) if crate is not None else {}
+    members = (each for asked in features.values() if isinstance(asked, list) for each in asked)
+    return any(isinstance(each, str) and is_elsewhere(job, crate, each) for each in members)

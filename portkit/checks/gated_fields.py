@@ -1,0 +1,138 @@
+"""A line that a build with ROCm gains reads no field that exists for CUDA alone.
+
+A field under ``#[cfg(feature = "cuda")]`` may be named after no vendor, and its type may be left to
+a person. A copy of what reads it, or a widened condition there, would not compile.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Final
+
+from msgspec import field
+
+from portkit.checks.definitions import Definitions
+from portkit.checks.ported import Refusal
+from portkit.lang.cfg import Cfg, around
+from portkit.lang.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from portkit.checks.ported import Ported, Written
+
+_GATED: Final = (
+    "This line would read the field `{name}`, which does not exist in each build that has the line."
+    " Such a build would not compile. Write the field and this line by hand."
+)
+_FIELD: Final = re.compile(
+    rb"#\[\s*cfg\s*\([^\]]*\)\s*\]\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:r#)?(\w+)\s*:(?!:)"
+)
+_READ: Final = re.compile(rb"\.\s*(\w+)\b(?!\s*\()")
+_MOST_FEATURES: Final = 5
+
+
+class _Fields(Value, frozen=True, dict=True):
+    """The fields of a tree that exist under conditions alone.
+
+    Attributes:
+        definitions: the tree after the port.
+        known: the conditions of what was asked for.
+    """
+
+    definitions: Definitions
+    known: dict[bytes, tuple[tuple[Cfg, ...], ...]] = field(default_factory=dict)
+
+    def gates(self, name: bytes) -> tuple[tuple[Cfg, ...], ...]:
+        """Return the conditions of each field of a name; none if one exists in every build."""
+        if name not in self._candidates:
+            return ()
+        if name not in self.known:
+            found = tuple(self._conditions(name))
+            is_gated = all(found) and not self.definitions.is_added(name.decode())
+            self.known[name] = found if is_gated else ()
+        return self.known[name]
+
+    @cached_property
+    def _candidates(self) -> frozenset[bytes]:
+        """The names of fields that have a condition somewhere."""
+        sources = self.definitions.sources.values()
+        gated = (source.data for source in sources if b"#[cfg(" in source.data)
+        return frozenset(match[1] for data in gated for match in _FIELD.finditer(data))
+
+    def _conditions(self, name: bytes) -> Iterator[tuple[Cfg, ...]]:
+        declared = re.compile(rb"\b%s\s*:(?!:)" % name)
+        for path, source in self.definitions.sources.items():
+            if name not in source.data:
+                continue
+            places = [match.start() for match in declared.finditer(source.data)]
+            root = source.tree_around(places).root_node if places else None
+            for at in places:
+                node = root.descendant_for_byte_range(at, at) if root is not None else None
+                if root is not None and node is not None and _is_declared(node, name):
+                    yield (*around(root, at), *self.definitions.file_conditions(path))
+
+
+def check_gated_fields(ported: Ported) -> Iterator[Refusal]:
+    """Refuse a line in a build that lacks a field which the line reads.
+
+    Args:
+        ported: the tree after the port.
+    """
+    definitions = Definitions(ported)
+    fields = _Fields(definitions)
+    for written in ported.all_written(".rs"):
+        if written.before is None or not ported.edited.get(written.source.path):
+            continue
+        for piece in written.pieces:
+            start, end = _gained(written, piece.start, piece.end)
+            for match in _READ.finditer(written.source.data, start, end):
+                gates = fields.gates(match[1])
+                if gates and _is_missing(definitions, written, match.start(1), gates):
+                    reason = _GATED.format(name=match[1].decode())
+                    yield Refusal((piece.finding,), reason)
+                    break
+
+
+def _gained(written: Written, start: int, end: int) -> tuple[int, int]:
+    """Return the bytes that an edit adds to a build: its own, or those under its condition."""
+    node: Node | None = written.tree.root_node.descendant_for_byte_range(start, max(start, end - 1))
+    while node is not None and node.type != "attribute_item":
+        node = node.parent
+    gated = node.next_named_sibling if node is not None else None
+    while gated is not None and gated.type in ("attribute_item", "line_comment", "block_comment"):
+        gated = gated.next_named_sibling
+    return (start, end) if gated is None else (gated.start_byte, gated.end_byte)
+
+
+def _is_missing(
+    definitions: Definitions, written: Written, at: int, gates: tuple[tuple[Cfg, ...], ...]
+) -> bool:
+    """Whether a build with a place lacks a field that is read there, and the port changes that."""
+    root, path = written.tree.root_node, written.source.path
+    node = root.descendant_for_byte_range(at, at)
+    if node is None or node.parent is None or node.parent.type != "field_expression":
+        return False
+    here = (*around(root, at), *definitions.file_conditions(path))
+    features = sorted(frozenset().union(*(c.features() for c in chain(here, *gates))))
+    sets = chain.from_iterable(
+        combinations(features[:_MOST_FEATURES], n) for n in range(len(features) + 1)
+    )
+    feature = definitions.ported.job.feature
+    for on in (definitions.enabled(path, each) for each in sets):
+        if feature in on and _holds(here, on) and not any(_holds(each, on) for each in gates):
+            return True
+    return False
+
+
+def _holds(conditions: tuple[Cfg, ...], on: frozenset[str]) -> bool:
+    return all(cfg.holds(on) for cfg in conditions)
+
+
+def _is_declared(node: Node, name: bytes) -> bool:
+    parent = node.parent
+    return node.text == name and parent is not None and parent.type == "field_declaration"
