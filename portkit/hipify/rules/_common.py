@@ -106,13 +106,17 @@ def _unwritten(
 
 def uses_on_cuda(source: KernelSource, name: str) -> list[int]:
     """Return where a name is used that is no member, but for what AMD's compiler alone reads."""
-    hip = only_on_amd(source) if name in source.names else []
     return [
         index
-        for index in source.names.get(name, ())
+        for index in drop_amd_uses(source, source.names.get(name, ()))
         if not (index and source.tokens[index - 1].text in MEMBER)
-        and not is_within(hip, source.tokens[index].start)
     ]
+
+
+def drop_amd_uses(source: KernelSource, uses: Sequence[int]) -> list[int]:
+    """Leave out the tokens that AMD's compiler alone reads."""
+    hip = only_on_amd(source) if uses else []
+    return [index for index in uses if not is_within(hip, source.tokens[index].start)]
 
 
 def is_own(source: KernelSource, name: str, uses: Sequence[int]) -> bool:
