@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify.rules import (
+    api_call,
     api_name,
     arch_macro,
     brace_assignment,
@@ -24,6 +25,7 @@ from portkit.hipify.rules import (
     intrinsic,
     kernel_attribute,
     lane_step,
+    launch_hint,
     lost_branch,
     malformed,
     min_max,
@@ -78,6 +80,7 @@ RULES: tuple[KernelRule, ...] = tuple(
         (
             _rule(module)
             for module in (
+                api_call,
                 api_name,
                 arch_macro,
                 brace_assignment,
@@ -93,6 +96,7 @@ RULES: tuple[KernelRule, ...] = tuple(
                 intrinsic,
                 kernel_attribute,
                 lane_step,
+                launch_hint,
                 lost_branch,
                 malformed,
                 min_max,

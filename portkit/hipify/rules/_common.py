@@ -140,3 +140,21 @@ def _ends_a_declaration(source: KernelSource, index: int, close: int) -> bool:
     if source.is_token(close + 1, "{"):
         return True
     return source.is_token(close + 1, ";") and source.tokens[index - 1].kind == "name"
+
+
+def join_template_arguments(source: KernelSource, arguments: Sequence[range]) -> list[range]:
+    """Return a call's arguments, in which ``kernel<8, true>`` is one."""
+    joined: list[range] = []
+    depth = 0
+    for argument in arguments:
+        if depth > 0:
+            joined[-1] = range(joined[-1].start, argument.stop)
+        else:
+            joined.append(argument)
+            depth = 0
+        index = argument.start
+        while index < argument.stop:
+            text = source.texts[index]
+            depth += (text == "<") - text.count(">") * (text in (">", ">>"))
+            index = (source.closing(index) or index) + 1
+    return joined if depth <= 0 else list(arguments)

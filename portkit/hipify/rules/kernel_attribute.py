@@ -1,7 +1,7 @@
 """A kernel passed to a function that takes a pointer to it.
 
-CUDA overloads ``cudaFuncSetAttribute`` and ``cudaFuncGetAttributes`` for any function pointer;
-HIP's take ``const void *`` only, so the kernel is cast.
+CUDA overloads ``cudaFuncSetAttribute``, ``cudaFuncGetAttributes``, ``cudaLaunchKernel`` and their
+kin for any function pointer; HIP's take ``const void *`` only, so the kernel is cast.
 
 Example: ``cudaFuncSetAttribute(kernel, attribute, value)`` becomes
 ``hipFuncSetAttribute((const void *)(kernel), attribute, value)``; the name is PH107's to change.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import rewritten
+from portkit.hipify.rules._common import join_template_arguments, rewritten
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -27,31 +27,30 @@ if TYPE_CHECKING:
 CODE = "PH109"
 
 KERNEL_ARGUMENT = {
-    "cudaFuncSetAttribute": 0,
-    "cudaFuncSetCacheConfig": 0,
-    "cudaFuncGetAttributes": 1,
-    "hipFuncSetAttribute": 0,
-    "hipFuncSetCacheConfig": 0,
-    "hipFuncGetAttributes": 1,
+    "FuncSetAttribute": 0,
+    "FuncSetCacheConfig": 0,
+    "FuncSetSharedMemConfig": 0,
+    "FuncGetAttributes": 1,
+    "LaunchKernel": 0,
 }
-"""Functions that take a kernel, and which argument it is; HIP's too, for text renamed before."""
+"""Functions that take a kernel, without the API's prefix, and which argument it is."""
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each kernel that is passed."""
     for name, place in KERNEL_ARGUMENT.items():
-        for index in source.names.get(name, ()):
+        # HIP's too, for text renamed before.
+        for index in (i for api in ("cuda", "hip") for i in source.names.get(api + name, ())):
             if not source.is_token(index + 1, "("):
                 continue
-            arguments = source.arguments(index + 1)
-            # A comma inside template arguments splits the kernel: then the type is not known.
-            if arguments is None or len(arguments) <= place or not arguments[place]:
+            arguments = join_template_arguments(source, source.arguments(index + 1) or [])
+            if len(arguments) <= place or not arguments[place]:
                 continue
             first, last = arguments[place].start, arguments[place].stop - 1
-            if place == 0 and len(arguments) > 3:
-                last = arguments[len(arguments) - 3].stop - 1
             if source.is_token(first, "reinterpret_cast") or (
-                source.is_token(first, "(") and source.is_token(first + 1, "const")
+                source.is_token(first, "(")
+                and source.tokens[first + 1].text in ("const", "void")
+                and source.is_token((source.closing(first) or first) - 1, "*")
             ):
                 continue
             edits = (
@@ -65,5 +64,5 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 last,
                 edits,
                 construct="kernel argument",
-                message=f"{name} takes the kernel as const void *",
+                message=f"{source.texts[index]} takes the kernel as const void *",
             )

@@ -39,7 +39,7 @@ CODE = "PH201"
 _SUSPECT = re.compile(
     r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse|solver|tensor|pti)(?:[A-Z]\w*|_\w+_t)"
     r"|cu[A-Z][a-z]\w+|CU[a-z]\w+|_?nv(?:rtc|ml|tx|jpeg|JitLink)[A-Z]\w*"
-    r"|__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
+    r"|__nv_\w+|__cluster_dims__|__block_size__|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
 _CONSTANT = re.compile(
     r"CU(?:RAND|BLAS(?:LT)?|DNN|FFT|SPARSE(?:LT)?|SOLVER(?:DN|RF)?|TENSOR(?:MG)?|PTI)?_[A-Z\d]\w*"
