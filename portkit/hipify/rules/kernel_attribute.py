@@ -27,20 +27,24 @@ if TYPE_CHECKING:
 CODE = "PH109"
 
 KERNEL_ARGUMENT = {
-    "FuncSetAttribute": 0,
-    "FuncSetCacheConfig": 0,
-    "FuncSetSharedMemConfig": 0,
-    "FuncGetAttributes": 1,
-    "LaunchKernel": 0,
+    "cudaFuncSetAttribute": 0,
+    "cudaFuncSetCacheConfig": 0,
+    "cudaFuncSetSharedMemConfig": 0,
+    "cudaFuncGetAttributes": 1,
+    "cudaLaunchKernel": 0,
+    "hipFuncSetAttribute": 0,
+    "hipFuncSetCacheConfig": 0,
+    "hipFuncSetSharedMemConfig": 0,
+    "hipFuncGetAttributes": 1,
+    "hipLaunchKernel": 0,
 }
-"""Functions that take a kernel, without the API's prefix, and which argument it is."""
+"""Functions that take a kernel, and which argument it is; HIP's too, for text renamed before."""
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each kernel that is passed."""
     for name, place in KERNEL_ARGUMENT.items():
-        # HIP's too, for text renamed before.
-        for index in (i for api in ("cuda", "hip") for i in source.names.get(api + name, ())):
+        for index in source.names.get(name, ()):
             if not source.is_token(index + 1, "("):
                 continue
             arguments = join_template_arguments(source, source.arguments(index + 1) or [])
@@ -64,5 +68,5 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 last,
                 edits,
                 construct="kernel argument",
-                message=f"{source.texts[index]} takes the kernel as const void *",
+                message=f"{name} takes the kernel as const void *",
             )
