@@ -1,7 +1,8 @@
 """A call of CUDA's runtime whose counterpart takes other arguments.
 
 CUDA has some functions with fewer arguments than HIP has, or with others in a later release. The
-number of arguments says which one is called.
+number of arguments says which one is called. The kernel that ``cudaLaunchKernel`` launches is cast
+to ``const void *``, as HIP wants it.
 
 Example: ``cudaGraphInstantiate(&exec, graph, 0)`` becomes
 ``hipGraphInstantiateWithFlags(&exec, graph, 0)``.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from portkit.hipify.rules._common import join_template_arguments, refused, rewritten
+from portkit.hipify.rules.kernel_attribute import cast_kernels
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -40,6 +42,14 @@ _CALLS: Final = {
     ("cudaLaunchCooperativeKernel", 5): _Counterpart("hipLaunchCooperativeKernel", ", 0"),
     ("cudaGraphExecUpdate", 3): None,
 }
+_KERNELS: Final = (
+    "cudaLaunchKernel",
+    "cudaFuncSetSharedMemConfig",
+    "hipLaunchKernel",
+    "hipFuncSetSharedMemConfig",
+)
+"""Functions that take a kernel first; HIP's too, for text renamed before."""
+
 _INSTEAD: Final = (
     "cudaGraphExecUpdate has three arguments here, and hipGraphExecUpdate takes four: pass a"
     " hipGraphNode_t * and a hipGraphExecUpdateResult * in place of the last"
@@ -48,6 +58,8 @@ _INSTEAD: Final = (
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such call."""
+    for name in _KERNELS:
+        yield from cast_kernels(source, CODE, name, 0)
     for index, arguments, new in find_calls(source):
         last = arguments[-1].stop
         if new is None:

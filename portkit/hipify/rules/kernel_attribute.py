@@ -1,7 +1,7 @@
 """A kernel passed to a function that takes a pointer to it.
 
-CUDA overloads ``cudaFuncSetAttribute``, ``cudaFuncGetAttributes``, ``cudaLaunchKernel`` and their
-kin for any function pointer; HIP's take ``const void *`` only, so the kernel is cast.
+CUDA overloads ``cudaFuncSetAttribute`` and ``cudaFuncGetAttributes`` for any function pointer;
+HIP's take ``const void *`` only, so the kernel is cast.
 
 Example: ``cudaFuncSetAttribute(kernel, attribute, value)`` becomes
 ``hipFuncSetAttribute((const void *)(kernel), attribute, value)``; the name is PH107's to change.
@@ -29,14 +29,10 @@ CODE = "PH109"
 KERNEL_ARGUMENT = {
     "cudaFuncSetAttribute": 0,
     "cudaFuncSetCacheConfig": 0,
-    "cudaFuncSetSharedMemConfig": 0,
     "cudaFuncGetAttributes": 1,
-    "cudaLaunchKernel": 0,
     "hipFuncSetAttribute": 0,
     "hipFuncSetCacheConfig": 0,
-    "hipFuncSetSharedMemConfig": 0,
     "hipFuncGetAttributes": 1,
-    "hipLaunchKernel": 0,
 }
 """Functions that take a kernel, and which argument it is; HIP's too, for text renamed before."""
 
@@ -44,29 +40,34 @@ KERNEL_ARGUMENT = {
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each kernel that is passed."""
     for name, place in KERNEL_ARGUMENT.items():
-        for index in source.names.get(name, ()):
-            if not source.is_token(index + 1, "("):
-                continue
-            arguments = join_template_arguments(source, source.arguments(index + 1) or [])
-            if len(arguments) <= place or not arguments[place]:
-                continue
-            first, last = arguments[place].start, arguments[place].stop - 1
-            if source.is_token(first, "reinterpret_cast") or (
-                source.is_token(first, "(")
-                and source.tokens[first + 1].text in ("const", "void")
-                and source.is_token((source.closing(first) or first) - 1, "*")
-            ):
-                continue
-            edits = (
-                Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),
-                Edit(source.tokens[last].end, source.tokens[last].end, ")"),
-            )
-            yield rewritten(
-                source,
-                CODE,
-                first,
-                last,
-                edits,
-                construct="kernel argument",
-                message=f"{name} takes the kernel as const void *",
-            )
+        yield from cast_kernels(source, CODE, name, place)
+
+
+def cast_kernels(source: KernelSource, code: str, name: str, place: int) -> Iterator[Finding]:
+    """Return a finding for each kernel that a function is called with, at a place."""
+    for index in source.names.get(name, ()):
+        if not source.is_token(index + 1, "("):
+            continue
+        arguments = join_template_arguments(source, source.arguments(index + 1) or [])
+        if len(arguments) <= place or not arguments[place]:
+            continue
+        first, last = arguments[place].start, arguments[place].stop - 1
+        if source.is_token(first, "reinterpret_cast") or (
+            source.is_token(first, "(")
+            and source.tokens[first + 1].text in ("const", "void")
+            and source.is_token((source.closing(first) or first) - 1, "*")
+        ):
+            continue
+        edits = (
+            Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),
+            Edit(source.tokens[last].end, source.tokens[last].end, ")"),
+        )
+        yield rewritten(
+            source,
+            code,
+            first,
+            last,
+            edits,
+            construct="kernel argument",
+            message=f"{name} takes the kernel as const void *",
+        )
