@@ -30,13 +30,38 @@ VERSIONS = frozenset(
         "__CUDACC_VER_BUILD__",
         "CUDA_VERSION",
         "CUDART_VERSION",
+        "CUDNN_VERSION",
+        "CUBLAS_VERSION",
+        "CUSPARSE_VERSION",
+        "CUSOLVER_VERSION",
+        "CUFFT_VERSION",
+        "CURAND_VERSION",
+        "NVML_API_VERSION",
     }
 )
 """The versions that only CUDA's compilers and headers define."""
 
 _OF_CUDA = VERSIONS | {"__CUDACC__", "__NVCC__"}
 
-UNDEFINED = _OF_CUDA | {"__HIP_PLATFORM_NVIDIA__"}
+OPTIONAL = frozenset(
+    {
+        "__CUDACC_DEBUG__",
+        "__CUDACC_EXTENDED_LAMBDA__",
+        "__CUDACC_RELAXED_CONSTEXPR__",
+        "__CUDACC_RDC__",
+        "__CUDA_ARCH_LIST__",
+        "__CUDA_ARCH_SPECIFIC__",
+        "__CUDA_ARCH_FAMILY_SPECIFIC__",
+        "__CUDA_ARCH_FEAT_SM90_ALL",
+        "__CUDA_ARCH_FEAT_SM100_ALL",
+        "__CUDA_ARCH_FEAT_SM120_ALL",
+        "__NVCOMPILER",
+    }
+)
+"""What CUDA's compilers define with some options or for some architectures (nvcc and NVRTC
+documentation, "Predefined Macros")."""
+
+UNDEFINED = _OF_CUDA | OPTIONAL | {"__HIP_PLATFORM_NVIDIA__"}
 """What a HIP compile for AMD never defines."""
 
 _AMD_ONLY = re.compile(r"__HIP_DEVICE_COMPILE__|__GFX\w+__|__gfx\w+__|USE_ROCM")
@@ -74,7 +99,7 @@ class Branch(NamedTuple):
 
     def find_cuda_names(self) -> frozenset[str]:
         """Return what the chain asks of CUDA's compiler."""
-        return self.names & _OF_CUDA
+        return self.names & (_OF_CUDA | OPTIONAL)
 
 
 def excluded_on_amd(source: KernelSource) -> list[tuple[int, int]]:
@@ -88,6 +113,15 @@ def only_on_amd(source: KernelSource) -> list[tuple[int, int]]:
         (b.start, b.end)
         for b in find_branches(source)
         if b.on_cuda is False and b.on_amd is not False
+    )
+
+
+def only_on_cuda(source: KernelSource) -> list[tuple[int, int]]:
+    """Return the spans that stand beside code for AMD and are not for AMD, likewise."""
+    return _outermost(
+        (b.start, b.end)
+        for b in find_branches(source)
+        if b.names_amd() and b.on_cuda is not False and b.on_amd is not True
     )
 
 

@@ -159,6 +159,7 @@ def _outermost(found: list[Finding]) -> list[Finding]:
         for finding in found
         if finding.code == ptx_instruction.CODE
         or not finding.edits
+        or not (finding.span.start < finding.span.end)  # an include before the first byte
         or not any(s.start <= finding.span.start and finding.span.end <= s.end for s in whole)
     ]
 

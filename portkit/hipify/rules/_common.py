@@ -106,13 +106,17 @@ def _unwritten(
 
 def uses_on_cuda(source: KernelSource, name: str) -> list[int]:
     """Return where a name is used that is no member, but for what AMD's compiler alone reads."""
-    hip = only_on_amd(source) if name in source.names else []
     return [
         index
-        for index in source.names.get(name, ())
+        for index in drop_amd_uses(source, source.names.get(name, ()))
         if not (index and source.tokens[index - 1].text in MEMBER)
-        and not is_within(hip, source.tokens[index].start)
     ]
+
+
+def drop_amd_uses(source: KernelSource, uses: Sequence[int]) -> list[int]:
+    """Leave out the tokens that AMD's compiler alone reads."""
+    hip = only_on_amd(source) if uses else []
+    return [index for index in uses if not is_within(hip, source.tokens[index].start)]
 
 
 def is_own(source: KernelSource, name: str, uses: Sequence[int]) -> bool:
@@ -136,3 +140,21 @@ def _ends_a_declaration(source: KernelSource, index: int, close: int) -> bool:
     if source.is_token(close + 1, "{"):
         return True
     return source.is_token(close + 1, ";") and source.tokens[index - 1].kind == "name"
+
+
+def join_template_arguments(source: KernelSource, arguments: Sequence[range]) -> list[range]:
+    """Return a call's arguments, in which ``kernel<8, true>`` is one."""
+    joined: list[range] = []
+    depth = 0
+    for argument in arguments:
+        if depth > 0:
+            joined[-1] = range(joined[-1].start, argument.stop)
+        else:
+            joined.append(argument)
+            depth = 0
+        index = argument.start
+        while index < argument.stop:
+            text = source.texts[index]
+            depth += (text == "<") - text.count(">") * (text in (">", ">>"))
+            index = (source.closing(index) or index) + 1
+    return joined if depth <= 0 else list(arguments)

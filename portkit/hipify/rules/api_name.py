@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
+from portkit.hipify.rules import api_call
 from portkit.hipify.rules._common import renamed
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ CODE = "PH107"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of a mapped name."""
+    called = {index for index, _, _ in api_call.find_calls(source)}
     for name, uses in source.names.items():
         known = api_table.find_api_name(name)
         if known is None:
@@ -36,4 +38,5 @@ def find(source: KernelSource) -> Iterator[Finding]:
         group, mapping = known
         if mapping.hip and mapping.hip != name:
             for index in uses:
-                yield renamed(source, CODE, index, mapping.hip, f"{group} API")
+                if index not in called:
+                    yield renamed(source, CODE, index, mapping.hip, f"{group} API")

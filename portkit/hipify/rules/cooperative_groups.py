@@ -6,11 +6,15 @@ grid needs a cooperative launch that the host side must make; reductions, scans 
 lacks. For these nothing is written.
 
 Example: with ``namespace cg = cooperative_groups;``, ``cg::this_thread_block()`` is kept, and
-``cg::reduce(tile, x, cg::plus<int>())`` stays and is reported.
+``cg::reduce(tile, x, cg::plus<int>())`` stays and is reported. So are ``coalesced_threads()`` after
+``using namespace``, and names behind an alias that a header declares.
 
 What to do: the finding says what to write in place of what HIP lacks. For a grid keep
 ``this_grid().sync()``, which ``hip/hip_cooperative_groups.h`` has, and launch the kernel by
 ``hipLaunchCooperativeKernel`` or ``hipModuleLaunchCooperativeKernel``.
+
+Limits: names that other code has as well, as ``reduce``, are read without the namespace only where
+the file itself says ``using namespace``.
 
 Source: HIP headers, amd_hip_cooperative_groups.h and hip_runtime_api.h; HIP Programming Guide,
 "Cooperative groups"; CUDA C++ Programming Guide, "Cooperative Groups".
@@ -21,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import kept, refused
+from portkit.hipify.rules._common import MEMBER, is_own, kept, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,26 +50,86 @@ _UNKNOWN: Final = (
 _SAME: Final = "HIP has it, in hip/hip_cooperative_groups.h"
 
 
+_GENERIC: Final = frozenset(
+    {"sync", "thread_rank", "group_size", "this_thread", "thread_block", "thread_group", "reduce"}
+    | {"wait", "wait_prior", "memcpy_async", "inclusive_scan", "exclusive_scan", "invoke_one"}
+    | {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor"}
+)
+"""Names of the namespace that other code has as well."""
+
+
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of the namespace, by an alias as well, and for each grid."""
+    table = _names()
+    specific = [
+        index
+        for name in (*table, *_GRID)
+        if name not in _GENERIC and not is_own(source, name, source.names.get(name, ()))
+        for index in source.names.get(name, ())
+    ]
     mentions = [*source.names.get(_NAMESPACE, ())]
-    if not mentions:
+    if not mentions and not specific:
         return
     mentions += _by_alias(source, mentions)
-    grids = [index for name in _GRID for index in source.names.get(name, ())]
+    # An alias that a header declares is known by what only this namespace has.
+    known = frozenset(mentions)
+    qualifiers = {source.texts[i - 2] for i in specific if source.is_token(i - 1, "::")}
+    mentions += [
+        index
+        for alias in sorted(qualifiers)
+        for index in source.names.get(alias, ())
+        if index not in known
+        and source.is_token(index + 1, "::")
+        and source.texts[index + 2] in (*table, *_GRID)
+    ]
+    grids = frozenset(index for name in _GRID for index in source.names.get(name, ()))
     # In one statement with the namespace, the grid is what there is to say.
     blocks = [index for index in mentions if index + 2 not in grids]
-    members = [*_members(source)]
-    for index in sorted((*blocks, *grids, *members)):
+    members = frozenset(_members(source))
+    plain = frozenset(_unqualified(source, table, uses_all=_uses_namespace(source, mentions)))
+    for index in sorted((*blocks, *grids, *members, *plain)):
         if index in grids:
             yield refused(source, CODE, index, index, construct=_CONSTRUCT, message=_WHOLE)
         elif index in members:
             yield _of_name(source, index, index, f"thread_group::{source.tokens[index].text}")
+        elif index in plain:
+            yield _of_name(source, index, index, f"{_NAMESPACE}::{source.tokens[index].text}")
         elif source.is_token(index + 1, "::"):
             name = source.tokens[index + 2].text if index + 2 < len(source.tokens) else ""
             yield _of_name(source, index, index + 2, f"{_NAMESPACE}::{name}")
         else:
             yield kept(source, CODE, index, index, construct=_CONSTRUCT, message=_SAME)
+
+
+def _names() -> dict[str, str]:
+    """Return the names of the namespace in the table, and the kind of each."""
+    return {
+        mapping.cuda.rpartition("::")[2]: mapping.kind
+        for mapping in api_table.corrections().values()
+        if mapping.cuda.startswith(f"{_NAMESPACE}::")
+    }
+
+
+def _uses_namespace(source: KernelSource, mentions: Sequence[int]) -> bool:
+    return any(
+        source.is_token(index - 1, "namespace") and source.is_token(index - 2, "using")
+        for index in mentions
+    )
+
+
+def _unqualified(source: KernelSource, table: dict[str, str], *, uses_all: bool) -> Iterator[int]:
+    """Yield where a name of the namespace that differs in HIP is called or is a type."""
+    for name, kind in table.items():
+        uses = source.names.get(name, ())
+        if kind == "group" or name in _GRID or (name in _GENERIC and not uses_all):
+            continue
+        if not uses or is_own(source, name, uses):
+            continue
+        for index in uses:
+            following = source.texts[index + 1] if index + 1 < len(source.texts) else ""
+            is_used = following in ("(", "<") or source.tokens[index + 1].kind == "name"
+            if is_used and not (index and source.texts[index - 1] in MEMBER):
+                yield index
 
 
 def _of_name(source: KernelSource, first: int, last: int, name: str) -> Finding:
@@ -80,7 +144,7 @@ def _of_name(source: KernelSource, first: int, last: int, name: str) -> Finding:
         return kept(source, CODE, first, last, construct=_CONSTRUCT, message=message)
     if not known.hip:
         message = f"HIP has no {short}{note}"
-    elif known.kind == "member":
+    elif known.kind == "member" and known.hip != known.cuda:
         message = f"{short} is called {known.hip.rpartition('::')[2]} in HIP"
     else:
         message = f"{short}: {_SAME}{note}"

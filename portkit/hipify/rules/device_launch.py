@@ -1,10 +1,12 @@
-"""A kernel launch from device code (dynamic parallelism).
+"""A kernel launch or a call of the runtime from device code (dynamic parallelism).
 
-HIP cannot launch a kernel from a kernel.
+HIP cannot launch a kernel from a kernel, and its runtime's functions are the host's.
 
-Example: ``child<<<1, 32>>>(x);`` inside a ``__global__`` function stays and is reported.
+Example: ``child<<<1, 32>>>(x);`` inside a ``__global__`` function stays and is reported, and so is
+``cudaDeviceSynchronize()`` there.
 
-What to do: launch the child from the host after its parent, or make it a device function.
+What to do: launch the child from the host after its parent, or make it a device function. Call the
+runtime's functions from the host.
 
 Limits: code in a macro is judged where the macro stands.
 
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portkit.hipify import api_table
+from portkit.hipify.conditions import is_within
 from portkit.hipify.rules._common import refused
 
 if TYPE_CHECKING:
@@ -27,21 +31,44 @@ CODE = "PH207"
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
-    """Return a finding for each launch in the body of a device function."""
-    if "<<<" not in source.text:
+    """Return a finding for each launch and call in the body of a device function."""
+    calls = [
+        index
+        for name, uses in source.names.items()
+        if _is_of_host(name)
+        for index in uses
+        if source.is_token(index + 1, "(")
+    ]
+    if "<<<" not in source.text and not calls:
         return
     launches = [i for i, token in enumerate(source.tokens) if token.text == "<<<"]
-    bodies = list(_device_bodies(source))
+    bodies: list[tuple[int, int]] = []
+    for body in sorted(_device_bodies(source), key=lambda body: body.start):
+        if not bodies or body.start >= bodies[-1][1]:
+            bodies.append((body.start, body.stop))
     for index in launches:
-        if any(index in body for body in bodies):
-            yield refused(
-                source,
-                CODE,
-                index,
-                index,
-                construct="device launch",
-                message="a kernel launches a kernel: launch it from the host instead",
+        if is_within(bodies, index):
+            message = "a kernel launches a kernel: launch it from the host instead"
+            yield refused(source, CODE, index, index, construct="device launch", message=message)
+    for index in calls:
+        if is_within(bodies, index):
+            message = (
+                f"{source.texts[index]} is called in device code. HIP has it on the host only."
+                " Call it from the host"
             )
+            yield refused(source, CODE, index, index, construct="host function", message=message)
+
+
+def _is_of_host(name: str) -> bool:
+    """Whether a name is a function of CUDA's runtime that HIP's host has."""
+    known = api_table.find_api_name(name)
+    return (
+        known is not None
+        and known[0] == "runtime"
+        and known[1].kind == "function"
+        and known[1].hip.startswith("hip")
+        and not known[1].hip.startswith("hipx")
+    )
 
 
 def _device_bodies(source: KernelSource) -> Iterator[range]:

@@ -33,6 +33,8 @@ CODE = "PH102"
 
 # Each part of CUB has its counterpart under the same name (hipCUB, include/hipcub).
 _CUB = re.compile(r"cub/(?!cub\.cuh)(.+)\.cuh")
+# So has each part of Thrust that is CUDA's (rocThrust, thrust/system/hip).
+_THRUST = "thrust/system/cuda/"
 
 
 def find(source: KernelSource) -> Iterator[Finding]:
@@ -65,6 +67,8 @@ def counterpart(name: str, own: Container[str], to_root: str, *, quoted: bool) -
     part_of_cub = _CUB.fullmatch(name)
     if part_of_cub and not own_header:
         return f"<hipcub/{part_of_cub[1]}.hpp>"
+    if name.startswith(_THRUST) and not own_header:
+        return f"<thrust/system/hip/{name.removeprefix(_THRUST)}>"
     mapping = api_table.corrections().get(name)
     if mapping is not None and mapping.kind == "header" and not own_header:
         ours = mapping.hip.startswith("hipx")

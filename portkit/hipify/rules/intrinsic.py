@@ -5,7 +5,8 @@ instructions where the hardware has them; ``__trap`` is clang's builtin.
 
 Example: ``__dp4a(a, b, c)`` becomes ``hipx::dp4a(a, b, c)``.
 
-Limits: byte intrinsics that the table lacks are refused as unknown names.
+Limits: byte intrinsics that the table lacks are refused as unknown names. Code that only AMD's
+compiler reads stays.
 
 Source: CUDA Math API, "SIMD Intrinsics"; LLVM AMDGPU backend, sdot4 and sudot4.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import renamed
+from portkit.hipify.rules._common import drop_amd_uses, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,5 +31,5 @@ def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use."""
     for name, mapping in api_table.corrections().items():
         if mapping.kind == "intrinsic":
-            for index in source.names.get(name, ()):
+            for index in drop_amd_uses(source, source.names.get(name, ())):
                 yield renamed(source, CODE, index, mapping.hip, "intrinsic")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portkit.hipify.rules._common import rewritten
+from portkit.hipify.rules._common import join_template_arguments, rewritten
 from portkit.tree.finding import Edit
 
 if TYPE_CHECKING:
@@ -40,30 +40,34 @@ KERNEL_ARGUMENT = {
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each kernel that is passed."""
     for name, place in KERNEL_ARGUMENT.items():
-        for index in source.names.get(name, ()):
-            if not source.is_token(index + 1, "("):
-                continue
-            arguments = source.arguments(index + 1)
-            # A comma inside template arguments splits the kernel: then the type is not known.
-            if arguments is None or len(arguments) <= place or not arguments[place]:
-                continue
-            first, last = arguments[place].start, arguments[place].stop - 1
-            if place == 0 and len(arguments) > 3:
-                last = arguments[len(arguments) - 3].stop - 1
-            if source.is_token(first, "reinterpret_cast") or (
-                source.is_token(first, "(") and source.is_token(first + 1, "const")
-            ):
-                continue
-            edits = (
-                Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),
-                Edit(source.tokens[last].end, source.tokens[last].end, ")"),
-            )
-            yield rewritten(
-                source,
-                CODE,
-                first,
-                last,
-                edits,
-                construct="kernel argument",
-                message=f"{name} takes the kernel as const void *",
-            )
+        yield from cast_kernels(source, CODE, name, place)
+
+
+def cast_kernels(source: KernelSource, code: str, name: str, place: int) -> Iterator[Finding]:
+    """Return a finding for each kernel that a function is called with, at a place."""
+    for index in source.names.get(name, ()):
+        if not source.is_token(index + 1, "("):
+            continue
+        arguments = join_template_arguments(source, source.arguments(index + 1) or [])
+        if len(arguments) <= place or not arguments[place]:
+            continue
+        first, last = arguments[place].start, arguments[place].stop - 1
+        if source.is_token(first, "reinterpret_cast") or (
+            source.is_token(first, "(")
+            and source.tokens[first + 1].text in ("const", "void")
+            and source.is_token((source.closing(first) or first) - 1, "*")
+        ):
+            continue
+        edits = (
+            Edit(source.tokens[first].start, source.tokens[first].start, "(const void *)("),
+            Edit(source.tokens[last].end, source.tokens[last].end, ")"),
+        )
+        yield rewritten(
+            source,
+            code,
+            first,
+            last,
+            edits,
+            construct="kernel argument",
+            message=f"{name} takes the kernel as const void *",
+        )

@@ -2,12 +2,14 @@
 
 ``__CUDACC__`` and ``__NVCC__`` are not defined by a HIP compile, nor are the versions
 ``CUDA_VERSION``, ``CUDART_VERSION`` and ``__CUDACC_VER_MAJOR__``. Code under them vanishes on AMD,
-and what stands in its ``#else`` takes its place. Nothing is written.
+and what stands in its ``#else`` takes its place. The same holds for the versions of CUDA's
+libraries and for what nvcc defines with some options, as ``__CUDACC_EXTENDED_LAMBDA__``. Nothing is
+written.
 
 Example: ``#ifdef __CUDACC__`` around a kernel stays and is reported.
 
 What to do: if AMD needs the branch, write ``#if defined(__CUDACC__) || defined(__HIPCC__)``. If
-the condition is a version (for review), check that the other branch computes the same.
+the condition is a version or an option (for review), check that the other branch computes the same.
 
 Limits: a chain of conditions that names AMD's compiler itself is its author's choice, and is not
 reported. Nor is one whose macros the profile lists as undefined on AMD.
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from portkit.hipify.conditions import (
+    OPTIONAL,
     VERSIONS,
     excluded_on_amd,
     find_branches,
@@ -70,7 +73,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
             f" {' and '.join(said)}: write `|| defined(__HIPCC__)` where AMD needs what CUDA has"
         )
         finding = refused(source, CODE, index, index, construct="lost branch", message=message)
-        if names <= VERSIONS:
+        if names <= VERSIONS | OPTIONAL:
             finding = replace(finding, applicability=Applicability.REVIEW)
         yield finding
 

@@ -30,6 +30,9 @@ CODE = "PH108"
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each use of such a namespace."""
     for index in source.names.get("cuda", ()):
+        if is_of_thrust(source, index):
+            yield renamed(source, CODE, index, "hip", "namespace")
+            continue
         if not source.is_token(index + 1, "::"):
             continue
         within_itself = source.is_token(index - 1, "::") and source.is_token(index - 2, "cuda")
@@ -45,9 +48,18 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 construct="namespace",
                 message="cuda::std becomes std",
             )
-        elif source.is_token(index - 1, "::") and source.is_token(index - 2, "thrust"):
-            yield renamed(source, CODE, index, "hip", "namespace")
+    for index in source.names.get("cuda_cub", ()):
+        if source.is_token(index - 1, "::") and source.is_token(index - 2, "thrust"):
+            yield renamed(source, CODE, index, "hip_rocprim", "namespace")
     for index in source.names.get("cub", ()):
         aliased = source.is_token(index - 1, "=") and source.is_token(index - 3, "namespace")
         if aliased or source.is_token(index + 1, "::") or source.is_token(index - 1, "namespace"):
             yield renamed(source, CODE, index, "hipcub", "namespace")
+
+
+def is_of_thrust(source: KernelSource, index: int) -> bool:
+    """Whether a name is ``cuda`` in ``thrust::cuda`` or ``thrust::system::cuda``."""
+    first = index - 2
+    if source.is_token(first, "system") and source.is_token(first - 1, "::"):
+        first -= 2
+    return source.is_token(index - 1, "::") and source.is_token(first, "thrust")

@@ -3,6 +3,8 @@
 HIP has none of that name. CUTLASS and CuTe are made of NVIDIA's instructions; cuDNN, NVTX, NVML and
 parts of libcu++ have counterparts of another shape, or none.
 
+The headers of NVIDIA's samples, as ``helper_cuda.h``, are no part of CUDA and are not in HIP.
+
 Example: ``#include <cutlass/cutlass.h>`` stays and is reported.
 
 What to do: keep the include from AMD with ``#if !defined(__HIP_PLATFORM_AMD__)`` and write what it
@@ -34,6 +36,8 @@ CODE = "PH209"
 _SUSPECT = re.compile(
     r"(cuda|cutlass|cute|cooperative_groups|nvtx3)/.*"
     r"|cub/.*\.h"
+    r"|helper_(cuda|math|string|timer|image|functions|gl|multiprocess)\w*\.h|drvapi_error_string\.h"
+    r"|crt/.*|sm_\d\d_\w+\.hp*|npp\w*\.h|nvfunctional"
     r"|cu(da|blas|rand|dnn|fft|sparse|solver|file|pti|tensor|Complex)\w*\.h"
     r"|nv(ml|rtc|ToolsExt|JitLink|jpeg|shmem|Fatbin)\w*\.h"
 )

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from portkit.hipify import api_table
 from portkit.hipify.device_names import looks_like_cuda
 from portkit.hipify.rules._common import MEMBER, is_own, refused
+from portkit.hipify.rules.namespace import is_of_thrust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ CODE = "PH201"
 _SUSPECT = re.compile(
     r"cuda[A-Z]\w*|cu(?:rand|blas|dnn|fft|sparse|solver|tensor|pti)(?:[A-Z]\w*|_\w+_t)"
     r"|cu[A-Z][a-z]\w+|CU[a-z]\w+|_?nv(?:rtc|ml|tx|jpeg|JitLink)[A-Z]\w*"
-    r"|__nv_\w+|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
+    r"|__nv_\w+|__cluster_dims__|__block_size__|__NV_\w+|__v[a-z]+[24]|__\w+_sync"
 )
 _CONSTANT = re.compile(
     r"CU(?:RAND|BLAS(?:LT)?|DNN|FFT|SPARSE(?:LT)?|SOLVER(?:DN|RF)?|TENSOR(?:MG)?|PTI)?_[A-Z\d]\w*"
@@ -107,7 +108,7 @@ def _foreign_namespace(source: KernelSource, uses: list[int]) -> Iterator[Findin
             source.is_token(index + 1, "::")
             and index + 2 < len(source.tokens)
             and not source.is_token(index + 2, "std")
-            and not source.is_token(index - 2, "thrust")
+            and not is_of_thrust(source, index)
         ):
             name = f"cuda::{source.tokens[index + 2].text}"
             message = f"{name}: no rule; write the HIP side by hand"

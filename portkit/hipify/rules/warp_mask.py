@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import refused
+from portkit.hipify.rules._common import drop_amd_uses, refused
 from portkit.hipify.rules.warp_masked import is_shuffle_of_some
 from portkit.hipify.rules.warp_sync import calls
 
@@ -37,7 +37,7 @@ def find(source: KernelSource) -> Iterator[Finding]:
     for name, mapping in api_table.corrections().items():
         if mapping.kind != "warp":
             continue
-        for index in source.names.get(name, ()):
+        for index in drop_amd_uses(source, source.names.get(name, ())):
             if source.is_token(index - 1, "#define"):
                 continue
             call = called.get(index)

@@ -9,7 +9,8 @@ Example: ``__shfl_xor_sync(0xffffffff, x, 16)`` becomes ``hipx::shfl_xor(x, 16)`
 Limits: only masks that name all lanes are translated (``0xffffffff``, ``~0``, ``-1``, casts of it,
 ``FULL_MASK`` and other names that end in ``FULL_MASK``, and a name that the file itself defines as
 one of them, by ``#define`` or as a constant, which may be the function's own); with any other a
-shuffle is for review (PH114), and the rest is refused (PH202).
+shuffle is for review (PH114), and the rest is refused (PH202). Code that only AMD's compiler reads
+is HIP's already and stays.
 
 Source: CUDA C++ Programming Guide, "Warp Shuffle Functions"; HIP headers,
 amd_warp_sync_functions.h.
@@ -21,7 +22,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from portkit.hipify import api_table
-from portkit.hipify.rules._common import rewritten
+from portkit.hipify.rules._common import drop_amd_uses, rewritten
 from portkit.hipify.scopes import resolve_name
 from portkit.tree.finding import Edit
 
@@ -58,12 +59,12 @@ class WarpCall(NamedTuple):
 
 
 def calls(source: KernelSource) -> Iterator[WarpCall]:
-    """Yield each masked call."""
+    """Yield each masked call, but for those that only AMD's compiler reads."""
     masks = _Masks(source)
     for name, mapping in api_table.corrections().items():
         if mapping.kind != "warp":
             continue
-        for index in source.names.get(name, ()):
+        for index in drop_amd_uses(source, source.names.get(name, ())):
             defined = source.is_token(index - 1, "#define")
             if source.is_token(index + 1, "(") and not defined:
                 arguments = source.arguments(index + 1)
