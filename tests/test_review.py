@@ -407,9 +407,9 @@ def test_what_is_mechanical_is_named_when_it_is_kept_with_another(candle: Path) 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b"", b"[[skip]]\n"),
-        (b"gating = 'cfg'", b"gating = 'cfg'\n\n[[skip]]\n"),
-        (b"gating = 'cfg'\r\n", b"gating = 'cfg'\r\n\r\n[[skip]]\r\n"),
+        (b"", b"[[exclude]]\n"),
+        (b"gating = 'cfg'", b"gating = 'cfg'\n\n[[exclude]]\n"),
+        (b"gating = 'cfg'\r\n", b"gating = 'cfg'\r\n\r\n[[exclude]]\r\n"),
     ],
 )
 def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
