@@ -178,7 +178,8 @@ def test_a_byte_order_mark_is_passed_over() -> None:
         ("[[exclude]]\nreason = 'x'\n", 1, "this [[exclude]] names neither codes nor paths"),
         ("[[exclude]]\ncodes = ['301']\nreason = 'x'\n", 2, "'301' is not a code"),
         (
-            "[[exclude]]\ncodes = ['PK3']\nreason = 'x'\n\n[[exclude]]\ncodes = ['PK4']\nwhy = 'x'\n",
+            "[[exclude]]\ncodes = ['PK3']\nreason = 'x'\n\n"
+            "[[exclude]]\ncodes = ['PK4']\nwhy = 'x'\n",
             7,
             "there is no key 'why'",
         ),
