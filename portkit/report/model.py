@@ -140,6 +140,7 @@ class Report(Value, frozen=True):
         outdated: files that were written as a whole and are not what would be written now, sorted.
         directory: the codebase's, if it has one.
         asked: how the tree was to be looked at, in options as they are typed, a space before each.
+        folder: the name of the workspace's folder, also if the user named it ``.``.
     """
 
     root: str
@@ -160,6 +161,7 @@ class Report(Value, frozen=True):
     outdated: tuple[str, ...] = ()
     directory: Directory | None = None
     asked: str = ""
+    folder: str = ""
 
     @property
     def tree(self) -> str:
@@ -169,7 +171,7 @@ class Report(Value, frozen=True):
     @property
     def title(self) -> str:
         """What was looked at, such as ``toy 1.2.3``."""
-        only = self.crates[0].name if len(self.crates) == 1 else self.root
+        only = self.crates[0].name if len(self.crates) == 1 else self.folder or self.root
         return f"{self.codebase or only} {self.version}".strip()
 
     def count(
@@ -240,6 +242,7 @@ def report(
         outdated=outdated(scan.findings),
         directory=job.codebase.directory,
         asked=asked,
+        folder=job.workspace.root.resolve().name,
     )
 
 
