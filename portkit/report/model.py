@@ -17,6 +17,7 @@ from portkit.copying.patches import REPAIR
 from portkit.lang.packed import in_turn
 from portkit.lang.shell import argument
 from portkit.lang.value import Value
+from portkit.report.additions import Additions, find_additions
 from portkit.tree.finding import Applicability, Status, identified
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class State(StrEnum):
     """The counterpart stands in the tree."""
     KEPT = "kept"
     """There is nothing to write; the message says why."""
+
+    @property
+    def word(self) -> str:
+        """What people read; documents have the value."""
+        return "no change" if self is State.KEPT else self.value
 
 
 MEANINGS: Final[Mapping[State, str]] = {
@@ -141,6 +147,7 @@ class Report(Value, frozen=True):
         directory: the codebase's, if it has one.
         asked: how the tree was to be looked at, in options as they are typed, a space before each.
         folder: the name of the workspace's folder, also if the user named it ``.``.
+        additions: what the port will add.
     """
 
     root: str
@@ -162,6 +169,7 @@ class Report(Value, frozen=True):
     directory: Directory | None = None
     asked: str = ""
     folder: str = ""
+    additions: Additions = Additions()
 
     @property
     def tree(self) -> str:
@@ -243,6 +251,7 @@ def report(
         directory=job.codebase.directory,
         asked=asked,
         folder=job.workspace.root.resolve().name,
+        additions=find_additions(scan),
     )
 
 
