@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,7 @@ from cli_support import (
     invoke,
     make_candle,
 )
+from msgspec.structs import replace
 from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -34,14 +36,14 @@ from portkit.cli import COMMANDS, named, program
 from portkit.codebases.known import named as codebase
 from portkit.fetch import FetchedWorkspace
 from portkit.profile.settings import NAME
+from portkit.report.model import report
 from portkit.scan.codes import every_page, pages
+from portkit.scan.session import scan_tree
 from portkit.tree import workspace
 from portkit.verify import STEPS
 from portkit.write.transaction import Change, Recovery, recover, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from portkit.tree.workspace import Workspace
 
 
@@ -665,7 +667,7 @@ def test_a_shell_completes(line: str, word: int, completed: set[str]) -> None:
 def test_wrong_usage_has_its_own_exit_code(candle: Path, arguments: list[str]) -> None:
     done = invoke(*arguments)
     assert (done.code, done.out) == (2, "")
-    assert "Error" in done.err
+    assert done.err.startswith("error: ")
 
 
 def test_help_of_each_command_fits_the_screen() -> None:
@@ -854,3 +856,24 @@ def test_a_command_to_copy_names_the_tree_as_a_shell_takes_it(
         assert {tree.name} == {word for words in map(shlex.split, shown) for word in words}, (
             done.err
         )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("scan", "--bogus"), "error: No such option: --bogus (`"),
+        (("review", "--accept", "PK", "--exclude", "PK"), "error: --accept and --exclude are two"),
+        (("scan", "a", "b"), "error: Got unexpected extra argument"),
+    ],
+)
+def test_an_error_of_usage_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+    done = invoke(*arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith(said)
+
+
+def test_the_folder_is_named_for_a_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_candle(tmp_path / "tarn")
+    monkeypatch.chdir(root)
+    found = report(scan_tree(Path()), ".")
+    assert replace(found, codebase="", crates=found.crates * 2).title.startswith("tarn ")

@@ -82,11 +82,11 @@ def test_what_asks_for_something_comes_first_and_what_is_kept_is_counted() -> No
     new = plain(safe, *kept, manual)
     text = comparison_text(compare(plain(), new), Terminal())
     title, *headings = re.findall(r"^(?:  )?\S.*$", text.split("\n\n", 1)[1], re.MULTILINE)
-    assert title == "New: not in the older scan (4 places: 1 manual, 1 mechanical, 2 kept)"
+    assert title == "New: not in the older scan (4 places: 1 manual, 1 mechanical, 2 no change)"
     assert [re.sub(r"^  (\S+).*: ", r"\1 ", heading) for heading in headings] == [
         "PK403 manual",
         "PK401 mechanical",
-        "PK102 kept (2 places)",
+        "PK102 no change (2 places)",
         "Next: `portkit apply tree` writes 1 place.",
     ]
 

@@ -35,12 +35,12 @@ profile = "candle"
 gating = "cfg"
 archs = ["gfx90a", "gfx9-4-generic"]
 
-[[skip]]
+[[exclude]]
 codes = ["PK602", "PH2"]
 paths = ["candle-examples/*"]
 reason = "later"
 
-[[skip]]
+[[exclude]]
 paths = ["a", "b"]
 reason = "never"
 
@@ -123,7 +123,7 @@ OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_what_is_no_file_is_not_passed_over(candle: Path, kind: str, name: str) -> None:
     """What it says would not be done, and nobody would know."""
     make, said = OTHERS[kind]
-    add_file(candle, "decisions.toml", b'[[skip]]\ncodes = ["PK"]\nreason = "x"\n')
+    add_file(candle, "decisions.toml", b'[[exclude]]\ncodes = ["PK"]\nreason = "x"\n')
     make(candle / name)
     for command in ("scan", "apply", "review"):
         done = invoke(command, candle, *(["--list"] if command == "review" else []))
@@ -143,6 +143,15 @@ def test_a_first_profile_is_named_behind_a_byte_order_mark(candle: Path) -> None
     assert place.read_bytes() == b"profile = \"own\"\ngating = 'cfg'\n"
 
 
+def test_the_old_spelling_excludes_as_before() -> None:
+    """The files of commits that nobody can change have it."""
+    old = "[[skip]]\ncodes = ['PK3']\nreason = 'x'\n"
+    assert read(old).skips == read(old.replace("skip", "exclude")).skips
+    both = "[[skip]]\ncodes = ['PK3']\nreason = 'x'\n[[exclude]]\ncodes = ['PK4']\nreason = 'y'\n"
+    assert [skip.line for skip in read(both).skips] == [1, 4]
+    SCHEMA.validate(tomllib.loads(both))
+
+
 def test_a_byte_order_mark_is_passed_over() -> None:
     assert read(f"\ufeff{WHOLE}") == read(WHOLE)
     decision = "[[decision]]\nwhen = '('\nverdict = 'keep'\nreason = 'x'\n"
@@ -160,16 +169,17 @@ def test_a_byte_order_mark_is_passed_over() -> None:
         ("gating = ''\n", 1, "gating is '': write 'cfg' or 'dummy'"),
         ("profile = 7\n", 1, "profile is not a text"),
         ("archs = ['gfx90']\n", 1, "'gfx90' is not an architecture such as gfx1100"),
-        ("[[skip]]\ncodes = ['PK3']\nreason = ' '\n", 3, "reason is empty"),
+        ("[[exclude]]\ncodes = ['PK3']\nreason = ' '\n", 3, "reason is empty"),
         ("archs = 'gfx90a'\n", 1, "archs is not a list"),
         ("archs = []\n", 1, "archs is not a list"),
         ("profile = 'candle'\narchs = [\n  'gfx90a',\n  'sm_80',\n]\n", 4, "'sm_80' is not"),
         ("[skip]\nreason = 'x'\n", 1, "skip is not a list of tables"),
-        ("[[skip]]\ncodes = ['PK3']\n", 1, "reason is missing"),
-        ("[[skip]]\nreason = 'x'\n", 1, "names neither codes nor paths"),
-        ("[[skip]]\ncodes = ['301']\nreason = 'x'\n", 2, "'301' is not a code"),
+        ("[[exclude]]\ncodes = ['PK3']\n", 1, 'this [[exclude]] needs a "reason"'),
+        ("[[exclude]]\nreason = 'x'\n", 1, "this [[exclude]] names neither codes nor paths"),
+        ("[[exclude]]\ncodes = ['301']\nreason = 'x'\n", 2, "'301' is not a code"),
         (
-            "[[skip]]\ncodes = ['PK3']\nreason = 'x'\n\n[[skip]]\ncodes = ['PK4']\nwhy = 'x'\n",
+            "[[exclude]]\ncodes = ['PK3']\nreason = 'x'\n\n"
+            "[[exclude]]\ncodes = ['PK4']\nwhy = 'x'\n",
             7,
             "there is no key 'why'",
         ),
@@ -189,7 +199,7 @@ def test_a_byte_order_mark_is_passed_over() -> None:
         ("[bindings]\ngit = 'x'\ntag = 'v1'\nrev = '1'\n", 1, "leave out the others"),
         ("[bindings]\nversion = '1'\nrev = '1'\n", 1, "one of branch, tag and rev"),
         ("[bindings]\nfolder = 'x'\n", 2, "there is no key 'folder'"),
-        ("[[decision]]\nwhen = 'a'\nverdict = 'keep'\n", 1, "reason is missing"),
+        ("[[decision]]\nwhen = 'a'\nverdict = 'keep'\n", 1, 'this [[decision]] needs a "reason"'),
     ],
 )
 def test_an_error_names_the_line(text: str, line: int, said: str) -> None:
@@ -308,7 +318,7 @@ def test_a_repair_that_is_left_alone_is_not_written(candle: Path, how: str) -> N
     add_file(candle, "own/codebase.toml", (head + REPAIRED).encode())
     text = 'profile = "own"\n'
     if how == "skip":
-        text += '[[skip]]\ncodes = ["PK107"]\nreason = "nobody divides by zero"\n'
+        text += '[[exclude]]\ncodes = ["PK107"]\nreason = "nobody divides by zero"\n'
     add_file(candle, NAME, text.encode())
     site = of(sites(candle), "PK107")
     if how in ("option", "neither"):
@@ -327,7 +337,7 @@ def test_a_repair_that_is_left_alone_is_not_written(candle: Path, how: str) -> N
 
 def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     ids = [site["id"] for site in sites(candle)]
-    add_file(candle, NAME, b'[[skip]]\ncodes = ["PK3", "PK503"]\nreason = "not yet"\n')
+    add_file(candle, NAME, b'[[exclude]]\ncodes = ["PK3", "PK503"]\nreason = "not yet"\n')
     found = sites(candle)
     assert [site["id"] for site in found] == ids
     left = "left out by an arm that answers with an error: not yet"
@@ -349,8 +359,8 @@ def test_what_is_skipped_is_kept_with_the_reason(candle: Path) -> None:
     ("entry", "said"),
     [
         (
-            '[[skip]]\npaths = ["candle-cor/*"]\nreason = "later"\n',
-            "1: this skip fits no place",
+            '[[exclude]]\npaths = ["candle-cor/*"]\nreason = "later"\n',
+            "1: this [[exclude]] matches no finding",
         ),
         (
             '[[decision]]\nwhen = "is_nothing"\nverdict = "keep"\nreason = "x"\n',
@@ -371,24 +381,27 @@ def test_what_decides_nothing_is_refused(candle: Path, entry: str, said: str) ->
 
 def test_a_skip_of_nothing_is_said(candle: Path) -> None:
     add_file(
-        candle, NAME, b'gating = "dummy"\n\n[[skip]]\npaths = ["gone/*"]\nreason = "long ago"\n'
+        candle, NAME, b'gating = "dummy"\n\n[[exclude]]\npaths = ["gone/*"]\nreason = "long ago"\n'
     )
     site = of(sites(candle), "PK903")
     assert site["path"] == NAME
     assert site["applicability"] == "review"
     assert site["line"] == 3
-    assert "this skip fits no place, since no file of the tree fits 'gone/*': " in site["message"]
+    assert (
+        "this [[exclude]] matches no finding, since no file of the tree matches 'gone/*': "
+        in site["message"]
+    )
     assert "nearest" not in site["message"]
-    add_file(candle, NAME, b'[[skip]]\npaths = ["candle-cor/*"]\nreason = "misspelt"\n')
+    add_file(candle, NAME, b'[[exclude]]\npaths = ["candle-cor/*"]\nreason = "misspelt"\n')
     assert "; the nearest is 'candle-core'" in of(sites(candle), "PK903")["message"]
-    add_file(candle, NAME, b'[[skip]]\ncodes = ["PK402"]\nreason = "long ago"\n')
-    assert of(sites(candle), "PK903")["message"].endswith(" fits no place: take it away")
-    add_file(candle, NAME, b'[[skip]]\ncodes = ["PK7", "PK77"]\nreason = "long ago"\n')
+    add_file(candle, NAME, b'[[exclude]]\ncodes = ["PK402"]\nreason = "long ago"\n')
+    assert of(sites(candle), "PK903")["message"].endswith(" matches no finding: remove it")
+    add_file(candle, NAME, b'[[exclude]]\ncodes = ["PK7", "PK77"]\nreason = "long ago"\n')
     assert "no code begins with PK77: " in of(sites(candle), "PK903")["message"]
 
 
 def test_a_manifest_that_is_skipped_needs_no_feature(candle: Path) -> None:
-    add_file(candle, NAME, b'[[skip]]\npaths = ["*/Cargo.toml"]\nreason = "not yet"\n')
+    add_file(candle, NAME, b'[[exclude]]\npaths = ["*/Cargo.toml"]\nreason = "not yet"\n')
     commit(candle)
     assert invoke("apply", candle, "--no-format").code == 0
     done = invoke("verify", candle, "--only", "parity")

@@ -307,7 +307,7 @@ def test_another_feature_is_found_where_it_asks_for_cudarc(tmp_path: Path) -> No
 
 def test_what_portkit_toml_says_stays(served: Path) -> None:
     (served / "portkit.toml").write_text(
-        'gating = "cfg"\n\n[[skip]]\ncodes = ["PK6"]\nreason = "x"\n'
+        'gating = "cfg"\n\n[[exclude]]\ncodes = ["PK6"]\nreason = "x"\n'
     )
     assert invoke("init", served, "--yes", "--profile", "rocm/port").code == 0
     said = tomllib.loads((served / "portkit.toml").read_text())

@@ -364,7 +364,9 @@ def test_a_copy_that_a_person_decided_on_is_not_named(candle: Path) -> None:
     apply(candle)
     with (candle / HIP / "fill.hip").open("a") as file:
         file.write("// mine\n")
-    config = f'[[skip]]\ncodes = ["PK103"]\npaths = ["{HIP}/fill.hip"]\nreason = "tuned by hand"\n'
+    config = (
+        f'[[exclude]]\ncodes = ["PK103"]\npaths = ["{HIP}/fill.hip"]\nreason = "tuned by hand"\n'
+    )
     add_file(candle, "portkit.toml", config.encode())
     before = picture(candle)
     assert "--regenerate" not in invoke("scan", candle, "--kernels").out

@@ -106,7 +106,7 @@ def compile_(candle: Path, *features: str) -> str:
 
 def skip(candle: Path, text: str) -> None:
     add_file(
-        candle, "portkit.toml", f'[[skip]]\n{text}\nreason = "in a {{second}} step"\n'.encode()
+        candle, "portkit.toml", f'[[exclude]]\n{text}\nreason = "in a {{second}} step"\n'.encode()
     )
 
 

@@ -49,7 +49,7 @@ BROKEN = [
     # --- keys and values ---
     (CODEBASE, HEAD + 'nmae = "x"\n', 4, "there is no key 'nmae' here: known are name, "),
     (CODEBASE, HEAD + 'nmae = "x"\n', 4, "; the nearest is 'name'"),
-    (CODEBASE, 'name = "toy"\ncrate = "toy"\n', 1, "first_version is missing"),
+    (CODEBASE, 'name = "toy"\ncrate = "toy"\n', 1, 'the file needs a "first_version"'),
     (
         CODEBASE,
         HEAD.replace('"toy"', "7", 1),
@@ -113,7 +113,7 @@ BROKEN = [
     ),
     # --- patches ---
     (CODEBASE, HEAD + PATCH + 'code = "PK119"\n', 8, "code is 'PK119': write 'PK104', "),
-    (CODEBASE, HEAD + PATCH, 4, "code is missing"),
+    (CODEBASE, HEAD + PATCH, 4, 'this [[patch]] needs a "code"'),
     (
         CODEBASE,
         HEAD + PATCH + 'code = "PK107"\nmacth = "a"\n',
@@ -158,7 +158,7 @@ BROKEN = [
         "there is no template 'B.md' in ",
     ),
     # --- the other files ---
-    ("vendor.toml", 'name = "rocm"\n', 1, "source is missing"),
+    ("vendor.toml", 'name = "rocm"\n', 1, 'the file needs a "source"'),
     (
         "kernels.toml",
         KERNEL + 'match = "a"\nreplace = "b"\nhits = "1"\n',
@@ -178,7 +178,7 @@ BROKEN = [
         "match begins or ends",
     ),
     (KERNELS, '[expected."1.0.0"]\nPH301 = "one"\n', 2, "PH301 is not a number"),
-    ("phases.toml", '[[phase]]\ntitle = "a"\n', 1, "verify is missing"),
+    ("phases.toml", '[[phase]]\ntitle = "a"\n', 1, 'this [[phase]] needs a "verify"'),
     (
         "phases.toml",
         '[[phase]]\ntitle = "a"\nverify = "b"\ncodes = ["301"]\n',

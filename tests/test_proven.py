@@ -71,7 +71,7 @@ def test_the_file_says_what_was_written(tmp_path: Path) -> None:
 
 def test_a_file_that_says_less_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("commits = 2\n")
-    with pytest.raises(ProfileError, match=rf"{FILE}:1: versions is missing"):
+    with pytest.raises(ProfileError, match=rf'{FILE}:1: the file needs a "versions"'):
         load_proven(Directory(tmp_path))
 
 

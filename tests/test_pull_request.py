@@ -96,7 +96,9 @@ def test_a_tree_that_is_not_ported_is_said(tmp_path: Path) -> None:
 
 def test_places_that_ask_come_before_those_that_do_not() -> None:
     text = pull_request(made(*EVERY_KIND, unaccounted=2), facts())
-    manual, review, kept = (text.index(f"### {state}") for state in ("Manual", "Review", "Kept"))
+    manual, review, kept = (
+        text.index(f"### {state}") for state in ("Manual", "Review", "No change")
+    )
     assert manual < review < kept
     counts = by_state(EVERY_KIND)
     assert f"{counts[State.MANUAL]} manual, {counts[State.REVIEW]} review" in text

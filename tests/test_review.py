@@ -18,6 +18,7 @@ from apply_support import git
 from cli_support import PROGRAM, add_file, commit, environment, invoke, make_candle
 from kernels_tree_support import make_with_kernels
 
+from portkit.cli.desk import Place, desk_of
 from portkit.cli.review import ANSWERS
 from portkit.errors import ConfigError
 from portkit.lang.source import Source
@@ -26,8 +27,9 @@ from portkit.profile.settings import settings
 from portkit.profile.skipping import with_skip
 from portkit.report import scan_json
 from portkit.report.branch import branch
+from portkit.report.model import site_of
 from portkit.scan.session import scan_tree
-from portkit.tree.finding import Applicability
+from portkit.tree.finding import Applicability, identified
 from portkit.update.taken_out import taken_out
 
 SCHEMA = Path(scan_json.__file__).with_name("scan.schema.json")
@@ -238,7 +240,7 @@ def test_what_stands_already_is_taken_out_when_it_is_kept(candle: Path, is_commi
     if is_committed:
         commit(candle)
     standing = {path: path.read_bytes() for path in candle.rglob("*.rs")}
-    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours", "--yes")
     assert f"What the port had written there is taken out of {TILES}." in done.err
     text = standing[candle / TILES].decode()
     assert text.count(WIDENED) == 3
@@ -256,7 +258,7 @@ def test_an_edit_beside_what_is_taken_out_stays(candle: Path) -> None:
     place = ported(candle, 4)
     change(candle, "    wide * high\n", "    wide * high + 1\n")
     commit(candle)
-    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours", "--yes")
     assert "is taken out of" in done.err
     text = (candle / TILES).read_text()
     assert "    wide * high + 1\n" in text
@@ -268,7 +270,7 @@ def test_what_was_edited_stays_when_it_is_kept(candle: Path) -> None:
     change(candle, f"{WIDENED} {{\n", f"{WIDENED} || true {{\n")
     commit(candle)
     before = (candle / TILES).read_bytes()
-    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours", "--yes")
     said = "What the port has written there stays until you take it out: "
     assert f"{said}{TILES} was changed by hand in the same lines." in done.err
     assert (candle / TILES).read_bytes() == before
@@ -297,7 +299,7 @@ def test_what_no_history_tells_stays_when_it_is_kept(candle: Path) -> None:
     place = ported(candle, 4)
     shutil.rmtree(candle / ".git")
     before = (candle / TILES).read_bytes()
-    done = invoke("review", candle, "--exclude", place, "--reason", "ours")
+    done = invoke("review", candle, "--exclude", place, "--reason", "ours", "--yes")
     assert "What the port has written there stays until you take it out: " in done.err
     assert "is in no git repository" in done.err
     assert (candle / TILES).read_bytes() == before
@@ -351,7 +353,9 @@ def test_an_edit_that_was_accepted_is_not_to_be_written_anew(candle: Path) -> No
 def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
     before = b"# ours\ngating = 'dummy' # said\n"
     add_file(candle, "portkit.toml", before)
-    done = invoke("review", candle, "--exclude", f"{TILES}:18", "--reason", 'no "such" thing')
+    done = invoke(
+        "review", candle, "--exclude", f"{TILES}:18", "--reason", 'no "such" thing', "--yes"
+    )
     assert done.code == 0
     assert re.search(rf"portkit\.toml excludes PK405-[0-9a-f]{{8}} {TILES}:18\.", done.err)
     after = (candle / "portkit.toml").read_bytes()
@@ -364,11 +368,64 @@ def test_kept_places_are_skipped_with_the_reason(candle: Path) -> None:
 def test_places_alike_are_kept_together_and_named(candle: Path) -> None:
     """Two of a code in one function are alike; the third, in another function, is not."""
     alike = [line.split()[0] for line in asked(candle) if "  twice: " in line]
-    done = invoke("review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small")
-    assert f"excludes {alike[0]} {TILES}:12, {alike[1]} {TILES}:13.\n" in done.err
+    done = invoke(
+        "review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small", "--yes"
+    )
+    assert f"excludes {alike[0]} {TILES}:12. With it changed: {alike[1]} {TILES}:13." in done.err
+    assert f"  {alike[1]} {TILES}:13  PK401 in the same item, twice\n" in done.err
     assert len(asked(candle)) == PLACES - 2
     (skip,) = settings(Source("portkit.toml", (candle / "portkit.toml").read_bytes())).skips
     assert skip.symbols == ("twice",)
+
+
+def test_an_exclusion_names_what_depends_on_it(candle: Path) -> None:
+    """Without the variant its arms name nothing, so they are written by nobody."""
+    (variant,) = [
+        s for s in document(candle)["sites"] if s["code"] == "PK505" and "Device" in s["symbol"]
+    ]
+    desk = desk_of(candle, scan_tree(candle), None)
+    place = next(
+        Place(site_of(f, None, identity), f)
+        for identity, f in identified(desk.scan.findings)
+        if identity == variant["id"]
+    )
+    plan = desk.plan_exclusion([place], "not yet")
+    assert any(other.site.code == "PK301" for other, _ in plan.others)
+    assert all(why for _, why in plan.others)
+    assert not (candle / "portkit.toml").exists()
+
+
+def test_the_last_answer_is_taken_back(candle: Path) -> None:
+    place = ported(candle, 4)
+    commit(candle)
+    before = (candle / TILES).read_bytes()
+    invoke("review", candle, "--exclude", place, "--reason", "ours", "--yes")
+    assert (candle / TILES).read_bytes() != before
+    done = invoke("review", candle, "--undo")
+    assert (done.code, (candle / TILES).read_bytes()) == (0, before)
+    assert "there is no answer" in invoke("review", candle, "--undo").err
+    invoke("review", candle, "--accept", "PK")
+    assert asked(candle) == []
+    assert invoke("review", candle, "--undo").code == 0
+    assert len(asked(candle)) == PLACES
+    invoke("review", candle, "--accept", "PK")
+    (candle / looked.NAME).write_text(f"{(candle / looked.NAME).read_text()}\n# mine\n")
+    done = invoke("review", candle, "--undo")
+    assert (done.code, "changed since your last answer" in done.err) == (23, True)
+
+
+def test_findings_are_named_by_path_and_number(candle: Path) -> None:
+    places = asked(candle)
+    done = invoke("review", candle, "--accept", "1", "--accept", "3")
+    assert [f"accepted {places[n]}" in done.err for n in range(4)] == [True, False, True, False]
+    assert invoke("review", candle, "--undo").code == 0
+    within = [place for place in places if TILES in place]
+    assert len(within) < len(places)
+    rest = invoke("review", candle, "--later", TILES, "--list").out.splitlines()
+    assert rest[:-1] == [place for place in places if place not in within]
+    assert f"{len(within)} left for later" in rest[-1]
+    invoke("review", candle, "--accept", "candle-core/src/tiles.rs")
+    assert len(asked(candle)) == len(places) - len(within)
 
 
 def test_what_was_accepted_is_not_kept_with_another(candle: Path) -> None:
@@ -376,10 +433,12 @@ def test_what_was_accepted_is_not_kept_with_another(candle: Path) -> None:
     invoke("review", candle, "--accept", f"{TILES}:13")
     before = asked(candle)
     (taken,) = re.findall(r"PK401-[0-9a-f]{8}", (candle / looked.NAME).read_text())
-    done = invoke("review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small")
+    done = invoke(
+        "review", candle, "--exclude", f"{TILES}:12", "--reason", "ours are small", "--yes"
+    )
     assert done.code == ConfigError.exit_code
     said = " ".join(done.err.split())
-    assert f"would exclude {taken} {TILES}:13 too, which was accepted" in said
+    assert f"would exclude {taken} {TILES}:13 too, which you accepted" in said
     assert f"write `// portkit: exclude PK401 REASON` above {TILES}:12" in said
     assert not (candle / "portkit.toml").exists()
     assert asked(candle) == before
@@ -399,17 +458,17 @@ def test_what_is_mechanical_is_named_when_it_is_kept_with_another(candle: Path) 
     (settled,) = [
         s["id"] for s in document(candle)["sites"] if f"{s['path']}:{s['line']}" == f"{TILES}:12"
     ]
-    done = invoke("review", candle, "--exclude", other, "--reason", "ours are small")
+    done = invoke("review", candle, "--exclude", other, "--reason", "ours are small", "--yes")
     assert f"excludes {other} {TILES}:13. " in done.err
-    assert f"also excludes {settled} {TILES}:12, which have the same code" in done.err
+    assert f"  {settled} {TILES}:12  PK401 in the same item, twice\n" in done.err
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b"", b"[[skip]]\n"),
-        (b"gating = 'cfg'", b"gating = 'cfg'\n\n[[skip]]\n"),
-        (b"gating = 'cfg'\r\n", b"gating = 'cfg'\r\n\r\n[[skip]]\r\n"),
+        (b"", b"[[exclude]]\n"),
+        (b"gating = 'cfg'", b"gating = 'cfg'\n\n[[exclude]]\n"),
+        (b"gating = 'cfg'\r\n", b"gating = 'cfg'\r\n\r\n[[exclude]]\r\n"),
     ],
 )
 def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
@@ -422,7 +481,7 @@ def test_a_skip_is_added_at_the_end(before: bytes, after: bytes) -> None:
 
 
 def test_a_list_of_skips_is_not_written_into() -> None:
-    before = b"skip = [{ codes = ['PK1'], reason = 'r' }]\n"
+    before = b"exclude = [{ codes = ['PK1'], reason = 'r' }]\n"
     with pytest.raises(ConfigError, match=r"write there \{ codes"):
         with_skip(before, "PK401", "a.rs", "f", "why")
     with pytest.raises(ConfigError, match="gatin"):
@@ -433,10 +492,14 @@ def test_a_list_of_skips_is_not_written_into() -> None:
     ("options", "said"),
     [
         ((), "needs a terminal"),
-        (("--accept", "PK401-00000000"), "names no place that nobody has looked at"),
-        (("--accept", "PK3"), "names no place that nobody has looked at"),
-        (("--accept", f"{TILES}:1"), "names no place that nobody has looked at"),
-        (("--accept", "tile"), "names no place: write"),
+        (("--accept", "PK401-00000000"), "names no finding that is for you"),
+        (("--accept", "PK3"), "names no finding that is for you"),
+        (("--accept", f"{TILES}:1"), "names no finding that is for you"),
+        (("--accept", "tile"), "names no finding that is for you"),
+        (("--accept", "99"), "names no finding that is for you"),
+        (("--keep", "PK"), "--keep is --exclude now"),
+        (("--undo", "--list"), "--undo takes your last answer back"),
+        (("--exclude", "PK4", "--reason", "x"), "add --yes"),
         (("--accept", "PK", "--exclude", "PK"), "one at a time"),
         (("--exclude", "PK"), "go together"),
         (("--accept", "PK", "--list"), "--list writes nothing"),

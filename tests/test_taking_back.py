@@ -118,7 +118,7 @@ def test_what_breaks_is_taken_back_and_the_rest_is_written(candle: Path, cargo: 
     # Another place of the file is written, so that an entry would be about too much.
     assert f"{USER}:" in said
     assert f"// portkit: exclude PK301 {REASON}" in said
-    assert "[[skip]]" not in said
+    assert "[[exclude]]" not in said
     text = (candle / USER).read_text()
     assert f'Device::Rocm(_) => panic!("left out: {REASON}"),' in text
     assert "Device::Rocm(_) => 1" in text
@@ -130,7 +130,7 @@ def test_the_entry_that_is_printed_leaves_the_same_out(candle: Path, cargo: Path
     done = port(candle)
     assert done.code == 1, done.err
     after = {path: (candle / path).read_bytes() for path in (MATMUL, USER, LIB)}
-    entry = done.out[done.out.index("[[skip]]") :].partition("\n\n")[0]
+    entry = done.out[done.out.index("[[exclude]]") :].partition("\n\n")[0]
     git(candle, "stash", "--quiet", "--include-untracked")
     add_file(candle, "portkit.toml", f"{entry}\n".encode())
     again = port(candle)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from portkit import __version__
 
 if TYPE_CHECKING:
-    from click import HelpFormatter
+    from click import HelpFormatter, UsageError
 
     from portkit.cli.command import Command
 
@@ -42,6 +42,10 @@ COMMANDS: Final = {
     "lsp": "lsp",
 }
 """The file of each command, in the order of the help."""
+_USAGE_ERROR: Final[type[UsageError]] = typer.BadParameter.__mro__[1]
+"""Typer's base of errors in the arguments; the module that has it depends on typer's version."""
+USAGE: Final = 2
+"""The exit code of an error in the arguments."""
 
 
 def named(name: str) -> Command:
@@ -58,7 +62,23 @@ def named(name: str) -> Command:
 
 
 class _Program(TyperGroup):
-    """The program, whose help has the whole sentence of each command and not its beginning."""
+    """The program: its help has whole sentences, and an error of usage is one sentence."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program as typer does, but print an error of usage without the usage."""
+        if not (args or extra.get("args") or sys.argv[1:]):
+            return super().main(*args, **extra)  # the help
+        try:
+            code = super().main(*args, **extra | {"standalone_mode": False})
+        except _USAGE_ERROR as error:
+            from portkit.cli.command import complain
+
+            code = complain(_sentence(error), USAGE)
+        except typer.Abort:
+            code = 1
+        if not extra.get("standalone_mode", True):
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
 
     def format_commands(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
         """Write the commands, each with what it does."""
@@ -90,6 +110,15 @@ def program(asked: str = "") -> typer.Typer:
     for name in [asked] if asked in COMMANDS else COMMANDS:
         named(name).add_to(made)
     return made
+
+
+def _sentence(error: UsageError) -> str:
+    """Return what is wrong: our own sentence alone, or typer's with the way to the help."""
+    param = getattr(error, "param", None) or getattr(error, "param_hint", None)
+    if isinstance(error, typer.BadParameter) and param is None:
+        return error.message
+    help_of = error.ctx.command_path if error.ctx is not None else "portkit"
+    return f"{error.format_message().rstrip('.')} (`{help_of} -h` lists the options)"
 
 
 def _print_version(wanted: bool) -> None:

@@ -92,28 +92,29 @@ def _exit_code(run: Callable[[], int | None]) -> int:
 def told(error: Exception | KeyboardInterrupt) -> int:
     """Say in one sentence what has ended a run, and return the exit code."""
     if isinstance(error, PortkitError):
-        return _failed(str(error), error.exit_code)
+        return complain(str(error), error.exit_code)
     if isinstance(error, KeyboardInterrupt):
-        return _failed("interrupted", INTERRUPTED)
+        return complain("interrupted", INTERRUPTED)
     if isinstance(error, BrokenPipeError):
         return CLOSED_PIPE
     if isinstance(error, OSError) and error.errno in _SURROUNDINGS:
         where = error.filename or "a file"
-        return _failed(
+        return complain(
             f"the system refuses {where} ({error.strerror}): mend that and run portkit again",
             DiskError.exit_code,
         )
     if os.environ.get("PORTKIT_TRACEBACK"):
         traceback.print_exception(error)
     said = one_line(error)
-    return _failed(
+    return complain(
         f"this is a defect of portkit, please report it ({said}); with PORTKIT_TRACEBACK=1 in"
         " the environment portkit shows where it happened",
         DEFECT,
     )
 
 
-def _failed(sentence: str, code: int) -> int:
+def complain(sentence: str, code: int) -> int:
+    """Print an error, and return the exit code."""
     from portkit.report.terminal import terminal, visible
 
     with contextlib.suppress(OSError):

@@ -21,7 +21,8 @@ def lsp(
 ) -> int:
     """Show the places of a tree in an editor, which starts this as a language server.
 
-    It writes nothing and runs nothing: what a person accepts the editor writes.
+    It writes nothing and runs nothing: what a person accepts the editor writes. It needs pygls,
+    which `pip install '.[lsp]'` in a checkout of portkit installs.
     """
     if find_spec("pygls") is None:
         raise typer.BadParameter(

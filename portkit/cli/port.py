@@ -530,7 +530,7 @@ def _check_portable(found: Scan) -> None:
 
 
 def _check_declared(whole: Scan) -> None:
-    """Refuse to write while a skip or a decision of ``portkit.toml``, or a comment, does nothing.
+    """Refuse to write while an exclusion, a decision or a comment does nothing.
 
     What it was meant to leave out, or to decide, would be written as if nobody had said a word.
     Pages may speak of such comments.

@@ -114,7 +114,7 @@ def exclude(
         documents: what the client calls files.
 
     Raises:
-        ConfigError: the file cannot take it, no skip can exclude it, or it would take back that
+        ConfigError: the file cannot take it, it cannot be excluded, or it would take back that
             another was accepted.
     """
     site = place.site
@@ -137,7 +137,7 @@ def exclude(
 
 
 def _skipped(place: Place) -> tuple[str, str, str]:
-    """Return what a skip names of a place."""
+    """Return what an exclusion names of a finding."""
     return place.site.code, place.site.path, place.site.symbol
 
 

@@ -96,7 +96,7 @@ def described(scan: Scan, place: Place) -> str:
     """Return what there is to say of a place, in Markdown: state, reason, change and page."""
     site = place.site
     parts = [
-        f"**{site.code}** {site.state}: {MEANINGS[site.state]}",
+        f"**{site.code}** {site.state.word}: {MEANINGS[site.state]}",
         f"{site.construct}: {site.message}",
     ]
     if site.reason != site.message:

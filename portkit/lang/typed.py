@@ -181,7 +181,7 @@ def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
     bare, meta = _bare(wanted)
     if field := re.search("field `(.*)`", what):
         if "required" in what:
-            return key, f"{field[1]} is missing"
+            return key, f'{_table(key)} needs a "{field[1]}"'
         known = _fields(_chosen(bare, value))
         return (*key, field[1]), (
             f"there is no key {field[1]!r} here: known are {', '.join(known)}"
@@ -202,6 +202,14 @@ def _sentence(what: str, key: Key, value: Any, wanted: Any) -> tuple[Key, str]:
     word = _WORDS.get(expected[1], what) if expected else what
     shown = repr(value) if key and isinstance(key[-1], int) else name
     return key, f"{shown} is not {word.format(name=name)}"
+
+
+def _table(key: Key) -> str:
+    """Return what a reader calls the table under a key, such as ``this [[exclude]]``."""
+    names = ".".join(str(step) for step in key if isinstance(step, str))
+    if not names:
+        return "the file"
+    return f"this [[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
 
 
 def _bare(wanted: Any) -> tuple[Any, dict[str, Any]]:

@@ -40,7 +40,7 @@ def file_name(page: Page) -> str:
 
 def _index() -> str:
     rows = [f"| [{p.code}]({file_name(p)}) | {_code(p.title)} |" for p in pages()]
-    states = ", ".join(f"`{state.value}` ({meaning})" for state, meaning in MEANINGS.items())
+    states = ", ".join(f"`{state.word}` ({meaning})" for state, meaning in MEANINGS.items())
     head = [
         "# What a report can name",
         "",

@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 _BESIDE: Final[dict[str, dict[str, Any]]] = {
-    "SkipEntry": {"anyOf": [{"required": ["codes"]}, {"required": ["paths"]}]},
+    "ExcludeEntry": {"anyOf": [{"required": ["codes"]}, {"required": ["paths"]}]},
     "Elsewhere": {
         "oneOf": [
             {"required": ["path"], "maxProperties": 1},

@@ -38,8 +38,8 @@ Arch = Annotated[str, Meta(pattern=f"^{ARCH}$", title="an architecture such as g
 Code = Annotated[str, Meta(pattern="^P[KH][0-9]{0,3}$", title="a code, or how it begins: PK301")]
 
 
-class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Places that are not ported, on purpose."""
+class ExcludeEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Findings that you exclude from the port, with your reason."""
 
     reason: Reason
     codes: Annotated[tuple[Code, ...] | None, Meta(description="Codes, or how they begin.")] = None
@@ -57,7 +57,9 @@ class SkipEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if getattr(self, name) == ():
                 raise Fault(f"{name} is an empty list: name something, or take it away", name)
         if self.codes is None and self.paths is None:
-            raise Fault("a skip names neither codes nor paths: name what is skipped")
+            raise Fault(
+                "this [[exclude]] names neither codes nor paths: write which findings it excludes"
+            )
 
 
 class Elsewhere(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -138,8 +140,16 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    exclude: Annotated[
+        tuple[ExcludeEntry, ...],
+        Meta(description="Findings that you exclude from the port, each with your reason."),
+    ] = ()
     skip: Annotated[
-        tuple[SkipEntry, ...], Meta(description="Places that are not ported, on purpose.")
+        tuple[ExcludeEntry, ...],
+        Meta(
+            description="The old spelling of exclude, which portkit still reads.",
+            extra_json_schema={"deprecated": True},
+        ),
     ] = ()
     decision: Annotated[
         tuple[Condition, ...],
@@ -151,7 +161,7 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Skip(Value, frozen=True):
-    """Places that are not ported, on purpose.
+    """Findings that a user excludes from the port.
 
     Attributes:
         codes: beginnings of codes; empty for any.
@@ -183,7 +193,7 @@ class Settings(Value, frozen=True):
         profile: the codebase profile: a name that portkit knows, or a file relative to the root.
         gating: ``dummy`` or ``cfg``.
         archs: the architectures that kernels are compiled for, such as ``gfx1100``.
-        skips: places that are not ported.
+        skips: findings that are excluded.
         decisions: about conditions on the device; they count before the profile's.
         profile_line: the line that names the profile.
         decision_lines: the lines of the decisions.
@@ -239,12 +249,7 @@ def settings(source: Source | None) -> Settings:
         profile=said.profile or "",
         gating=said.gating or "",
         archs=said.archs or (),
-        skips=tuple(
-            Skip(
-                s.codes or (), s.paths or (), s.reason, lines.of(("skip", number)), s.symbols or ()
-            )
-            for number, s in enumerate(said.skip)
-        ),
+        skips=_excluded(said, lines),
         decisions=said.decision,
         profile_line=lines.of(("profile",)) if said.profile else 0,
         bindings=to_builtins(said.bindings) if said.bindings else {},
@@ -258,6 +263,20 @@ def settings(source: Source | None) -> Settings:
             lines.of(("decision", number)) for number in range(len(said.decision))
         ),
     )
+
+
+def _excluded(said: ConfigFile, lines: Lines) -> tuple[Skip, ...]:
+    """Return the exclusions under both spellings, in the file's order.
+
+    The old spelling stays, since portkit also reads the file of commits that nobody can change.
+    """
+    entries = {"exclude": said.exclude, "skip": said.skip}
+    found = (
+        Skip(e.codes or (), e.paths or (), e.reason, lines.of((name, number)), e.symbols or ())
+        for name, each in entries.items()
+        for number, e in enumerate(each)
+    )
+    return tuple(sorted(found, key=lambda skip: skip.line))
 
 
 def read(directory: Path) -> Settings:

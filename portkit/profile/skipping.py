@@ -1,4 +1,4 @@
-"""A skip more in ``portkit.toml``, as ``portkit review --exclude`` and editors write it."""
+"""One more exclusion in ``portkit.toml``, as ``portkit review --exclude`` and editors write it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_skippable(code: str, place: str, message: str) -> None:
         message: what it says.
 
     Raises:
-        ConfigError: no skip can exclude it.
+        ConfigError: it cannot be excluded.
     """
     if code.startswith(_PORTKIT):
         raise ConfigError(
@@ -40,7 +40,7 @@ def check_skippable(code: str, place: str, message: str) -> None:
 
 
 def check_takes_nothing_back(code: str, position: str, accepted: Sequence[str]) -> None:
-    """Refuse a skip that would take back what a person has accepted.
+    """Refuse an exclusion that would take back what a person has accepted.
 
     Args:
         code: what is excluded.
@@ -53,14 +53,14 @@ def check_takes_nothing_back(code: str, position: str, accepted: Sequence[str]) 
     if accepted:
         mark = "//" if position.rpartition(":")[0].endswith(_SLASHES) else "#"
         raise ConfigError(
-            f"a skip excludes a code in an item, and would exclude {', '.join(accepted)} too,"
-            f" which was accepted: write `{mark} portkit: exclude {code} REASON` above {position}"
+            f"an exclusion is about a code in an item, and would exclude {', '.join(accepted)} too,"
+            f" which you accepted: write `{mark} portkit: exclude {code} REASON` above {position}"
             " to exclude only that one"
         )
 
 
 def with_skip(before: bytes, code: str, path: str, symbol: str, reason: str) -> bytes:
-    """Return ``portkit.toml`` with one skip more, at its end; all else stays as it is.
+    """Return ``portkit.toml`` with one more exclusion at its end; all else stays as it is.
 
     Args:
         before: the file; empty where there is none.
@@ -70,11 +70,11 @@ def with_skip(before: bytes, code: str, path: str, symbol: str, reason: str) -> 
         reason: why.
 
     Raises:
-        ConfigError: ``skip`` is a list there, to which a table cannot be added.
+        ConfigError: ``exclude`` is a list there, to which a table cannot be added.
     """
     end = b"\r\n" if b"\r\n" in before else b"\n"
     lines = [
-        "[[skip]]",
+        "[[exclude]]",
         f"codes = [{json.dumps(code)}]",
         f"paths = [{quoted(glob.escape(path))}]",
         f"symbols = [{quoted(symbol)}]",
@@ -87,7 +87,7 @@ def with_skip(before: bytes, code: str, path: str, symbol: str, reason: str) -> 
     except ConfigError:
         settings(Source(NAME, before))  # what is wrong already is said as it is
         raise ConfigError(
-            f"{NAME} holds `skip` as a list, to which nothing can be added at the end: write there"
+            f"{NAME} holds `exclude` as a list, so portkit cannot add to it: write there"
             f" {{ {', '.join(lines[1:])} }}"
         ) from None
     return before + gap + own

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from portkit.copying.differences import regenerating
 from portkit.lang.shell import in_git
+from portkit.report.beginning import summary_lines
 from portkit.report.model import counted_noun, places
 from portkit.report.settling import left_out
 from portkit.report.table import grouped_places, sections
@@ -93,6 +94,8 @@ def _lines(
         return
     for line in wrapped(headline(report, plan, written=written), terminal.width):
         yield terminal.bold(line)
+    for line in summary_lines(report):
+        yield from wrapped(line, terminal.width, "  ")
     if errors := [site for site in report.sites if site.is_left_out]:
         text = f"{len(errors)} more left out: a match has no other arm there, so one answers with"
         text += f" an error: {', '.join(s.position for s in errors)}."

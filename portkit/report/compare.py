@@ -208,7 +208,7 @@ def _lines(found: Comparison, terminal: Terminal) -> Iterator[str]:
 def _count(differences: Sequence[Difference]) -> str:
     """Return how many places these are, and of which states."""
     states = Counter(_state_of(d.place) for d in differences)
-    kinds = ", ".join(f"{states[state]} {state}" for state in State if states[state])
+    kinds = ", ".join(f"{states[state]} {state.word}" for state in State if states[state])
     return f"{counted_noun(len(differences), 'place')}: {kinds}"
 
 
@@ -244,7 +244,7 @@ def _named(site: Entry) -> str:
     """Return what reports call the state of a place; one for review is written, or is not yet."""
     asked = {Status.TODO: ", to do", Status.PORTED: ", ported"}
     state = _state_of(site)
-    return state + (asked.get(site["status"], "") if state is State.REVIEW else "")
+    return state.word + (asked.get(site["status"], "") if state is State.REVIEW else "")
 
 
 def _state_of(site: Entry) -> State:

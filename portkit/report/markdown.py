@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from portkit.report.beginning import needing, summary_lines
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -37,6 +38,9 @@ def markdown(report: Report, *, source: bool = True) -> str:
 def _lines(report: Report, *, source: bool) -> Iterator[str]:
     yield f"# {report.title}: the port to {report.platform}"
     yield ""
+    yield f"- {needing(report)}"
+    yield from (f"- {escaped(line)}" for line in summary_lines(report))
+    yield ""
     mentions = counted_noun(len(report.unaccounted), "backend mention")
     yield (
         f"{counted_noun(report.files, 'file')} looked at, {places(report.sites)}, with gating"
@@ -63,7 +67,7 @@ def _lines(report: Report, *, source: bool) -> Iterator[str]:
 def _figures(report: Report) -> Iterator[str]:
     yield from ("", "## Figures", "")
     counts = by_state(report.sites)
-    rows = [[state, MEANINGS[state], count] for state, count in counts.items()]
+    rows = [[state.word, MEANINGS[state], count] for state, count in counts.items()]
     yield from markdown_table(
         ("state", "meaning", "places"), [*rows, ["all", "", len(report.sites)]]
     )
@@ -85,7 +89,7 @@ def _by_crate(report: Report) -> Iterator[str]:
     for path, sites in report.by_crate().items():
         rows.append([cell(path), *by_state(sites).values(), len(sites)])
     rows.append(["all", *by_state(report.sites).values(), len(report.sites)])
-    yield from markdown_table(("crate", *State, "all"), rows)
+    yield from markdown_table(("crate", *(state.word for state in State), "all"), rows)
 
 
 def _settling(report: Report) -> Iterator[str]:
@@ -99,7 +103,7 @@ def _settling(report: Report) -> Iterator[str]:
 def _decisions(report: Report) -> Iterator[str]:
     kept = [site for site in report.sites if site.state is State.KEPT]
     if kept:
-        yield from ("", f"## Kept: {MEANINGS[State.KEPT]}", "")
+        yield from ("", f"## No change: {MEANINGS[State.KEPT]}", "")
         yield from reasons(kept)
 
 

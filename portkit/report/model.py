@@ -17,6 +17,7 @@ from portkit.copying.patches import REPAIR
 from portkit.lang.packed import in_turn
 from portkit.lang.shell import argument
 from portkit.lang.value import Value
+from portkit.report.additions import Additions, find_additions
 from portkit.tree.finding import Applicability, Status, identified
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class State(StrEnum):
     """The counterpart stands in the tree."""
     KEPT = "kept"
     """There is nothing to write; the message says why."""
+
+    @property
+    def word(self) -> str:
+        """What people read; documents have the value."""
+        return "no change" if self is State.KEPT else self.value
 
 
 MEANINGS: Final[Mapping[State, str]] = {
@@ -140,6 +146,8 @@ class Report(Value, frozen=True):
         outdated: files that were written as a whole and are not what would be written now, sorted.
         directory: the codebase's, if it has one.
         asked: how the tree was to be looked at, in options as they are typed, a space before each.
+        folder: the name of the workspace's folder, also if the user named it ``.``.
+        additions: what the port will add.
     """
 
     root: str
@@ -160,6 +168,8 @@ class Report(Value, frozen=True):
     outdated: tuple[str, ...] = ()
     directory: Directory | None = None
     asked: str = ""
+    folder: str = ""
+    additions: Additions = Additions()
 
     @property
     def tree(self) -> str:
@@ -169,7 +179,7 @@ class Report(Value, frozen=True):
     @property
     def title(self) -> str:
         """What was looked at, such as ``toy 1.2.3``."""
-        only = self.crates[0].name if len(self.crates) == 1 else self.root
+        only = self.crates[0].name if len(self.crates) == 1 else self.folder or self.root
         return f"{self.codebase or only} {self.version}".strip()
 
     def count(
@@ -240,6 +250,8 @@ def report(
         outdated=outdated(scan.findings),
         directory=job.codebase.directory,
         asked=asked,
+        folder=job.workspace.root.resolve().name,
+        additions=find_additions(scan),
     )
 
 

@@ -59,7 +59,7 @@ def described(scan: Scan, site: ReportedSite, finding: Finding, terminal: Termin
 
 def _lines(scan: Scan, site: ReportedSite, finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield terminal.bold(f"{site.position}  {site.symbol}")
-    yield terminal.dim(f"{site.id}  {site.state}: {MEANINGS[site.state]}")
+    yield terminal.dim(f"{site.id}  {site.state.word}: {MEANINGS[site.state]}")
     yield from wrapped(f"{site.construct}: {site.message}", terminal.width)
     source = scan.job.workspace.sources.get(finding.path)
     for hunk in shown(scan.job, finding, source, SHOWN):

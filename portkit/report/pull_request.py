@@ -80,7 +80,7 @@ def _lines(report: Report, facts: Facts, shown: int | None) -> Iterator[str]:
     mentions = counted_noun(len(report.unaccounted), "backend mention")
     yield (
         f"{report.title} on AMD GPUs, by {report.platform}: {places(report.sites)}"
-        f" ({', '.join(f'{n} {state}' for state, n in counts.items() if n)}), {mentions}"
+        f" ({', '.join(f'{n} {state.word}' for state, n in counts.items() if n)}), {mentions}"
         " unaccounted for."
     )
     yield from _news(report, facts)
@@ -173,7 +173,7 @@ def _to_look_at(report: Report, shown: int | None) -> Iterator[str]:
             yield from ("", _REPAIRS)
     kept: list[ReportedSite] = [site for site in report.sites if site.state is State.KEPT]
     if kept:
-        yield from ("", f"### Kept: {MEANINGS[State.KEPT]}", "")
+        yield from ("", f"### No change: {MEANINGS[State.KEPT]}", "")
         yield from reasons(kept)
 
 
@@ -229,7 +229,9 @@ def _limits(report: Report) -> Iterator[str]:
         mentions = counted_noun(len(report.unaccounted), "mention")
         said.append(f"- {mentions} of a backend that no rule explains.")
     if any(site.state is State.KEPT for site in report.sites):
-        said.append("- What is kept, above, stays as it is, each place with its reason.")
+        said.append(
+            "- The findings under *No change*, above, stay as they are, each with its reason."
+        )
     yield from ("", "## Limits", "", *(said or ["None that the reports know."]))
 
 

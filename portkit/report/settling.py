@@ -70,7 +70,7 @@ def left_out(
     for (path, reason), found in codes.items():
         named = ", ".join(f'"{code}"' for code in sorted({*found}))
         entries.append(
-            f'[[skip]]\ncodes = [{named}]\npaths = ["{_quoted(path)}"]\n'
+            f'[[exclude]]\ncodes = [{named}]\npaths = ["{_quoted(path)}"]\n'
             f'reason = "{_escaped(reason)}"\n'
         )
     return entries, comments

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from portkit.copying.differences import regenerating
+from portkit.report.beginning import needing, summary_lines
 from portkit.report.model import (
     MEANINGS,
     State,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from portkit.report.model import Report, ReportedSite
     from portkit.report.terminal import Terminal
 
-_HEADER: Final = ("Rule", "Construct", *State)
+_HEADER: Final = ("Rule", "Construct", *(state.word for state in State))
 
 
 def table(
@@ -38,6 +39,8 @@ def table(
         source: show the lines that hold unaccounted mentions.
     """
     lines = [terminal.bold(line) for line in wrapped(_headline(report), terminal.width)]
+    for line in summary_lines(report):
+        lines += wrapped(line, terminal.width, "  ")
     lines.append("")
     lines += _counts(report, terminal)
     listed = [s for s in report.sites if everything or _wants_a_person(s)]
@@ -56,8 +59,8 @@ def _headline(report: Report) -> str:
     crates, files = counted_noun(len(report.crates), "crate"), counted_noun(report.files, "file")
     behind = ", with everything behind its feature (gating cfg)" if report.gating == "cfg" else ""
     return (
-        f"{report.title}: {crates}, {files} looked at, {places(report.sites)} for"
-        f" {report.platform}{behind}"
+        f"{report.title}: {needing(report)} ({crates}, {files} looked at,"
+        f" {places(report.sites)}){behind}"
     )
 
 
@@ -92,7 +95,7 @@ def sections(sites: Iterable[ReportedSite]) -> Iterator[tuple[str, list[Reported
         grouped[site.state].append(site)
     for state, found in grouped.items():
         if found:
-            yield f"{state.capitalize()}: {MEANINGS[state]}", found
+            yield f"{state.word.capitalize()}: {MEANINGS[state]}", found
 
 
 def grouped_places(sites: Iterable[ReportedSite], terminal: Terminal) -> Iterator[str]:

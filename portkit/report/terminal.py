@@ -195,7 +195,7 @@ def columns(
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     elastic = len(widths) - numbers - 1
     excess = sum(widths) + 2 * (len(widths) - 1) + len(indent) - width
-    widths[elastic] = max(widths[elastic] - max(excess, 0), 8)
+    widths[elastic] = max(widths[elastic] - max(excess, 0), 6)
     lines = []
     for row in rows:
         cells = [

@@ -1,4 +1,4 @@
-"""A comment in the source, or a skip in ``portkit.toml``, that excludes nothing.
+"""A comment in the source, or an exclusion in ``portkit.toml``, that excludes nothing.
 
 ``// portkit: exclude PK501 reason`` above an item excludes what PK501 finds there. In a manifest
 the comment begins with ``#``. If it excludes nothing, names no code or gives no reason, it would
@@ -35,19 +35,21 @@ def check(unused: Kept | Skip, known: Sequence[str], paths: Collection[str]) -> 
         why = _why(unused, unknown, known)
         yield _finding(unused.path, unused.span, "comment", f"it excludes nothing, since {why}")
         return
-    why = ": take it away"
+    why = ": remove it"
     if unknown:
         near = nearest(unknown, known)
         why = f", since no code begins with {unknown}: `portkit rules` lists them{near}"
     elif lost := _lost(unused, paths):
         folders = sorted({path.partition("/")[0] for path in paths})
         near = nearest(lost.partition("/")[0], folders)
-        why = f", since no file of the tree fits {lost!r}: mend it, or take it away{near}"
-    yield _finding(NAME, Span(0, 0), "skip", f"this skip fits no place{why}", unused.line)
+        why = f", since no file of the tree matches {lost!r}: correct it, or remove it{near}"
+    yield _finding(
+        NAME, Span(0, 0), "exclude", f"this [[exclude]] matches no finding{why}", unused.line
+    )
 
 
 def _lost(skip: Skip, paths: Collection[str]) -> str:
-    """Return a pattern of a skip that no file fits, or nothing."""
+    """Return a pattern of an exclusion that no file matches, or nothing."""
     met = (any(fnmatchcase(path, pattern) for path in paths) for pattern in skip.paths)
     return next((p for p, found in zip(skip.paths, met, strict=True) if not found), "")
 

@@ -123,7 +123,7 @@ def _excepted(
         detail += f"; the copy is as the CUDA side is, without this: {finding.reason}"
     elif finding.code == OVERRIDE:
         detail += (
-            "; the copy has the template all the same, which only a skip of the file takes away"
+            "; the copy has the template all the same, which only an exclusion of the file removes"
         )
     kept = left_alone(finding, message, detail)
     return replace(kept, status=Status.PORTED) if standing else kept

@@ -85,6 +85,7 @@ def scan_tree(
     kernels: bool = False,
     profile: Directory | None = None,
     skip: Sequence[str] = (),
+    config: bytes | None = None,
 ) -> Scan:
     """Scan the tree at ``directory`` under the profiles that fit it; see ``look``."""
     return look(
@@ -94,6 +95,7 @@ def scan_tree(
         kernels=kernels,
         profile=profile,
         skip=skip,
+        config=config,
     ).scan
 
 
@@ -106,6 +108,7 @@ def look(
     profile: Directory | None = None,
     skip: Sequence[str] = (),
     buffers: Mapping[str, bytes] = MappingProxyType({}),
+    config: bytes | None = None,
 ) -> Look:
     """Look at the tree at ``directory`` under the profiles that fit it.
 
@@ -118,6 +121,7 @@ def look(
             one whose crate is in the workspace: portkit's own first, then those of packages.
         skip: prefixes of codes that no copy has anything for, as if ``portkit.toml`` said so; their
             places are found all the same (see ``chosen``).
+        config: what ``portkit.toml`` is to say; by default what it says.
         buffers: what files hold in an editor, which count before those on disk, by their paths.
 
     Raises:
@@ -127,7 +131,7 @@ def look(
         ConfigError: ``portkit.toml`` or ``portkit.review.toml`` is malformed.
     """
     workspace = _with(load(directory), buffers)
-    said = settings(_spoken(workspace, NAME))
+    said = settings(_spoken(workspace, NAME) if config is None else Source(NAME, config))
     seen = looked.entries(_spoken(workspace, looked.NAME))
     codebase = _codebase(workspace, said, profile)
     workspace = _without(workspace, _own_files(workspace, codebase))

@@ -260,7 +260,7 @@ CASES = (
     ),
     Case(
         "a pattern that takes long",
-        text("portkit.toml", f'[[skip]]\npaths = ["{"*a" * 5000}"]\nreason = "x"\n'),
+        text("portkit.toml", f'[[exclude]]\npaths = ["{"*a" * 5000}"]\nreason = "x"\n'),
         "scan .",
         0,
         r".",

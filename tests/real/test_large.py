@@ -49,7 +49,7 @@ def test_twenty_thousand_files(tmp_path: Path) -> None:
     few = scanned(make_many(tmp_path / "few", 5_000))
     many = scanned(make_many(tmp_path / "many", 20_000), tmp_path / "b")
     said = (tmp_path / "b").read_text()
-    assert "20001 files looked at" in said
+    assert "20001 files looked at" in " ".join(said.split())
     assert "2000" in said
     assert many.seconds < 4 * 1.5 * few.seconds
     assert many.memory < MEGABYTES

@@ -57,7 +57,7 @@ class Form(StrEnum):
 
 
 STREAM: Final = """
-[[skip]]
+[[exclude]]
 codes = ["PK107"]
 paths = ["candle-core/src/cuda_backend/device.rs"]
 symbols = ["BackendDevice for CudaDevice::new"]
@@ -69,18 +69,18 @@ LEFT_OUT: Final = {
     Form.WHOLE: "",
     Form.APART: STREAM,
     Form.WITHOUT: f"""{STREAM}
-[[skip]]
+[[exclude]]
 codes = ["PK107"]
 paths = ["candle-core/src/quantized/cuda.rs"]
 symbols = ["QCudaStorage::dequantize"]
 reason = "a test has to find it"
 
-[[skip]]
+[[exclude]]
 codes = ["PK107", "PK108"]
 paths = ["candle-core/src/quantized/fast_mm*q.rs"]
 reason = "a test has to find it"
 
-[[skip]]
+[[exclude]]
 codes = ["PK108"]
 paths = ["candle-core/src/device.rs"]
 reason = "a test has to find it"

@@ -8,6 +8,7 @@ const haystacks = data.sites.map((site) =>
   [site.id, site.path, site.symbol, site.construct, site.message].join("\n").toLowerCase());
 // What asks something of a person comes first, apart from the many places that ask for nothing.
 const ASKING = ["manual", "review"];
+const word = (state) => (state === "kept" ? "no change" : state);
 const asks = (index) => ASKING.includes(data.sites[index].state);
 const rank = (index) => (asks(index) ? ASKING.indexOf(data.sites[index].state) : ASKING.length);
 const order = data.sites.map((_, index) => index).sort((a, b) => rank(a) - rank(b));
@@ -110,7 +111,7 @@ function item(index, at) {
     "aria-setsize": String(shown.length), title: `${site.path}:${site.line}`,
   },
   element("span", {}, element("b", {}, `${name}:${site.line}`), `  ${site.path.slice(0, -name.length - 1)}`),
-  element("span", {}, `${site.code} · ${site.state} · ${site.construct}`),
+  element("span", {}, `${site.code} · ${word(site.state)} · ${site.construct}`),
   element("span", {}, site.symbol));
   node.style.top = `${at * ROW}px`;
   return node;
@@ -146,7 +147,7 @@ function described(index) {
     steps,
     element("h3", {}, element("a", { href: `#${site.id}` }, `${site.code} ${site.construct}`)),
     element("p", { class: "facts" },
-      element("span", { class: `badge ${site.state}` }, site.state),
+      element("span", { class: `badge ${site.state}` }, word(site.state)),
       site.link
         ? element("a", { href: site.link }, element("code", {}, `${site.path}:${lines}`))
         : element("code", {}, `${site.path}:${lines}`),
@@ -272,7 +273,7 @@ addEventListener("beforeprint", () => {
       return place;
     }
     return element("p", {}, element("code", {}, `${site.path}:${site.line}`),
-      ` ${site.code} ${site.state}: ${site.construct}, ${site.message}`);
+      ` ${site.code} ${word(site.state)}: ${site.construct}, ${site.message}`);
   }));
   byId("printed").hidden = false;
 });

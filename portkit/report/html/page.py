@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from portkit import __version__
+from portkit.report.beginning import needing, summary_lines
 from portkit.report.effort import assumption, effort, hours, saved
 from portkit.report.html.map import HEIGHT, WIDTH, workspace_map
 from portkit.report.html.matrix import matrix, plain_figures
@@ -60,6 +61,7 @@ def html(
     return template.render(
         report=report,
         summary=summary(report),
+        beginning=[needing(report), *summary_lines(report)],
         states=[(state, MEANINGS[state], count) for state, count in by_state(report.sites).items()],
         crates={path: by_state(sites) for path, sites in by_crate.items()},
         largest=max(map(len, by_crate.values()), default=1),

@@ -1,0 +1,68 @@
+"""What a port will add to a tree: its crates, features and variants, from the findings to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from portkit.lang.value import Value
+from portkit.report.api import changed
+from portkit.rules import added_file, enum_variant
+from portkit.tree.edits import find_clash, write_edits
+from portkit.tree.finding import Status
+
+if TYPE_CHECKING:
+    from portkit.scan.scan import Scan
+    from portkit.tree.finding import Finding
+
+_MANIFEST: Final = "Cargo.toml"
+_CRATE: Final = "new crate"
+"""The construct of a finding that adds a crate."""
+
+
+class Additions(Value, frozen=True):
+    """What is new with the port for whoever uses the crates.
+
+    Attributes:
+        crates: the folders of new crates.
+        features: the names of new features.
+        enums: public enums that gain a variant.
+        breaking: those of them that a ``match`` without ``_`` may be about, in every build.
+    """
+
+    crates: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    enums: tuple[str, ...] = ()
+    breaking: tuple[str, ...] = ()
+
+
+def find_additions(scan: Scan) -> Additions:
+    """Return what the findings of a scan will add.
+
+    Only manifests and the files of enums are looked at: to write the whole port takes longer than
+    the scan.
+    """
+    todo: dict[str, list[Finding]] = {}
+    for finding in scan.findings:
+        if finding.status is Status.TODO:
+            todo.setdefault(finding.path, []).append(finding)
+    before, after = {}, {}
+    for path, findings in todo.items():
+        source = scan.job.workspace.sources.get(path)
+        has_enum = any(f.code == enum_variant.RULE.code for f in findings)
+        is_manifest = path.rpartition("/")[2] == _MANIFEST
+        if source is None or not (has_enum or is_manifest) or find_clash(findings):
+            continue
+        before[path] = source.data
+        after[path], _ = write_edits(source, findings)
+    api = changed(before, after)
+    return Additions(
+        crates=tuple(
+            f.path
+            for findings in todo.values()
+            for f in findings
+            if f.code == added_file.CODE and f.construct == _CRATE
+        ),
+        features=tuple(api.features),
+        enums=api.enums,
+        breaking=api.closed,
+    )
