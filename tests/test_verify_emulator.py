@@ -17,6 +17,7 @@ from verify_support import script
 
 from portkit.doctor.machine import Machine as View
 from portkit.errors import ToolError
+from portkit.proof.__main__ import main
 from portkit.verify.emulator import find_emulator
 from portkit.verify.options import EMULATED, Options
 
@@ -147,6 +148,10 @@ def test_kernels_are_compiled_for_the_gpu(machine: Machine, emulated: Emulated) 
     [
         ("sleep 60", "timed out after 1 s"),
         ("echo '  what():  std::bad_alloc' >&2; kill -ABRT $$", "out of memory"),
+        (
+            "echo memory allocation of 4096 bytes failed >&2; sleep 60",
+            "out of memory after 1 s",
+        ),
         ("kill -SEGV $$", "crashed (Segmentation fault)"),
         (
             'echo "  what():  Unimplemented instruction: v_foo" >&2; kill -ABRT $$',
@@ -203,6 +208,18 @@ def test_a_gpu_that_it_does_not_have(machine: Machine, emulated: Emulated) -> No
     )
     done = invoke("verify", machine.candle, "--device", "emulator", "--gpu", "w7900")
     assert (done.code, "'w7900' is no architecture" in done.err) == (2, True)
+
+
+def test_the_proof_names_what_is_missing(
+    machine: Machine,
+    emulated: Emulated,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("proof", "crosscheck", str(machine.candle), "--gpu", "gfx1201")
+    monkeypatch.setattr(sys, "argv", list(words))
+    assert main() == ToolError.exit_code
+    assert f"error: {emulated.program} has no gfx1201, but gfx1100, " in capsys.readouterr().err
 
 
 def test_an_emulator_without_gpus(emulated: Emulated) -> None:

@@ -290,7 +290,8 @@ class _Runner:
         alone = ("--exact", name) if self.binary.harness else ()
         done = self._start(*alone, limit=self.tree.options.test_seconds)
         if done.silent or done.late:
-            return f"timed out after {self.tree.options.test_seconds:g} s"
+            # Without memory the HIP runtime may go on for ever.
+            return f"{describe_end(done)} after {self.tree.options.test_seconds:g} s"
         for line in done.lines:
             match = _TEST.match(line)
             if match and match[1].removesuffix(" - should panic") == name:
