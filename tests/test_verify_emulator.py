@@ -259,6 +259,9 @@ def test_the_rocm_that_the_user_names(emulated: Emulated, monkeypatch: pytest.Mo
     entered = find_emulator("gfx1100", rocm_folder=str(made))
     assert entered.command[0] == str(made / "enter")
     assert entered.userspace.environment == {}
+    # Tests run in their package's folder.
+    monkeypatch.chdir(made)
+    assert find_emulator("gfx1100", rocm_folder=".").command == entered.command
 
 
 def test_a_named_rocm_without_hip(machine: Machine, tmp_path: Path) -> None:
@@ -402,4 +405,5 @@ def test_a_command_ends_with_portkit(emulated: Emulated, tmp_path: Path) -> None
 def test_a_command_and_options_that_do_not_go_together(emulated: Emulated) -> None:
     done = invoke("device", "--device", "emulator", "--chaos", "3")
     assert (done.code, "are for the CPU device" in done.err) == (2, True)
-    assert "need --device emulator" in invoke("device", "--gpu", "gfx1100").err
+    for name in ("device", "trial"):
+        assert "need --device emulator" in invoke(name, "--gpu", "gfx1100").err

@@ -197,7 +197,7 @@ def _find_userspace(machine: Machine, named: str) -> Userspace:
         folder = str(Path(named).absolute())
         variables = {**machine.environment, ROCM_VARIABLE: folder}
         installed = Userspace(Machine(machine.root, variables), installation=folder)
-        for each in (_enter_root(Path(named)), installed):
+        for each in (_enter_root(Path(folder)), installed):
             if each.has_runtime:
                 return each
         raise ToolError(
