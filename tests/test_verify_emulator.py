@@ -222,6 +222,13 @@ def test_the_proof_names_what_is_missing(
     assert f"error: {emulated.program} has no gfx1201, but gfx1100, " in capsys.readouterr().err
 
 
+def test_a_shell_of_the_cpu_device(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its runtime would answer in place of AMD's, and every test would pass for nothing."""
+    monkeypatch.setenv("PORTKIT_DEVICE_ARCH", "gfx1100")
+    assert skipped(machine).startswith("this shell is set up for the CPU device (PORTKIT_DEVICE_A")
+    assert not machine.log.exists()
+
+
 def test_an_emulator_without_gpus(emulated: Emulated) -> None:
     for path in (emulated.folder / "share/rocjitsu/configs").iterdir():
         path.unlink()

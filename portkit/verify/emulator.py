@@ -35,6 +35,7 @@ ROCM_VARIABLE: Final = "ROCM_PATH"
 """Names the ROCm, where no option does; hipcc and the bindings read it too."""
 FOLDER: Final = "ROCJITSU_RUNTIME_DIR"
 """Tells the emulator where it may write; two runs in one folder would read each other's files."""
+_CPU_DEVICE: Final = "PORTKIT_DEVICE_ARCH"
 _CONFIGS: Final = "share/rocjitsu/configs"
 _PUBLISHED: Final = "AMD publishes it in https://github.com/ROCm/rocm-systems, emulation/rocjitsu"
 _LIBRARIES: Final = "install ROCm, or run ci/toolchain --libraries in a checkout of portkit"
@@ -117,9 +118,14 @@ def find_emulator(
         machine: this one by default.
 
     Raises:
-        ToolError: one of them is not there; the sentence says where to get it.
+        ToolError: one of them is not there, or would not be used; the sentence says what to do.
     """
     machine = machine or Machine.here()
+    if machine.variable(_CPU_DEVICE):
+        raise ToolError(
+            f"this shell is set up for the CPU device ({_CPU_DEVICE}), whose libraries would"
+            " replace AMD's: use another shell, without the variables that `portkit device` printed"
+        )
     program = _find_program(named, machine)
     config = _find_config(program, gpu)
     userspace = _find_userspace(machine, rocm_folder)
