@@ -38,6 +38,21 @@ def seen_as(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
 # --- the command -------------------------------------------------------------------------------
 
 
+def test_an_emulated_gpu_needs_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AMD's emulator is loaded into the program and shows it a GPU; nothing is on the bus."""
+    made = healthy(tmp_path)
+    for path in ("/sys/bus/pci/devices/0000:03:00.0", "/sys/module/amdgpu", "/dev/kfd"):
+        made.remove(path)
+    seen_as(monkeypatch, made.given(LD_PRELOAD="/opt/rocjitsu/lib/librocjitsu.so").machine())
+    done = invoke("doctor", "--json")
+    document = json.loads(done.out)
+    assert (done.code, document["complaints"]) == (0, [])
+    assert document["facts"]["GPUs for computing"] == "gfx1100 (AMD's emulator)"
+    # Without a GPU of its own it stands for none.
+    made.remove("/sys/class/kfd/kfd/topology/nodes/1")
+    assert "no-gpu" in invoke("doctor", "--json").out
+
+
 def test_what_is_missing_is_told_with_how_to_mend_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

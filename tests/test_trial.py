@@ -178,6 +178,9 @@ def test_what_the_doctor_finds_counts_on_a_gpu(tmp_path: Path) -> None:
     (entry,), _ = conducted(tmp_path, stage("doctor", body), device="cpu")
     assert entry["verdict"] == "skipped"
     assert entry["evidence"][0] == "the CPU device needs nothing of what is missing"
+    (entry,), _ = conducted(tmp_path, stage("doctor", body), device="emulator")
+    assert entry["verdict"] == "skipped"
+    assert entry["evidence"][0].startswith("the emulator needs no GPU")
     (entry,), _ = conducted(tmp_path, stage("doctor", "echo nonsense"), device="gpu")
     assert (entry["verdict"], entry["evidence"]) == ("failed", ["nonsense"])
 
@@ -192,6 +195,12 @@ def test_stages_are_processes_of_their_own(tmp_path: Path) -> None:
     assert {each.name for each in made if each.needed} == {"fetch", "apply", "build"}
     assert stages(Wanted(tmp_path))[0].needed
     assert not stages(Wanted(tmp_path, keep_going=True))[0].needed
+    words = ("--gpu", "gfx942", "--rocm", "/opt/rocm")
+    emulated = stages(Wanted(tmp_path, device="emulator", emulator=words))
+    command = " ".join(emulated[list(LIMITS).index("tests")].command)
+    assert "--device emulator --gpu gfx942 --rocm /opt/rocm" in command
+    assert [each.name for each in emulated if each.left_out] == ["throughput"]
+    assert not emulated[0].needed
     given = stages(Wanted(tmp_path, given=True))
     assert [each.name for each in given if each.left_out] == ["fetch"]
 

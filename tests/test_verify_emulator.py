@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +17,7 @@ from verify_support import script
 
 from portkit.doctor.machine import Machine as View
 from portkit.errors import ToolError
+from portkit.proof.__main__ import main
 from portkit.verify.emulator import find_emulator
 from portkit.verify.options import EMULATED, Options
 
@@ -24,7 +29,7 @@ STAND_IN = """\
 test "$1" = --config && test "$3" = -- || { echo "what is $*?"; exit 2; }
 echo "$(basename "$2") $ROCJITSU_RUNTIME_DIR" >> LOG
 shift 3
-case "$1" in */python3) BEHAVIOUR;; esac
+case "$1" in PYTHON) BEHAVIOUR;; esac
 exec "$@"
 """
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -75,9 +80,13 @@ class Emulated:
     def program(self) -> Path:
         return self.folder / "bin" / "rocjitsu"
 
-    def behaves(self, how: str) -> None:
-        """Have it answer HIP in some way."""
-        script(self.program, STAND_IN.replace("LOG", str(self.log)).replace("BEHAVIOUR", how))
+    def behaves(self, how: str, python: str = "*/python3") -> None:
+        """Have it answer HIP in some way, which a Python asks."""
+        parts = {"LOG": str(self.log), "BEHAVIOUR": how, "PYTHON": python}
+        text = STAND_IN
+        for name, part in parts.items():
+            text = text.replace(name, part)
+        script(self.program, text)
 
     def find(self, gpu: str = "gfx1100") -> tuple[str, ...]:
         """Return what is found for a GPU."""
@@ -138,6 +147,11 @@ def test_kernels_are_compiled_for_the_gpu(machine: Machine, emulated: Emulated) 
     ("what", "said"),
     [
         ("sleep 60", "timed out after 1 s"),
+        ("echo '  what():  std::bad_alloc' >&2; kill -ABRT $$", "out of memory"),
+        (
+            "echo memory allocation of 4096 bytes failed >&2; sleep 60",
+            "out of memory after 1 s",
+        ),
         ("kill -SEGV $$", "crashed (Segmentation fault)"),
         (
             'echo "  what():  Unimplemented instruction: v_foo" >&2; kill -ABRT $$',
@@ -196,6 +210,25 @@ def test_a_gpu_that_it_does_not_have(machine: Machine, emulated: Emulated) -> No
     assert (done.code, "'w7900' is no architecture" in done.err) == (2, True)
 
 
+def test_the_proof_names_what_is_missing(
+    machine: Machine,
+    emulated: Emulated,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("proof", "crosscheck", str(machine.candle), "--gpu", "gfx1201")
+    monkeypatch.setattr(sys, "argv", list(words))
+    assert main() == ToolError.exit_code
+    assert f"error: {emulated.program} has no gfx1201, but gfx1100, " in capsys.readouterr().err
+
+
+def test_a_shell_of_the_cpu_device(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its runtime would answer in place of AMD's, and every test would pass for nothing."""
+    monkeypatch.setenv("PORTKIT_DEVICE_ARCH", "gfx1100")
+    assert skipped(machine).startswith("this shell is set up for the CPU device (PORTKIT_DEVICE_A")
+    assert not machine.log.exists()
+
+
 def test_an_emulator_without_gpus(emulated: Emulated) -> None:
     for path in (emulated.folder / "share/rocjitsu/configs").iterdir():
         path.unlink()
@@ -218,6 +251,49 @@ def test_the_rocm_of_the_system(emulated: Emulated) -> None:
     assert found.command[0] == str(emulated.program)
 
 
+def test_the_rocm_that_the_user_names(emulated: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes before that of hipcc; it is an installation, or a folder of ci/toolchain."""
+    other = emulated.folder / "opt"
+    add_file(other, "lib/libamdhip64.so.7.0.1", b"")
+    (other / "lib" / "libamdhip64.so").symlink_to("libamdhip64.so.7.0.1")
+    found = find_emulator("gfx1100", rocm_folder=str(other))
+    assert found.notes[1] == f"HIP 7.0 is that of {other}"
+    assert found.command[0] == str(emulated.program)
+    assert found.userspace.environment == {"ROCM_PATH": str(other)}
+    monkeypatch.setenv("ROCM_PATH", str(other))
+    assert find_emulator("gfx1100").userspace == found.userspace
+    made = emulated.folder / "rocm"
+    entered = find_emulator("gfx1100", rocm_folder=str(made))
+    assert entered.command[0] == str(made / "enter")
+    assert entered.userspace.environment == {}
+    # Tests run in their package's folder.
+    monkeypatch.chdir(made)
+    assert find_emulator("gfx1100", rocm_folder=".").command == entered.command
+
+
+def test_a_named_rocm_without_hip(machine: Machine, tmp_path: Path) -> None:
+    """That hipcc's has one changes nothing: the user named another."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for folder in (empty, tmp_path / "none"):
+        assert skipped(machine, "--rocm", folder) == (
+            f"{folder} has no HIP runtime (libamdhip64.so): name an installation of ROCm, or a"
+            " folder that ci/toolchain --libraries made, with --rocm or ROCM_PATH"
+        )
+    assert not machine.log.exists()
+
+
+def test_programs_find_the_named_rocm(machine: Machine, emulated: Emulated) -> None:
+    other = emulated.folder / "opt"
+    add_file(other, "lib/libamdhip64.so", b"")
+    seen = emulated.folder / "seen"
+    machine.tests(a_rocm=f"echo $ROCM_PATH > {seen}; echo 'test a_rocm ... ok'")
+    # The installation has no Python, and the system's asks the stand-in.
+    emulated.behaves("exit 0", python="*python*")
+    assert machine.step("--device", "emulator", "--rocm", other)["verdict"] == "passed"
+    assert seen.read_text() == f"{other}\n"
+
+
 def test_a_rocm_without_rocblas(emulated: Emulated) -> None:
     (emulated.folder / "rocm" / "root" / LIBRARIES / "librocblas.so.4").unlink()
     assert emulated.find()[-1] == (
@@ -235,7 +311,8 @@ def test_without_hipcc(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("echo no GPU; exit 4", "ended with status 4; no GPU"),
+        ("exit 4", "ended with status 4; this HIP may be older than gfx1100"),
+        ("echo no library; exit 3", "ended with status 3; no library"),
         ("kill -SEGV $$", "crashed (Segmentation fault)"),
     ],
 )
@@ -250,9 +327,20 @@ def test_an_emulator_that_does_not_start(
     assert not machine.log.exists()
 
 
+def test_an_emulator_that_was_built_without_the_gpu(machine: Machine, emulated: Emulated) -> None:
+    """It describes the GPU, and the first kernel ends the program."""
+    emulated.behaves("echo HIP finds a GPU; kill -ILL $$")
+    assert skipped(machine, "--gpu", "gfx942").startswith(
+        f"{emulated.program} runs no kernel for gfx942 (crashed (Illegal instruction)): build it"
+        " with this GPU, or name another with --gpu; `"
+    )
+    assert not machine.log.exists()
+
+
 def test_options_that_do_not_go_together(machine: Machine) -> None:
     for options, said in (
         (("--gpu", "gfx1100"), "need --device emulator"),
+        (("--rocm", "/opt/rocm"), "need --device emulator"),
         (("--emulator", "rocjitsu", "--device", "cpu"), "need --device emulator"),
         (("--device", "emulator", "--wave", "64"), "are for the CPU device"),
         (("--device", "emulator", "--chaos", "3"), "do not work with --device emulator"),
@@ -296,7 +384,33 @@ def test_cargo_starts_programs_on_it(
     assert "export CANDLE_ROCM_ARCHS=gfx942\n" in done.out
 
 
+def test_cargo_cannot_start_a_program_with_a_blank(emulated: Emulated) -> None:
+    """Other commands can be started so."""
+    place = emulated.folder.rename(emulated.folder.with_name("a b"))
+    named = ("--emulator", place / "bin" / "rocjitsu", "--rocm", place / "rocm")
+    done = invoke("device", "--device", "emulator", *named, "--", "cargo", "test")
+    assert f"cargo starts no program by '{place}/rocm/enter', whose path has a blank" in " ".join(
+        done.err.split()
+    )
+    assert done.code != 0
+
+
+def test_a_command_ends_with_portkit(emulated: Emulated, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    words = ("sh", "-c", f"echo $$ > {pid}; exec sleep 60")
+    command = (sys.executable, "-m", "portkit", "device", "--device", "emulator", "--", *words)
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
+        while not (pid.is_file() and pid.read_text()):
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.terminate()
+        assert running.wait(30) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
 def test_a_command_and_options_that_do_not_go_together(emulated: Emulated) -> None:
     done = invoke("device", "--device", "emulator", "--chaos", "3")
     assert (done.code, "are for the CPU device" in done.err) == (2, True)
-    assert "need --device emulator" in invoke("device", "--gpu", "gfx1100").err
+    for name in ("device", "trial"):
+        assert "need --device emulator" in invoke(name, "--gpu", "gfx1100").err

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from portkit.cli.command import command
-from portkit.cli.options import EmulatorProgram, Gpu, check_emulated, profile_directory
+from portkit.cli.options import EmulatorProgram, Gpu, Rocm, check_emulated, profile_directory
 from portkit.cli.output import progress, show
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def device(
     ] = Device.CPU,
     gpu: Gpu = "",
     emulator: EmulatorProgram = "",
+    rocm: Rocm = "",
     wave: Annotated[
         int, typer.Option(metavar="LANES", help="How many lanes a wavefront has, 32 or 64.")
     ] = 32,
@@ -82,12 +83,12 @@ def device(
     from portkit.profile.profile import load_codebase
     from portkit.scan.session import named_profile
     from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
-    from portkit.verify.emulator import FOLDER
+    from portkit.verify.emulator import FOLDER, find_emulator
     from portkit.verify.options import EMULATED
     from portkit.verify.settings import load_settings
 
     emulated = device is Device.EMULATOR
-    check_emulated(gpu, emulator, wanted=emulated)
+    check_emulated(gpu, emulator, rocm, wanted=emulated)
     if wave not in ARCH_OF_WAVE:
         raise typer.BadParameter(f"{wave} is no wavefront of AMD's: it has 32 or 64 lanes")
     if emulated and (check_memory or chaos):
@@ -96,7 +97,12 @@ def device(
     before = dict(os.environ)
     started: Sequence[str] = ()
     if emulated:
-        started, after = _start_emulated(arch, emulator, before)
+        found = find_emulator(arch, emulator, rocm)
+        for note in found.notes:
+            progress(note)
+        started, after = found.command, {**before, **found.userspace.environment}
+        if not words or _is_cargo(words):
+            after |= _set_runner(found.command)
     else:
         from portkit.device.toolkit import build_toolkit
 
@@ -111,44 +117,51 @@ def device(
         show("\n".join(f"export {name}={shlex.quote(after[name])}" for name in changed))
         return 0
     # cargo hands the programs that it starts to its runner.
-    whole = words if Path(words[0]).name == "cargo" else [*started, *words]
+    whole = words if _is_cargo(words) else [*started, *words]
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
         return _run(whole, {**after, FOLDER: folder} if emulated else after)
 
 
-def _start_emulated(
-    arch: str, named: str, before: Mapping[str, str]
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return what starts a program on an emulated GPU, and the variables that make cargo do so.
+def _is_cargo(words: Sequence[str]) -> bool:
+    """Return whether a command is cargo."""
+    return Path(words[0]).name == "cargo"
+
+
+def _set_runner(command: Sequence[str]) -> dict[str, str]:
+    """Return the variable that makes cargo start each program by a command.
 
     Raises:
-        ToolError: the emulator, the GPU or a ROCm is not there.
+        ToolError: cargo cannot be given that command.
     """
+    from portkit.errors import ToolError
     from portkit.tree.tools import ask
-    from portkit.verify.emulator import find_emulator
 
-    found = find_emulator(arch, named)
-    for note in found.notes:
-        progress(note)
     # Cargo splits it at blanks and knows no quotes (The Cargo Book, "Configuration",
     # `target.<triple>.runner`).
-    runner = " ".join(found.command)
+    if split := [word for word in command if re.search(r"\s", word)]:
+        raise ToolError(
+            f"cargo starts no program by {split[0]!r}, whose path has a blank: move it to a path"
+            " without"
+        )
     done = ask("rustc", "--version", "--verbose")
     host = re.search(r"^host: (.+)$", done.stdout if done else "", re.MULTILINE)
-    name = f"CARGO_TARGET_{host[1].upper().replace('-', '_')}_RUNNER" if host else ""
-    return found.command, {**before, **({name: runner} if name else {})}
+    triple = host[1].upper().replace("-", "_") if host else ""
+    return {f"CARGO_TARGET_{triple}_RUNNER": " ".join(command)} if triple else {}
 
 
 def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command and return its status as a shell has it.
+    """Run a command and return its status as a shell has it; a signal to us ends it too.
 
     Raises:
         ToolError: there is no such program.
+        SystemExit: a signal has ended us.
     """
     from portkit.errors import ToolError
+    from portkit.tree.process import interruptible
 
     try:
-        status = subprocess.run(words, env=environment, check=False).returncode
+        with interruptible():
+            status = subprocess.run(words, env=environment, check=False).returncode
     except OSError as error:
         raise ToolError(
             f"{words[0]} cannot be run in {Path.cwd()} ({error.strerror}): name a program on PATH"

@@ -54,6 +54,16 @@ EmulatorProgram = Annotated[
         show_default=False,
     ),
 ]
+Rocm = Annotated[
+    str,
+    typer.Option(
+        "--rocm",
+        metavar="DIR",
+        help="The ROCm that --device emulator runs: an installation, or a folder that ci/toolchain"
+        " made; by default what ROCM_PATH names, else hipcc's, else this system's.",
+        show_default=False,
+    ),
+]
 Profile = Annotated[
     str,
     typer.Option(
@@ -177,12 +187,13 @@ def check_codes(prefixes: Iterable[str], own: directory.Directory | None) -> Non
             )
 
 
-def check_emulated(gpu: str, emulator: str, *, wanted: bool) -> None:
+def check_emulated(gpu: str, emulator: str, rocm: str, *, wanted: bool) -> None:
     """Refuse the options of the emulator where it is not wanted, and a GPU that AMD does not have.
 
     Args:
         gpu: what ``--gpu`` says, if anything.
         emulator: what ``--emulator`` says, if anything.
+        rocm: what ``--rocm`` says, if anything.
         wanted: whether it is to be used.
 
     Raises:
@@ -190,7 +201,7 @@ def check_emulated(gpu: str, emulator: str, *, wanted: bool) -> None:
     """
     from portkit.profile.settings import ARCH
 
-    if (gpu or emulator) and not wanted:
-        raise typer.BadParameter("--gpu and --emulator need --device emulator: add it")
+    if (gpu or emulator or rocm) and not wanted:
+        raise typer.BadParameter("--gpu, --emulator and --rocm need --device emulator: add it")
     if gpu and not re.fullmatch(ARCH, gpu):
         raise typer.BadParameter(f"{gpu!r} is no architecture: write one such as gfx1100")

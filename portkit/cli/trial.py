@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from portkit.cli.command import FOUND, INTERRUPTED, command
-from portkit.cli.options import Profile, words
+from portkit.cli.options import EmulatorProgram, Gpu, Profile, Rocm, check_emulated, words
 from portkit.cli.output import progress, screen, show
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ class Device(StrEnum):
 
     GPU = "gpu"
     CPU = "cpu"
+    EMULATOR = "emulator"
 
 
 @command(
     "portkit trial",
     "portkit trial --device cpu --package candle-core",
+    "portkit trial --device emulator --gpu gfx1100 --package candle-core",
     "portkit trial candle --report candle.html",
     "portkit trial --limit tests=7200 --limit crosscheck=600",
     "portkit trial --compare old.html new.html",
@@ -39,7 +41,12 @@ def trial(
         list[Path] | None,
         typer.Argument(metavar="[DIR]", help="A tree, ported or not; without it one is fetched."),
     ] = None,
-    device: Annotated[Device, typer.Option(help="An AMD GPU, or the CPU device.")] = Device.GPU,
+    device: Annotated[
+        Device, typer.Option(help="An AMD GPU, the CPU device, or AMD's emulator of a GPU.")
+    ] = Device.GPU,
+    gpu: Gpu = "",
+    emulator: EmulatorProgram = "",
+    rocm: Rocm = "",
     codebase: Annotated[
         str,
         typer.Option(
@@ -89,6 +96,7 @@ def trial(
     machine and no source. The exit code is 1 where a stage failed.
     """
     given = places or []
+    check_emulated(gpu, emulator, rocm, wanted=device is Device.EMULATOR)
     if compare:
         return _compare(given)
     if len(given) > 1:
@@ -101,6 +109,7 @@ def trial(
         given=bool(given),
         spec=codebase or newest(),
         device=device.value,
+        emulator=_emulator(gpu, emulator, rocm),
         packages=words(package),
         profile=str(Path(profile).resolve()) if Path(profile).is_dir() and profile else profile,
         only=_stages(words(only)),
@@ -159,6 +168,14 @@ def _compare(given: list[Path]) -> int:
     one, other = map(read_trial, given)
     show(comparison(one, other, screen()), end="")
     return 0
+
+
+def _emulator(gpu: str, program: str, rocm: str) -> tuple[str, ...]:
+    """Return what the user says of the emulator as options for another folder."""
+    # A program without a folder is looked for on PATH.
+    named = str(Path(program).absolute()) if "/" in program else program
+    options = {"--gpu": gpu, "--emulator": named, "--rocm": rocm and str(Path(rocm).absolute())}
+    return tuple(word for name, value in options.items() if value for word in (name, value))
 
 
 def _stages(names: tuple[str, ...]) -> tuple[str, ...]:

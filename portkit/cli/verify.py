@@ -20,6 +20,7 @@ from portkit.cli.options import (
     GatingOption,
     Gpu,
     Profile,
+    Rocm,
     Sandbox,
     Trust,
     as_asked,
@@ -141,6 +142,7 @@ def verify(
     ] = Device.AUTO,
     gpu: Gpu = "",
     emulator: EmulatorProgram = "",
+    rocm: Rocm = "",
     wave: Annotated[
         list[str] | None,
         typer.Option(
@@ -220,7 +222,7 @@ def verify(
             "--wave and --check-memory are for the CPU device: leave them away, or --device"
             f" {device}"
         )
-    check_emulated(gpu, emulator, wanted=device is Device.EMULATOR)
+    check_emulated(gpu, emulator, rocm, wanted=device is Device.EMULATOR)
     if device is Device.EMULATOR and (chaos or sandbox):
         raise typer.BadParameter(
             "--chaos and --sandbox do not work with --device emulator: leave them away"
@@ -242,6 +244,7 @@ def verify(
             device=device.value,
             gpu=gpu or EMULATED,
             emulator=emulator,
+            rocm=rocm,
             waves=parse_waves(words(wave)),
             checked=check_memory,
             chaos=chaos,

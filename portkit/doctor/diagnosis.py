@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from portkit.doctor.access import access
 from portkit.doctor.complaint import Level
 from portkit.doctor.driver import driver, in_container
-from portkit.doctor.gpus import cards, gpus
+from portkit.doctor.gpus import cards, gpus, is_emulated
 from portkit.doctor.libraries import libraries, products, versions
 from portkit.doctor.rocm import NAMES, compiler, library
 from portkit.doctor.settings import (
@@ -77,7 +77,8 @@ def _facts(machine: Machine) -> Iterator[tuple[str, str]]:
     yield "GPUs on the bus", str(len(cards(machine)))
     told = overridden(machine)
     offered = [f"{g.arch} as {told[g.node]}" if g.node in told else g.arch for g in gpus(machine)]
-    yield "GPUs for computing", ", ".join(offered) or "none"
+    emulated = " (AMD's emulator)" if is_emulated(machine) else ""
+    yield "GPUs for computing", f"{', '.join(offered) or 'none'}{emulated}"
     for name in (*sorted(NAMES), "hipcc"):
         place = compiler(machine) if name == "hipcc" else library(machine, name)
         version = f", ROCm {place.version[0]}.{place.version[1]}" if place and place.version else ""

@@ -15,7 +15,7 @@ from portkit.doctor.complaint import (
     Complaint,
     problem,
 )
-from portkit.doctor.gpus import DRIVER, RENDER_NODES, cards, gpus
+from portkit.doctor.gpus import DRIVER, RENDER_NODES, cards, gpus, is_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,11 +55,14 @@ def driver(machine: Machine) -> Iterator[Complaint]:
             _WSL,
         )
         return
+    if is_emulated(machine):
+        return
     if not (found := cards(machine)):
         yield problem(
             "no-gpu",
             "there is no AMD GPU on the PCI bus",
-            "take a machine with one; `portkit trial --device cpu` does without",
+            "take a machine with one; `portkit trial --device cpu` and `--device emulator` do"
+            " without",
             REQUIREMENTS,
         )
         return

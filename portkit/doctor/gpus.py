@@ -13,6 +13,9 @@ DRIVER: Final = "/dev/kfd"
 """The device file of the kernel's driver ("Running ROCm Docker containers")."""
 RENDER_NODES: Final = "/dev/dri"
 
+_EMULATOR: Final = "librocjitsu"
+"""The library by which AMD's emulator answers for the driver (``docs/rocjitsu-cli.md`` of it)."""
+
 _NODES: Final = "/sys/class/kfd/kfd/topology/nodes"
 _BUS: Final = "/sys/bus/pci/devices"
 _AMD: Final = "0x1002"
@@ -93,6 +96,11 @@ def gpus(machine: Machine) -> tuple[Gpu, ...]:
         render = f"{RENDER_NODES}/renderD{minor}" if minor != "0" else ""
         found.append(Gpu(int(node), arch_of(version), render))
     return tuple(found)
+
+
+def is_emulated(machine: Machine) -> bool:
+    """Return whether AMD's emulator offers the GPUs: it is loaded into each program."""
+    return _EMULATOR in machine.variable("LD_PRELOAD") and bool(gpus(machine))
 
 
 def arch_of(version: int) -> str:

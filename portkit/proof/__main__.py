@@ -35,21 +35,24 @@ def crosscheck(
     ] = None,
     wave: _Waves = "32",
     check_memory: _Checked = False,
+    gpu: Annotated[
+        str, typer.Option(metavar="ARCH", help="Run on AMD's emulator of this GPU.")
+    ] = "",
     report: Annotated[Path | None, typer.Option(help="Write a page about it.")] = None,
 ) -> None:
-    """Compare a port with arithmetic of our own, on the CPU device."""
+    """Compare a port with arithmetic of our own, on the CPU device or on AMD's emulator."""
     from datetime import date
 
     from portkit.crosscheck.known import load_table
     from portkit.proof.report import page
     from portkit.tree.process import interruptible
     from portkit.verify.crosscheck import compare, outcome
-    from portkit.verify.device_choice import cpu_device
+    from portkit.verify.device_choice import cpu_device, emulated_gpu
     from portkit.verify.ladder import Verdict
 
-    tree = _tree(root, wave, checked=check_memory)
+    tree = _tree(root, wave, checked=check_memory, gpu=gpu)
     table = load_table(_directory(tree))
-    device = cpu_device(tree)
+    device = emulated_gpu(tree) if gpu else cpu_device(tree)
     with interruptible():
         runs = compare(
             tree, device, table, seed=seed, cases=cases, only=only, features=feature or ()
@@ -233,7 +236,7 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
+def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> Tree:
     """Return a tree whose code will be run.
 
     Raises:
@@ -241,11 +244,16 @@ def _tree(root: Path, waves: str, *, checked: bool) -> Tree:
     """
     from portkit.scan.session import scan_tree
     from portkit.tree.trust import require
-    from portkit.verify.options import Options, parse_waves
+    from portkit.verify.options import EMULATED, EMULATOR, Options, parse_waves
     from portkit.verify.tree import Tree
 
     require(root)
-    options = Options(waves=parse_waves(waves.split(",")), checked=checked, device="cpu")
+    options = Options(
+        waves=parse_waves(waves.split(",")),
+        checked=checked,
+        device=EMULATOR if gpu else "cpu",
+        gpu=gpu or EMULATED,
+    )
     return Tree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
 
 

@@ -15,6 +15,7 @@ from portkit.report.terminal import Terminal
 from portkit.report.watching import Reporter
 from portkit.trial.throughput import BUILD, THROUGHPUT
 from portkit.verify import STEPS, Options, verify_tree
+from portkit.verify.options import EMULATED
 
 
 def main() -> int:
@@ -23,6 +24,9 @@ def main() -> int:
     parser.add_argument("tree", type=Path)
     parser.add_argument("--step", required=True)
     parser.add_argument("--device", required=True)
+    parser.add_argument("--gpu", default=EMULATED)
+    parser.add_argument("--emulator", default="")
+    parser.add_argument("--rocm", default="")
     parser.add_argument("--package", action="append", default=[])
     parser.add_argument("--profile", default="")
     parser.add_argument("--test-timeout", type=float, required=True)
@@ -31,6 +35,9 @@ def main() -> int:
     options = Options(
         only=(given.step,),
         device=given.device,
+        gpu=given.gpu,
+        emulator=given.emulator,
+        rocm=given.rocm,
         packages=tuple(given.package),
         profile=named(given.profile) if given.profile else None,
         test_seconds=given.test_timeout,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from portkit.report.terminal import columns
 from portkit.report.verified import duration
-from portkit.trial.document import rates
+from portkit.trial.document import DEVICES, rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,8 +31,8 @@ def comparison(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Termi
 
 def _lines(one: Mapping[str, Any], other: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
     for name, each in (("A", one), ("B", other)):
-        on = each["device"].upper()
-        yield f"{name}  {each['title']} on the {on}, {each['day']}, {each['verdict']}"
+        on = DEVICES.get(each["device"], each["device"])
+        yield f"{name}  {each['title']} on {on}, {each['day']}, {each['verdict']}"
     steps = [{step["step"]: step for step in each["steps"]} for each in (one, other)]
     names = list(dict.fromkeys((*steps[0], *steps[1])))
     yield ""

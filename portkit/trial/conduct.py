@@ -23,6 +23,11 @@ Entry = dict[str, Any]
 
 MOST: Final = 1 << 26
 """Bytes that a stage may write before it is ended."""
+_NO_GPU: Final = {
+    "cpu": "the CPU device needs nothing of what is missing",
+    "emulator": "the emulator needs no GPU; the stage build names what it lacks",
+}
+"""Why what the doctor finds missing ends no trial on another device."""
 _TAIL: Final = 5
 """Lines of the output of a stage that failed without a document."""
 # What libtest writes (library/test/src/formatters/pretty.rs of Rust).
@@ -130,9 +135,9 @@ def _doctor(stage: Stage, done: Finished, device: str) -> Entry:
         facts = [f"{name}: {fact}" for name, fact in found["facts"].items()]
     except (ValueError, LookupError, TypeError):
         return _entry(stage, "failed", *deque(done.lines, _TAIL))
-    if found["problems"] and device == "cpu":
+    if found["problems"] and device != "gpu":
         verdict = "skipped"
-        said.insert(0, "the CPU device needs nothing of what is missing")
+        said.insert(0, _NO_GPU[device])
     else:
         verdict = "failed" if found["problems"] else "passed"
     figures = {"problems": found["problems"], "complaints": len(said)}

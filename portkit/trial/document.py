@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The version of the document; it grows when a reader of the old one would go wrong."""
 KIND: Final = "trial"
+DEVICES: Final = {"gpu": "a GPU", "cpu": "the CPU device", "emulator": "AMD's emulator"}
+"""The devices of a document, in words."""
 
 _DATA: Final = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _RATE: Final = re.compile(r"(.+): ([\d.]+) us, ([\d.e+-]+) (\w+/s)")

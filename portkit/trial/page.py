@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from portkit.errors import DiskError
 from portkit.report.html.page import embedded, environment, style
 from portkit.tree.regular import replace_file
-from portkit.trial.document import rates
+from portkit.trial.document import DEVICES, rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,7 @@ def page(found: Mapping[str, Any]) -> str:
     tests = [(step["step"], test) for step in found["steps"] for test in step["tests"]]
     return template.render(
         trial=found,
+        device=DEVICES[found["device"]],
         counts={
             verdict: sum(step["verdict"] == verdict for step in found["steps"])
             for verdict in ("passed", "failed", "skipped", "interrupted", "not taken")

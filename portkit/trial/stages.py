@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.codebases.known import brought
 from portkit.profile.proven import load_proven
+from portkit.verify.options import EMULATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,7 @@ LADDER: Final = {
 }
 """The stages that are steps of the ladder or beside it (``portkit.trial.__main__``), and which."""
 
+_UNTIMED: Final = "times on the emulator say nothing about a GPU"
 _NEEDED: Final = frozenset({"fetch", "apply", "build"})
 """Without these nothing can come after them."""
 
@@ -73,7 +75,8 @@ class Wanted:
         folder: where all is done that needs a place.
         given: whether the tree is there already, so that nothing is fetched.
         spec: what is fetched else, such as ``tool@1.2.3``.
-        device: ``gpu`` or ``cpu``.
+        device: ``gpu``, ``cpu`` or ``emulator``.
+        emulator: what the user says of the emulator, as options of ``portkit.trial``.
         packages: the crates whose tests are run; none for those of the codebase's profile.
         profile: the name or directory of the codebase; empty for the one that is found.
         only: the stages that are wanted; none for all.
@@ -87,6 +90,7 @@ class Wanted:
     given: bool = False
     spec: str = ""
     device: str = "gpu"
+    emulator: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     profile: str = ""
     only: tuple[str, ...] = ()
@@ -123,7 +127,7 @@ def _stage(name: str, wanted: Wanted) -> Stage:
     tree = str(wanted.tree)
     profile = ("--profile", wanted.profile) if wanted.profile else ()
     if name == "doctor":
-        # The CPU device needs nothing of what it finds.
+        # The CPU device needs nothing of what it finds, and the emulator no GPU.
         ends = wanted.device == "gpu" and not wanted.keep_going
         shows = "nothing is missing on this machine"
         return Stage(name, shows, (*portkit, "doctor", "--json"), limit, needed=ends)
@@ -141,10 +145,12 @@ def _stage(name: str, wanted: Wanted) -> Stage:
     packages = tuple(word for crate in wanted.packages for word in ("--package", crate))
     command = (
         *(sys.executable, "-m", "portkit.trial", tree, "--step", LADDER[name]),
-        *("--device", wanted.device, "--test-timeout", f"{wanted.test_seconds:g}"),
+        *("--device", wanted.device, *wanted.emulator),
+        *("--test-timeout", f"{wanted.test_seconds:g}"),
         *("--document", str(document), *packages, *profile),
     )
-    return Stage(name, _SHOWS[name], command, limit, document, name in _NEEDED)
+    why = _UNTIMED if name == "throughput" and wanted.device == EMULATOR else ""
+    return Stage(name, _SHOWS[name], command, limit, document, name in _NEEDED, why)
 
 
 _SHOWS: Final = {

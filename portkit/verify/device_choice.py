@@ -40,7 +40,8 @@ MEMORY: Final = 4096
 
 
 # In a process of its own: a driver that hangs or crashes does so there.
-_FIND_GPU: Final = """\
+_NONE: Final = 4
+_FIND_GPU: Final = f"""\
 import ctypes, os, sys
 folder = os.environ.get("ROCM_PATH", "")
 places = [os.path.join(folder, "lib", ""), ""] if folder else [""]
@@ -50,8 +51,28 @@ for name in [p + "libamdhip64.so" + v for v in (".7", ".6", "") for p in places]
     except OSError:
         continue
     count = ctypes.c_int()
-    sys.exit(0 if hip.hipGetDeviceCount(ctypes.byref(count)) == 0 and count.value > 0 else 4)
-sys.exit(3)
+    if hip.hipGetDeviceCount(ctypes.byref(count)) != 0 or count.value < 1:
+        sys.exit({_NONE})
+    break
+else:
+    sys.exit(3)
+"""
+
+_FOUND: Final = "HIP finds a GPU"
+# Fills memory, which a kernel of the runtime does: an emulator may have a GPU's description, and be
+# built without its instructions.
+_RUN_KERNEL: Final = f"""{_FIND_GPU}
+print("{_FOUND}", flush=True)
+size = ctypes.c_size_t(64)
+place = ctypes.c_void_p()
+found = (ctypes.c_ubyte * 64)()
+status = (
+    hip.hipMalloc(ctypes.byref(place), size)
+    or hip.hipMemset(place, 7, size)
+    or hip.hipMemcpy(found, place, size, 2)
+)
+print(f"status {{status}}, {{found[63]}} of 7")
+sys.exit(0 if status == 0 and set(found) == {{7}} else 5)
 """
 
 
@@ -144,29 +165,42 @@ def missing_gpu(tree: Tree, driver: Path = Path(DRIVER)) -> str:
 
 
 def emulated_gpu(tree: Tree) -> Chosen:
-    """Return the GPU that AMD's emulator stands for, after HIP found it there.
+    """Return the GPU that AMD's emulator stands for, after HIP ran a kernel on it.
 
     Raises:
-        ToolError: the emulator or a ROCm for it is missing, or HIP finds no GPU on it.
+        ToolError: the emulator or a ROCm for it is missing, or HIP runs nothing on it.
         HipToolError: hipcc is missing.
     """
     options = tree.options
-    emulator = find_emulator(options.gpu, options.emulator)
-    find_hipcc()
+    emulator = find_emulator(options.gpu, options.emulator, options.rocm)
+    variables = emulator.userspace.environment
+    if not emulator.userspace.has_compiler:
+        find_hipcc()
     for note in emulator.notes:
         tree.say(note)
     # The Python of portkit may lie in the part of the system that a root file system replaces.
     python = "/usr/bin/python3" if emulator.userspace.enter else sys.executable
     with tempfile.TemporaryDirectory(prefix="portkit-device-") as folder:
-        tried = tree.asked(*emulator.command, python, "-c", _FIND_GPU, environment={FOLDER: folder})
-    if tried.status != 0:
-        said = "; ".join((describe_end(tried), *tried.lines[-1:]))
-        again = shlex.join((*emulator.command, "PROGRAM"))
-        raise ToolError(
-            f"HIP finds no GPU on the emulator ({said}): run a HIP program with `{again}` first"
+        tried = tree.asked(
+            *(*emulator.command, python, "-c", _RUN_KERNEL),
+            environment={**variables, FOLDER: folder},
         )
-    building = for_cpu_device(tree.settings, [emulator.gpu])
-    run = Run(emulator.gpu, command=emulator.command)
+    if tried.status != 0:
+        lines = [line for line in tried.lines if line != _FOUND]
+        said = "; ".join((describe_end(tried), *lines[-1:]))
+        again = shlex.join((*emulator.command, "PROGRAM"))
+        if _FOUND in tried.lines:
+            raise ToolError(
+                f"{emulator.program} runs no kernel for {emulator.gpu} ({said}): build it with this"
+                f" GPU, or name another with --gpu; `{again}` runs a HIP program of yours"
+            )
+        unknown = f"; this HIP may be older than {emulator.gpu}" if tried.status == _NONE else ""
+        raise ToolError(
+            f"HIP finds no GPU on the emulator ({said}{unknown}): run a HIP program with `{again}`"
+            " first"
+        )
+    building = {**for_cpu_device(tree.settings, [emulator.gpu]), **variables}
+    run = Run(emulator.gpu, variables, emulator.command)
     return Chosen("AMD's emulator", False, building, (run,), notes=emulator.notes)
 
 

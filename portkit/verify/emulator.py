@@ -10,6 +10,7 @@ its installation (``docs/rocjitsu-cli.md`` and ``docs/configuration.md`` of its 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 PROGRAM: Final = "rocjitsu"
 VARIABLE: Final = "PORTKIT_EMULATOR"
 """Names the program, where no option does."""
+ROCM_VARIABLE: Final = "ROCM_PATH"
+"""Names the ROCm, where no option does; hipcc and the bindings read it too."""
 FOLDER: Final = "ROCJITSU_RUNTIME_DIR"
 """Tells the emulator where it may write; two runs in one folder would read each other's files."""
+_CPU_DEVICE: Final = "PORTKIT_DEVICE_ARCH"
 _CONFIGS: Final = "share/rocjitsu/configs"
 _PUBLISHED: Final = "AMD publishes it in https://github.com/ROCm/rocm-systems, emulation/rocjitsu"
 _LIBRARIES: Final = "install ROCm, or run ci/toolchain --libraries in a checkout of portkit"
@@ -45,13 +49,35 @@ class Userspace:
     Attributes:
         machine: where its files are read.
         enter: the program that runs another one in its root file system; none for this system's.
+        installation: the folder that the user names; empty for what the system finds by itself.
     """
 
     machine: Machine
     enter: Path | None = None
+    installation: str = ""
 
     def __str__(self) -> str:
-        return f"{self.machine.root} ({self.enter})" if self.enter else "this system"
+        if self.enter:
+            return f"{self.machine.root} ({self.enter})"
+        return self.installation or "this system"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the variables by which programs find it."""
+        return {ROCM_VARIABLE: self.installation} if self.installation else {}
+
+    @property
+    def has_compiler(self) -> bool:
+        """Whether builds that read its variables find hipcc; a root file system has its own."""
+        return not self.enter and rocm.compiler(self.machine) is not None
+
+    @property
+    def has_runtime(self) -> bool:
+        """Whether it holds the HIP runtime."""
+        found = rocm.library(self.machine, "amdhip64")
+        inside = f"{self.machine.resolved(self.installation)}/" if self.installation else "/"
+        entered = self.enter is None or self.enter.is_file()
+        return entered and found is not None and found.path.startswith(inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +106,29 @@ class Emulator:
         return (*before, str(self.program), "--config", str(self.config), "--")
 
 
-def find_emulator(gpu: str, named: str = "", machine: Machine | None = None) -> Emulator:
+def find_emulator(
+    gpu: str, named: str = "", rocm_folder: str = "", machine: Machine | None = None
+) -> Emulator:
     """Find the emulator, the GPU among those that it has, and a ROCm to run with.
 
     Args:
         gpu: the architecture that is wanted.
         named: the emulator's program, as the user gives it.
+        rocm_folder: the folder of the ROCm, as the user gives it.
         machine: this one by default.
 
     Raises:
-        ToolError: one of them is not there; the sentence says where to get it.
+        ToolError: one of them is not there, or would not be used; the sentence says what to do.
     """
     machine = machine or Machine.here()
+    if machine.variable(_CPU_DEVICE):
+        raise ToolError(
+            f"this shell is set up for the CPU device ({_CPU_DEVICE}), whose libraries would"
+            " replace AMD's: use another shell, without the variables that `portkit device` printed"
+        )
     program = _find_program(named, machine)
     config = _find_config(program, gpu)
-    userspace = _find_userspace(machine)
+    userspace = _find_userspace(machine, rocm_folder)
     notes = (f"the emulator is {program} with {config.name}", *_describe_rocm(userspace, gpu))
     return Emulator(gpu, program, config, userspace, notes)
 
@@ -163,21 +197,31 @@ def _read_gpu(path: Path) -> dict[str, Any]:
     return gpu if isinstance(gpu, dict) else {}
 
 
-def _find_userspace(machine: Machine) -> Userspace:
-    """Return the ROCm of the root file system that hipcc runs in, else this system's.
-
-    ``ci/toolchain`` makes such a file system, with the program that enters it beside.
-    """
-    try:
-        made = find_hipcc().resolve().parent.parent
-    except HipToolError:
-        made = Path("/nowhere")
-    inside = Userspace(Machine(made / "root"), made / "enter")
-    for each in (inside, Userspace(machine)):
-        there = each.enter is None or each.enter.is_file()
-        if there and rocm.library(each.machine, "amdhip64"):
-            return each
+def _find_userspace(machine: Machine, named: str) -> Userspace:
+    """Return the named ROCm, else that of the file system that hipcc runs in, else the system's."""
+    if named := named or machine.variable(ROCM_VARIABLE):
+        folder = str(Path(named).absolute())
+        variables = {**machine.environment, ROCM_VARIABLE: folder}
+        installed = Userspace(Machine(machine.root, variables), installation=folder)
+        for each in (_enter_root(Path(folder)), installed):
+            if each.has_runtime:
+                return each
+        raise ToolError(
+            f"{named} has no HIP runtime (libamdhip64.so): name an installation of ROCm, or a"
+            f" folder that ci/toolchain --libraries made, with --rocm or {ROCM_VARIABLE}"
+        )
+    with contextlib.suppress(HipToolError):
+        made = _enter_root(find_hipcc().resolve().parent.parent)
+        if made.has_runtime:
+            return made
+    if (system := Userspace(machine)).has_runtime:
+        return system
     raise ToolError(f"no HIP runtime (libamdhip64.so) is found for the emulator: {_LIBRARIES}")
+
+
+def _enter_root(folder: Path) -> Userspace:
+    """Return the ROCm of a folder as ``ci/toolchain`` makes it, whether it is there or not."""
+    return Userspace(Machine(folder / "root"), folder / "enter")
 
 
 def _describe_rocm(userspace: Userspace, gpu: str) -> Iterator[str]:

@@ -123,6 +123,7 @@ class Options:
         device: what the ported tests run on, one of ``DEVICES``.
         gpu: the architecture that is emulated.
         emulator: the program of AMD's emulator; empty for the one that the machine names.
+        rocm: the folder of the ROCm that the emulator runs; empty for the one that is found.
         waves: the lanes of the wavefronts that the CPU device is tried with, of ``WAVES``.
         checked: whether the CPU device watches every access of memory.
         chaos: the seed of what the CPU device does where HIP leaves it open; 0 for none.
@@ -147,6 +148,7 @@ class Options:
     device: str = "auto"
     gpu: str = EMULATED
     emulator: str = ""
+    rocm: str = ""
     waves: tuple[int, ...] = (32,)
     checked: bool = False
     chaos: int = 0

@@ -46,8 +46,8 @@ _TEST: Final = re.compile(r"test (.+?) \.\.\. (ok|FAILED|ignored)\b")
 _LISTED: Final = re.compile(r"(.+): (test|bench)$")
 # A test in the documentation is named by its line, which the port may shift.
 _LINE: Final = re.compile(r" \(line \d+\)")
-# What Rust writes when an allocation fails (library/std/src/alloc.rs).
-_NO_MEMORY: Final = re.compile(r"memory allocation of \d+ bytes failed")
+# What Rust writes when an allocation fails (library/std/src/alloc.rs), and libstdc++.
+_NO_MEMORY: Final = re.compile(r"memory allocation of \d+ bytes failed|  what\(\):  std::bad_alloc")
 # What libstdc++ writes of an exception that nobody catches (libsupc++/vterminate.cc of GCC).
 _THROWN: Final = re.compile(r"  what\(\):  (.+)")
 # Documentation tests are compiled before the first of them ends.
@@ -290,7 +290,8 @@ class _Runner:
         alone = ("--exact", name) if self.binary.harness else ()
         done = self._start(*alone, limit=self.tree.options.test_seconds)
         if done.silent or done.late:
-            return f"timed out after {self.tree.options.test_seconds:g} s"
+            # Without memory the HIP runtime may go on for ever.
+            return f"{describe_end(done)} after {self.tree.options.test_seconds:g} s"
         for line in done.lines:
             match = _TEST.match(line)
             if match and match[1].removesuffix(" - should panic") == name:
