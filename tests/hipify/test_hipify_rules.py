@@ -177,3 +177,14 @@ def test_min_and_max_of_other_types_are_for_review() -> None:
     lines = [source[: f.span.start].count(b"\n") + 1 for f in found]
     # Compared with nvcc's headers: of host types, twice of unsigned and int, and of threadIdx.
     assert lines == [2, 4, 4, 7]
+
+
+def test_compute_capabilities_of_a_device_are_for_review() -> None:
+    source = (FIXTURES / "compute_capability" / "asked_of_a_device" / "before.cu").read_bytes()
+    found = [f for f in translate("a.cu", source).findings if f.code == "PH216"]
+    assert {f.applicability for f in found} == {Applicability.REVIEW}
+    # The attribute and the member of the device's properties; a member of another struct is none.
+    assert sorted(source[f.span.start : f.span.end].decode() for f in found) == [
+        "cudaDevAttrComputeCapabilityMajor",
+        "major",
+    ]
