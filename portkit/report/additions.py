@@ -54,6 +54,7 @@ def find_additions(scan: Scan) -> Additions:
             continue
         before[path] = source.data
         after[path], _ = write_edits(source, findings)
+        source.forget()  # a large tree is not held
     api = changed(before, after)
     return Additions(
         crates=tuple(

@@ -295,7 +295,7 @@ CASES = (
         code('#[cfg(feature = "cuda")]\npub fn  moe_gemm() {}\n'),
         "scan .",
         0,
-        r"places? for ROCm",
+        r"findings? needs? ROCm",
     ),
     Case(
         "a field in short under the feature",
@@ -320,14 +320,14 @@ CASES = (
         code(f"fn f() {{ let cuda = {'[' * 100_000}; }}\n"),
         "scan .",
         0,
-        r"places? for ROCm",
+        r"findings? needs? ROCm",
     ),
     Case(
         "300 nested cfgs",
         code("#[cfg(" + "all(" * 300 + 'feature = "cuda"' + ")" * 300 + ")]\nfn f() {}\n"),
         "scan .",
         0,
-        r"places? for ROCm",
+        r"findings? needs? ROCm",
     ),
     # Time and memory.
     Case("a manifest that is a pipe", pipe("Cargo.toml"), "scan .", 10, r"no regular file"),
@@ -358,7 +358,7 @@ CASES = (
         code(f'fn f() {{ g("{"cuda " * 60_000}") }}\n'),
         "scan .",
         0,
-        r"places? for ROCm",
+        r"findings? needs? ROCm",
     ),
     Case(
         "bytes that are no text",
