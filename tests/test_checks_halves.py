@@ -237,3 +237,18 @@ pub fn sample(sampler: &sampler::Sampler) -> usize {
     tree = {**crate(DEVICE + text), "Cargo.toml": manifest.encode()}
     messages = [f.message for f in scan_of(tree).findings if "is another crate's" in f.message]
     assert len(messages) == is_doubted
+
+
+@pytest.mark.parametrize(("declared", "is_doubted"), [("&'static str", True), ("&[u8]", False)])
+def test_a_compiled_kernel_that_is_declared_as_text(declared: str, is_doubted: bool) -> None:
+    """E0308 or a wrong file with `rocm`: PTX is text, and a code object is bytes."""
+    text = f"""
+#[cfg(feature = "cuda")]
+pub fn load_cuda(device: &CudaDevice, ptx_file: {declared}) -> usize {{
+    let _ = device;
+    ptx_file.len()
+}}
+"""
+    messages = [f.message for f in scan_of(crate(DEVICE + text)).findings]
+    found = [m for m in messages if "`hsaco_file` is text, as `ptx_file` is" in m]
+    assert len(found) == is_doubted

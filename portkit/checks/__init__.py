@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from portkit.checks.binary_names import doubt_binary_names
 from portkit.checks.device_access import doubt_device_access
 from portkit.checks.features import check_features
 from portkit.checks.fields import check_fields
@@ -50,5 +51,6 @@ DOUBTS: Final[tuple[Callable[[Ported], Iterator[Doubt]], ...]] = (
     doubt_halves,
     doubt_device_access,
     doubt_foreign_methods,
+    doubt_binary_names,
 )
 """What asks for a person, once nothing more is refused."""
