@@ -27,9 +27,9 @@ REPORTS = Path(__file__).parents[2] / "reports"
 FORMS = ("json", "markdown", "plan", "html")
 """The forms that `make reports` writes."""
 COUNTS = {
-    "0.9.2": {"manual": 0, "review": 33, "mechanical": 353, "ported": 0, "kept": 627},
-    "0.10.2": {"manual": 0, "review": 32, "mechanical": 353, "ported": 0, "kept": 645},
-    "0.11.1": {"manual": 0, "review": 39, "mechanical": 371, "ported": 0, "kept": 720},
+    "0.9.2": {"manual": 0, "review": 34, "mechanical": 352, "ported": 0, "kept": 627},
+    "0.10.2": {"manual": 0, "review": 33, "mechanical": 352, "ported": 0, "kept": 645},
+    "0.11.1": {"manual": 0, "review": 40, "mechanical": 370, "ported": 0, "kept": 720},
 }
 """Places of each state. Another number means that the port has changed: say why where it does."""
 
