@@ -8,7 +8,8 @@ Example: ``__device__ float atomicMax(float *address, float value) { .. }`` stay
 What to do: leave the definition out on AMD, ``#if !defined(__HIP_PLATFORM_AMD__)``, if HIP's does
 the same, else give it another name.
 
-Limits: a definition in a namespace or a class is another function and is not reported.
+Limits: a definition in a namespace or a class is another function and is not reported. Nor is one
+under a condition on ``__CUDA_ARCH__``: it is for older GPUs of NVIDIA, and AMD's compiler skips it.
 
 Source: HIP headers, amd_hip_atomic.h and amd_device_functions.h.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from portkit.hipify.conditions import find_branches
 from portkit.hipify.rules._common import refused, uses_on_cuda
 
 if TYPE_CHECKING:
@@ -39,8 +41,11 @@ _NO_PARAMETERS: Final = "__lane_id"
 
 def find(source: KernelSource) -> Iterator[Finding]:
     """Return a finding for each such definition."""
+    for_older = [(b.start, b.end) for b in find_branches(source) if "__CUDA_ARCH__" in b.names]
     for name in (*_POINTERS, _NO_PARAMETERS):
         for index in uses_on_cuda(source, name):
+            if any(start <= source.tokens[index].start < end for start, end in for_older):
+                continue
             parameters = source.arguments(index + 1) if source.is_token(index + 1, "(") else None
             close = source.closing(index + 1)
             if parameters is None or close is None or not source.is_token(close + 1, "{"):
