@@ -91,6 +91,32 @@ def test_halves_are_one_decision() -> None:
     assert with_refusals(scan) is scan
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+    #[cfg(feature = "cuda")]
+    let order = ranks * 2;
+    #[cfg(not(feature = "cuda"))]
+    let order = ranks;
+    let order: Vec<usize> = vec![order];
+    order.len()
+""",
+        """
+    #[cfg(not(feature = "cuda"))]
+    panic!("no GPU");
+    #[cfg(feature = "cuda")]
+    ranks.count_ones() as usize
+""",
+    ],
+)
+def test_halves_before_a_variable_of_their_name_or_at_a_block_s_end(body: str) -> None:
+    scan = scan_of(crate(DEVICE + f"pub fn f(ranks: usize) -> usize {{{body}}}\n"))
+    assert said(scan, Applicability.SAFE, "PK502") == []
+    (message,) = said(scan, Applicability.REVIEW, "PK502")
+    assert message.endswith("and the other half is for review. Decide both together")
+
+
 def test_a_half_whose_other_is_mechanical_is_mechanical() -> None:
     text = """
 #[cfg(feature = "cuda")]

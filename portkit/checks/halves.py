@@ -158,17 +158,22 @@ def _wholes_in(written: Written, holder: Node) -> Iterator[_Whole]:
         if not node.is_named or node.type == "attribute_item":
             continue
         conditions = conditions_of(attributes_of(node, attached))
-        is_step = node.type in STEPS
+        is_step = node.type in STEPS or (holder.type == "block" and not _is_named(node))
         if not (is_step and conditions):
             run += 1
         for name in [f" {run}"] if is_step else _names(node):
             if conditions:
                 halves.setdefault(name, []).append((node, attached))
-            else:
-                always.add(name)
+            elif node.type != "let_declaration" or name not in halves:
+                always.add(name)  # a variable that follows only takes the name over
     for name, found in halves.items():
         if len(found) > 1 and name not in always:
             yield _whole(written, holder, name.strip() if name[0] != " " else "", found)
+
+
+def _is_named(node: Node) -> bool:
+    """Whether a node of a block is an item or a variable."""
+    return node.type.endswith(("_item", "_declaration", "_definition"))
 
 
 def _names(node: Node) -> list[str]:
