@@ -120,21 +120,19 @@ def test_halves_before_a_variable_of_their_name_or_at_a_block_s_end(body: str) -
 def test_a_half_whose_other_is_mechanical_is_mechanical() -> None:
     text = """
 #[cfg(feature = "cuda")]
-pub fn cuda_rows() -> usize {
-    7
+pub fn route(device: &Device) -> bool {
+    device.as_cuda_device().is_some()
 }
 
-#[cfg(feature = "cuda")]
-pub use self::cuda_rows as rows;
-
 #[cfg(not(feature = "cuda"))]
-pub fn rows() -> usize {
-    0
+pub fn route(_: &Device) -> bool {
+    false
 }
 """
     scan = scan_of(crate(DEVICE + text))
-    halves = [f for f in scan.findings if f.code in ("PK501", "PK502")]
-    assert not any("Decide both" in f.message for f in halves if f.symbol == "cuda_rows")
+    assert len(said(scan, Applicability.SAFE, "PK511")) == 1
+    assert len(said(scan, Applicability.SAFE, "PK502")) == 1
+    assert said(scan, Applicability.REVIEW, "PK502") == []
 
 
 def test_a_condition_that_has_no_other_half_is_widened() -> None:

@@ -1,6 +1,7 @@
 """The pages of ``docs/kernels`` that are made from the code: rules, patches, engines.
 
-Usage: ``python -m portkit.hipify.docs REPOSITORY`` writes them; a test keeps them up to date.
+Usage: ``python -m portkit.hipify.docs [REPOSITORY]`` writes them, by default into the
+current directory; a test fails if they are stale.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def _engines_page() -> str:
 
 def main() -> int:
     """Write the pages into a repository."""
-    repository = Path(sys.argv[1])
+    repository = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     for path, text in pages(repository).items():
         target = repository / path
         target.parent.mkdir(parents=True, exist_ok=True)

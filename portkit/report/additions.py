@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from portkit.tree.finding import Finding
 
 _MANIFEST: Final = "Cargo.toml"
-_CRATE: Final = "new crate"
-"""The construct of a finding that adds a crate."""
 
 
 class Additions(Value, frozen=True):
@@ -61,7 +59,7 @@ def find_additions(scan: Scan) -> Additions:
             f.path
             for findings in todo.values()
             for f in findings
-            if f.code == added_file.CODE and f.construct == _CRATE
+            if f.code == added_file.CODE and f.construct == added_file.NEW_CRATE
         ),
         features=tuple(api.features),
         enums=api.enums,

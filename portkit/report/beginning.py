@@ -32,7 +32,7 @@ def summary_lines(report: Report) -> Iterator[str]:
         yield f"The port adds: {'; '.join(parts)}"
     if adds.breaking:
         yield f"Breaking: exhaustive matches on {', '.join(adds.breaking)} need an arm"
-    yield f"For you: {_for_you(report)}"
+    yield f"For you: {_describe_decisions(report)}"
 
 
 def needing(report: Report) -> str:
@@ -50,14 +50,14 @@ def needing(report: Report) -> str:
     return ", ".join(parts)
 
 
-def _for_you(report: Report) -> str:
+def _describe_decisions(report: Report) -> str:
     asked = [s for s in report.sites if s.state in (State.MANUAL, State.REVIEW)]
     fixes = [site for site in asked if _is_fix(site)]
     decide = [site for site in asked if not _is_fix(site)]
-    parts = [f"{len(decide)} to decide{_of_kernels(decide)}"]
+    parts = [f"{len(decide)} to decide{_describe_kernels(decide)}"]
     if fixes:
         noun = "fix" if len(fixes) == 1 else "fixes"
-        parts.append(f"{len(fixes)} upstream {noun} to read{_of_kernels(fixes)}")
+        parts.append(f"{len(fixes)} upstream {noun} to read{_describe_kernels(fixes)}")
     if report.unseen:
         parts.append(f"{counted_noun(report.unseen, 'kernel source')} that only --kernels reads")
     if not asked and not report.unseen:
@@ -70,6 +70,6 @@ def _is_fix(site: ReportedSite) -> bool:
     return site.code == REPAIR or site.code.startswith("PH3")
 
 
-def _of_kernels(sites: Sequence[ReportedSite]) -> str:
+def _describe_kernels(sites: Sequence[ReportedSite]) -> str:
     inside = sum(site.in_kernels for site in sites)
     return f" ({inside} in kernels)" if inside else ""

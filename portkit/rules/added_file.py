@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 CODE = "PK103"
+NEW_CRATE = "new crate"
+"""The construct of a finding that adds a crate."""
 
 
 def check(job: Job) -> Iterator[Finding]:
@@ -37,7 +39,7 @@ def check(job: Job) -> Iterator[Finding]:
             code=CODE,
             path=addition.name,
             span=Span(0, 0),
-            construct="new file" if "." in addition.name else "new crate",
+            construct="new file" if "." in addition.name else NEW_CRATE,
             symbol=addition.name,
             applicability=Applicability.SAFE,
             status=Status.PORTED if standing else Status.TODO,

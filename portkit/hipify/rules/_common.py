@@ -155,6 +155,9 @@ def join_template_arguments(source: KernelSource, arguments: Sequence[range]) ->
         index = argument.start
         while index < argument.stop:
             text = source.texts[index]
-            depth += (text == "<") - text.count(">") * (text in (">", ">>"))
+            if text == "<":
+                depth += 1
+            elif text in (">", ">>"):
+                depth -= len(text)
             index = (source.closing(index) or index) + 1
     return joined if depth <= 0 else list(arguments)

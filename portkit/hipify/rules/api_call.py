@@ -1,4 +1,4 @@
-"""A call of CUDA's runtime whose counterpart takes other arguments.
+"""A call of a CUDA runtime function that HIP declares with other arguments.
 
 CUDA has some functions with fewer arguments than HIP has, or with others in a later release. The
 number of arguments says which one is called. The kernel that ``cudaLaunchKernel`` launches is cast

@@ -6,8 +6,7 @@ bits. Nothing is written.
 Example: ``cub::LaneId()`` stays and is reported, and so is ``cub::WarpReduce`` that is handed over
 without its arguments.
 
-What to do: call the function that the finding names, which counts 32 lanes, or write the number
-that it says.
+What to do: the finding names a function that counts 32 lanes, or a number. Write that one.
 
 Source: CUB documentation, "Warp-wide collectives" and "PTX utilities"; hipCUB headers,
 hipcub/backend/rocprim/util_ptx.hpp.

@@ -5,8 +5,8 @@ HIP cannot launch a kernel from a kernel, and its runtime's functions are the ho
 Example: ``child<<<1, 32>>>(x);`` inside a ``__global__`` function stays and is reported, and so is
 ``cudaDeviceSynchronize()`` there.
 
-What to do: launch the child from the host after its parent, or make it a device function. Call the
-runtime's functions from the host.
+What to do: launch the child from the host after its parent, or make it a device function. Move
+calls of the runtime to the host.
 
 Limits: code in a macro is judged where the macro stands.
 

@@ -7,8 +7,8 @@ more, which leaves the warp. Nothing is written.
 Example: ``__shfl_xor_sync(0xffffffff, x, m)`` in ``for (int m = WARP_SIZE / 2; m > 0; m >>= 1)`` is
 reported where ``WARP_SIZE`` may be 64, and so is the definition that gives AMD 64 and CUDA 32.
 
-What to do: write 32 for AMD as well, or keep the code that counts 64 lanes from CUDA and write it
-with HIP's own functions.
+What to do: write 32 for AMD too. Or give AMD a branch of its own, which counts 64 lanes with HIP's
+functions.
 
 Limits: values are known of numbers, and of macros and constants of the same file. A definition in a
 header is reported in the header.

@@ -1,8 +1,7 @@
 """A launch attribute of a kernel that HIP lacks and that changes no result.
 
-``__launch_bounds__`` takes two numbers in HIP; the third of CUDA's is the largest cluster of
-blocks, which AMD's GPUs lack. ``__maxnreg__`` limits registers, which differ in number and kind on
-AMD.
+HIP's ``__launch_bounds__`` takes two numbers. CUDA has a third one, the size of a cluster of
+blocks. AMD's GPUs have no clusters. ``__maxnreg__`` limits registers, and AMD's GPUs have others.
 
 Example: ``__launch_bounds__(128, 2, 1)`` becomes ``__launch_bounds__(128, 2)``, and
 ``__maxnreg__(64)`` goes.

@@ -2,14 +2,14 @@
 
 ``__CUDACC__`` and ``__NVCC__`` are not defined by a HIP compile, nor are the versions
 ``CUDA_VERSION``, ``CUDART_VERSION`` and ``__CUDACC_VER_MAJOR__``. Code under them vanishes on AMD,
-and what stands in its ``#else`` takes its place. The same holds for the versions of CUDA's
-libraries and for what nvcc defines with some options, as ``__CUDACC_EXTENDED_LAMBDA__``. Nothing is
+and its ``#else`` is compiled instead. The same holds for the versions of CUDA's libraries, and for
+macros that nvcc defines with some options, such as ``__CUDACC_EXTENDED_LAMBDA__``. Nothing is
 written.
 
 Example: ``#ifdef __CUDACC__`` around a kernel stays and is reported.
 
-What to do: if AMD needs the branch, write ``#if defined(__CUDACC__) || defined(__HIPCC__)``. If
-the condition is a version or an option (for review), check that the other branch computes the same.
+What to do: write ``#if defined(__CUDACC__) || defined(__HIPCC__)`` if AMD needs the branch. A
+version or an option is for review: check that the other branch computes the same.
 
 Limits: a chain of conditions that names AMD's compiler itself is its author's choice, and is not
 reported. Nor is one whose macros the profile lists as undefined on AMD.

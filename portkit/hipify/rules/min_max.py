@@ -7,8 +7,8 @@ compares them as doubles. Nothing is written.
 Example: ``max(bytes, other)`` in a function of the host stays and is for review, and so is
 ``min(5u, n)`` in a kernel with ``int n``.
 
-What to do: in host code, write ``std::min<T>`` or ``std::max<T>``. In kernels, convert both
-arguments to one type.
+What to do: write ``std::min<T>`` or ``std::max<T>`` in host code. Convert both arguments to one
+type in kernels.
 
 Limits: on the device the type of a literal, a cast, a built-in variable and a variable of the same
 file is known; that of an expression is not.
