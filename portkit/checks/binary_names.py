@@ -38,9 +38,7 @@ def doubt_binary_names(ported: Ported) -> Iterator[Doubt]:
         % words.encode()
     )
     definitions = Definitions(ported)
-    for written in ported.all_written(".rs"):
-        if written.before is None:
-            continue
+    for written in ported.all_edited(".rs"):
         for piece in written.pieces:
             for match in declared.finditer(written.source.data, piece.start, piece.end):
                 name = match[1].decode()

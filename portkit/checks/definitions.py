@@ -6,6 +6,7 @@ import posixpath
 import re
 import string
 from functools import cached_property
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import field
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from portkit.checks.ported import Ported
+    from portkit.checks.ported import Ported, Written
     from portkit.lang.source import Source
     from portkit.site.context import Job
+    from portkit.tree.edits import Piece
     from portkit.tree.finding import Finding
 
 _KEYWORDS: Final = (
@@ -33,6 +35,7 @@ _KEYWORDS: Final = (
     rb"(?:r#)?"
 )
 _KEYWORD: Final = re.compile(_KEYWORDS + rb"\Z")
+_MOST_FEATURES: Final = 6
 _REACH: Final = 80
 """How many bytes before a name its keyword is looked for."""
 _WORD: Final = re.compile(rb"\w+")
@@ -154,6 +157,20 @@ class Definitions(Value, frozen=True, dict=True):
                 on.add(feature)
                 pending += (each.rpartition("/")[2] for each in table.get(feature, ()))
         return frozenset(on)
+
+    def find_builds(self, path: str, conditions: Iterable[Cfg]) -> tuple[frozenset[str], ...]:
+        """Return the sets of features that are on in the builds which conditions tell apart.
+
+        Only the first features by name are tried if there are many; the others are off then.
+
+        Args:
+            path: the file of the conditions.
+            conditions: the conditions.
+        """
+        named = frozenset[str]().union(*(cfg.features() for cfg in conditions))
+        tried = sorted(named)[:_MOST_FEATURES]
+        sets = chain.from_iterable(combinations(tried, n) for n in range(len(tried) + 1))
+        return tuple(dict.fromkeys(self.enabled(path, each) for each in sets))
 
     def _features(self, manifest: str) -> Mapping[str, Sequence[str]]:
         """Return what each feature of a crate enables after the port."""
@@ -277,6 +294,63 @@ class Definitions(Value, frozen=True, dict=True):
             for node in _nodes(source, name):
                 if node.parent is not None and node.parent.type in _DECLARES:
                     yield Definition(path, node.start_byte)
+
+
+def hold(conditions: Iterable[Cfg], on: frozenset[str]) -> bool:
+    """Whether all conditions hold in a build.
+
+    Args:
+        conditions: the conditions.
+        on: the features of the build.
+    """
+    return all(cfg.holds(on) for cfg in conditions)
+
+
+def find_vendor_names(
+    ported: Ported, written: Written
+) -> Iterator[tuple[re.Match[bytes], Node, Piece]]:
+    """Yield where edits put a word of the written vendor's into a file, with the node there.
+
+    Args:
+        ported: the tree after the port.
+        written: the file.
+    """
+    wanted = re.compile(rb"\b(?:" + names_of_vendor(ported.job) + rb")\b")
+    data, root = written.source.data, written.tree.root_node
+    for piece in written.pieces:
+        for match in wanted.finditer(data, piece.start, piece.end):
+            node = root.descendant_for_byte_range(match.start(), match.end() - 1)
+            if node is not None:
+                yield match, node, piece
+
+
+def is_name(node: Node, match: re.Match[bytes]) -> bool:
+    """Whether a word of a file is a name there, or the value of a variable in a formatted text.
+
+    Args:
+        node: the node at the word.
+        match: the word.
+    """
+    if "identifier" in node.type:
+        return node.text in (match[0], b"r#" + match[0])
+    return _is_formatted(node, match)
+
+
+def _is_formatted(node: Node, match: re.Match[bytes]) -> bool:
+    """Whether a text that a macro formats takes the value of a variable (``std::fmt``)."""
+    if node.type != "string_content" or node.parent is None or node.parent.parent is None:
+        return False
+    data = match.string
+    opens = (
+        data[match.start() - 1 : match.start()]
+        == b"{"
+        != data[match.start() - 2 : match.start() - 1]
+    )
+    return (
+        opens
+        and data[match.end() : match.end() + 1] in (b"}", b":")
+        and (node.parent.parent.type == "token_tree")
+    )
 
 
 def spellings(job: Job) -> tuple[str, ...]:

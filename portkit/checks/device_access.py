@@ -43,14 +43,12 @@ def doubt_device_access(ported: Ported) -> Iterator[Doubt]:
     """
     job = ported.job
     accessor = re.compile(rb"\.(as_%s_\w+)\s*\(" % job.vendor.name.encode())
-    for written in ported.all_written(".rs"):
-        if written.before is None:
-            continue
+    for written in ported.all_edited(".rs"):
         for piece in written.pieces:
             if _is_decided(job, piece.finding):
                 continue
             for match in accessor.finditer(written.source.data, piece.start, piece.end):
-                if _fails(ported, written, piece, match.start(1)):
+                if _may_fail(ported, written, piece, match.start(1)):
                     yield Doubt(piece.finding, _FAILS.format(name=match[1].decode()))
                     break
 
@@ -61,7 +59,7 @@ def _is_decided(job: Job, finding: Finding) -> bool:
     return told or finding.entry != ""
 
 
-def _fails(ported: Ported, written: Written, piece: Piece, at: int) -> bool:
+def _may_fail(ported: Ported, written: Written, piece: Piece, at: int) -> bool:
     """Whether a call of an edit runs on every device, in a build that has both vendors."""
     root = written.tree.root_node
     node = root.descendant_for_byte_range(at, at)

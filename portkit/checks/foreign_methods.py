@@ -69,8 +69,8 @@ def doubt_foreign_methods(ported: Ported) -> Iterator[Doubt]:
     job = ported.job
     definitions, known = Definitions(ported), _Known(job)
     called = re.compile(rb"\.(" + names_of_vendor(job) + rb")\s*(?:::<[^;{}]*>)?\(")
-    for written in ported.all_written(".rs"):
-        if written.before is None or not _takes_unknown(job, written.source.path):
+    for written in ported.all_edited(".rs"):
+        if not _takes_unknown(job, written.source.path):
             continue
         for piece in written.pieces:
             for match in called.finditer(written.source.data, piece.start, piece.end):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from msgspec import field
 
-from portkit.checks.definitions import Definitions
+from portkit.checks.definitions import Definitions, hold
 from portkit.checks.ported import Refusal
 from portkit.lang.cfg import Cfg, around
 from portkit.lang.value import Value
@@ -33,7 +33,6 @@ _FIELD: Final = re.compile(
     rb"#\[\s*cfg\s*\([^\]]*\)\s*\]\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:r#)?(\w+)\s*:(?!:)"
 )
 _READ: Final = re.compile(rb"\.\s*(\w+)\b(?!\s*\()")
-_MOST_FEATURES: Final = 5
 
 
 class _Fields(Value, frozen=True, dict=True):
@@ -85,11 +84,9 @@ def check_gated_fields(ported: Ported) -> Iterator[Refusal]:
     """
     definitions = Definitions(ported)
     fields = _Fields(definitions)
-    for written in ported.all_written(".rs"):
-        if written.before is None or not ported.edited.get(written.source.path):
-            continue
+    for written in ported.all_edited(".rs"):
         for piece in written.pieces:
-            start, end = _gained(written, piece.start, piece.end)
+            start, end = _find_gained(written, piece.start, piece.end)
             for match in _READ.finditer(written.source.data, start, end):
                 gates = fields.gates(match[1])
                 if gates and _is_missing(definitions, written, match.start(1), gates):
@@ -98,7 +95,7 @@ def check_gated_fields(ported: Ported) -> Iterator[Refusal]:
                     break
 
 
-def _gained(written: Written, start: int, end: int) -> tuple[int, int]:
+def _find_gained(written: Written, start: int, end: int) -> tuple[int, int]:
     """Return the bytes that an edit adds to a build: its own, or those under its condition."""
     node: Node | None = written.tree.root_node.descendant_for_byte_range(start, max(start, end - 1))
     while node is not None and node.type != "attribute_item":
@@ -118,19 +115,11 @@ def _is_missing(
     if node is None or node.parent is None or node.parent.type != "field_expression":
         return False
     here = (*around(root, at), *definitions.file_conditions(path))
-    features = sorted(frozenset().union(*(c.features() for c in chain(here, *gates))))
-    sets = chain.from_iterable(
-        combinations(features[:_MOST_FEATURES], n) for n in range(len(features) + 1)
-    )
     feature = definitions.ported.job.feature
-    for on in (definitions.enabled(path, each) for each in sets):
-        if feature in on and _holds(here, on) and not any(_holds(each, on) for each in gates):
-            return True
-    return False
-
-
-def _holds(conditions: tuple[Cfg, ...], on: frozenset[str]) -> bool:
-    return all(cfg.holds(on) for cfg in conditions)
+    return any(
+        feature in on and hold(here, on) and not any(hold(each, on) for each in gates)
+        for on in definitions.find_builds(path, chain(here, *gates))
+    )
 
 
 def _is_declared(node: Node, name: bytes) -> bool:

@@ -8,10 +8,10 @@ at ROCm's first half, both are one decision.
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from portkit.checks.definitions import Definitions, is_declared
+from portkit.checks.definitions import Definitions, hold, is_declared
 from portkit.checks.ported import Doubt, Refusal
 from portkit.copying.exclusive import STEPS
 from portkit.copying.standing import name_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from portkit.checks.ported import Ported, Written
     from portkit.tree.finding import Finding
 
-_MOST_FEATURES: Final = 6
 _LOST: Final = (
     "A build with {features} would lose {thing}: this condition excludes it there, and portkit does"
     " not write the other half. Write both halves by hand."
@@ -84,13 +83,13 @@ def check_halves(ported: Ported) -> Iterator[Refusal]:
     """
     definitions = Definitions(ported)
     for written, whole in _find_wholes(ported):
-        builds = _builds(definitions, written, whole)
+        builds = _find_builds(definitions, written, whole)
         if not _covers_before(whole, builds):
             continue
         for on in builds:
-            if not _holds(whole.after, on) or any(_holds(h.after, on) for h in whole.halves):
+            if not hold(whole.after, on) or any(hold(h.after, on) for h in whole.halves):
                 continue
-            narrowed = [h for h in whole.halves if not h.is_new and _holds(h.before, on)]
+            narrowed = [h for h in whole.halves if not h.is_new and hold(h.before, on)]
             guilty = {id(f): f for half in narrowed for f in half.writers}
             if guilty:
                 named = frozenset().union(*(c.features() for h in whole.halves for c in h.after))
@@ -112,7 +111,7 @@ def doubt_halves(ported: Ported) -> Iterator[Doubt]:
         of_all = [f for half in whole.halves for f in half.writers]
         if all(f.applicability is not Applicability.REVIEW for f in of_all):
             continue
-        if not _covers_before(whole, _builds(definitions, written, whole)):
+        if not _covers_before(whole, _find_builds(definitions, written, whole)):
             continue
         for finding in of_all:
             if finding.applicability is Applicability.SAFE:
@@ -124,22 +123,20 @@ def doubt_halves(ported: Ported) -> Iterator[Doubt]:
 
 def _find_wholes(ported: Ported) -> Iterator[tuple[Written, _Whole]]:
     """Yield what is defined by halves of which the port changes a condition."""
-    for written in ported.all_written(".rs"):
-        if written.before is None or not ported.edited.get(written.source.path):
-            continue
+    for written in ported.all_edited(".rs"):
         seen: set[int] = set()
         for piece in written.pieces:
-            if _holder_of_condition(written.tree.root_node, piece.start, piece.end) is None:
+            if _find_holder(written.tree.root_node, piece.start, piece.end) is None:
                 continue
             # The halves that no edit touches are in the whole tree alone.
-            holder = _holder_of_condition(written.source.tree.root_node, piece.start, piece.end)
+            holder = _find_holder(written.source.tree.root_node, piece.start, piece.end)
             if holder is not None and holder.id not in seen:
                 seen.add(holder.id)
-                for whole in _wholes_in(written, holder):
+                for whole in _find_wholes_in(written, holder):
                     yield written, whole
 
 
-def _holder_of_condition(root: Node, start: int, end: int) -> Node | None:
+def _find_holder(root: Node, start: int, end: int) -> Node | None:
     """Return what holds a node with a condition that an edit writes a part of."""
     if start == end:
         return None
@@ -149,7 +146,7 @@ def _holder_of_condition(root: Node, start: int, end: int) -> Node | None:
     return node.parent if node is not None else None
 
 
-def _wholes_in(written: Written, holder: Node) -> Iterator[_Whole]:
+def _find_wholes_in(written: Written, holder: Node) -> Iterator[_Whole]:
     """Yield what the children of a node define by halves."""
     halves: dict[str, list[tuple[Node, Sequence[Node]]]] = {}
     run = 0
@@ -161,14 +158,14 @@ def _wholes_in(written: Written, holder: Node) -> Iterator[_Whole]:
         is_step = node.type in STEPS or (holder.type == "block" and not _is_named(node))
         if not (is_step and conditions):
             run += 1
-        for name in [f" {run}"] if is_step else _names(node):
+        for name in [f" {run}"] if is_step else _find_names(node):
             if conditions:
                 halves.setdefault(name, []).append((node, attached))
             elif node.type != "let_declaration" or name not in halves:
                 always.add(name)  # a variable that follows only takes the name over
     for name, found in halves.items():
         if len(found) > 1 and name not in always:
-            yield _whole(written, holder, name.strip() if name[0] != " " else "", found)
+            yield _read_whole(written, holder, name.strip() if name[0] != " " else "", found)
 
 
 def _is_named(node: Node) -> bool:
@@ -176,28 +173,28 @@ def _is_named(node: Node) -> bool:
     return node.type.endswith(("_item", "_declaration", "_definition"))
 
 
-def _names(node: Node) -> list[str]:
+def _find_names(node: Node) -> list[str]:
     """Return the names that a node defines for what stands beside it."""
     if node.type == "use_declaration":
         return [name for name in brought_in(node) if name != "_"]
     if node.type == "let_declaration":
         pattern = node.child_by_field_name("pattern")
-        return [] if pattern is None else sorted({*_bound(pattern)})
+        return [] if pattern is None else sorted({*_find_bound(pattern)})
     if node.type in ("macro_definition", "match_arm", "line_comment", "block_comment"):
         return []
     return [name for name in [name_of(node)] if name]
 
 
-def _bound(pattern: Node) -> Iterator[str]:
+def _find_bound(pattern: Node) -> Iterator[str]:
     """Yield the names that a pattern binds."""
     if pattern.type in ("identifier", "shorthand_field_identifier"):
         if is_declared(pattern) and pattern.text is not None:
             yield pattern.text.decode()
     else:
-        yield from chain.from_iterable(map(_bound, pattern.named_children))
+        yield from chain.from_iterable(map(_find_bound, pattern.named_children))
 
 
-def _whole(
+def _read_whole(
     written: Written, holder: Node, name: str, found: Iterable[tuple[Node, Sequence[Node]]]
 ) -> _Whole:
     assert written.before is not None
@@ -206,13 +203,13 @@ def _whole(
     root = written.before.tree_around([outer]).root_node
     return _Whole(
         name,
-        tuple(_half(written, node, attached) for node, attached in found),
+        tuple(_read_half(written, node, attached) for node, attached in found),
         () if holder.parent is None else tuple(around(root, outer)),
         () if holder.parent is None else tuple(around(written.source.tree.root_node, start)),
     )
 
 
-def _half(written: Written, node: Node, attached: Sequence[Node]) -> _Half:
+def _read_half(written: Written, node: Node, attached: Sequence[Node]) -> _Half:
     assert written.before is not None
     start, end = node.start_byte, node.end_byte
     first = min([start, *(a.start_byte for a in attached)])
@@ -226,23 +223,16 @@ def _half(written: Written, node: Node, attached: Sequence[Node]) -> _Half:
     return _Half(writers, is_new=False, before=tuple(around(root, at)), after=after)
 
 
-def _builds(
+def _find_builds(
     definitions: Definitions, written: Written, whole: _Whole
 ) -> tuple[frozenset[str], ...]:
-    """Return the sets of features that are on in the builds that the conditions tell apart."""
     conditions = chain(whole.before, whole.after, *((*h.before, *h.after) for h in whole.halves))
-    features = sorted(frozenset().union(*(cfg.features() for cfg in conditions)))[:_MOST_FEATURES]
-    sets = chain.from_iterable(combinations(features, n) for n in range(len(features) + 1))
-    return tuple(dict.fromkeys(definitions.enabled(written.source.path, each) for each in sets))
+    return definitions.find_builds(written.source.path, conditions)
 
 
 def _covers_before(whole: _Whole, builds: Iterable[frozenset[str]]) -> bool:
     """Whether each build had a half before the port."""
     old = [half for half in whole.halves if not half.is_new]
     return len(old) > 1 and all(
-        any(_holds(half.before, on) for half in old) for on in builds if _holds(whole.before, on)
+        any(hold(half.before, on) for half in old) for on in builds if hold(whole.before, on)
     )
-
-
-def _holds(conditions: tuple[Cfg, ...], on: frozenset[str]) -> bool:
-    return all(cfg.holds(on) for cfg in conditions)

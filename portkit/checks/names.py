@@ -9,14 +9,16 @@ exception, since no port can add one to another crate.
 from __future__ import annotations
 
 import re
-from itertools import chain, combinations
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from portkit.checks.definitions import (
     Definitions,
+    find_vendor_names,
+    hold,
     is_bound,
     is_declared,
-    names_of_vendor,
+    is_name,
 )
 from portkit.checks.ported import Refusal
 from portkit.checks.scopes import Scopes, own_type
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.checks.ported import Ported, Written
-    from portkit.lang.cfg import Cfg
     from portkit.tree.edits import Piece
 
 _MISSING: Final = (
@@ -45,7 +46,6 @@ _GATED: Final = (
     "This line would name `{name}`, which does not exist in each build that has this line. Such a"
     " build would not compile. Write it by hand, under the right feature."
 )
-_MOST_FEATURES: Final = 5
 _ITEMS: Final = frozenset({"function_item", "impl_item", "const_item", "static_item", "mod_item"})
 
 
@@ -65,9 +65,7 @@ def check_names(ported: Ported) -> Iterator[Refusal]:
         ported: the tree after the port.
     """
     definitions = Definitions(ported)
-    for written in ported.all_written(".rs"):
-        if written.before is None or not ported.edited.get(written.source.path):
-            continue
+    for written in ported.all_edited(".rs"):
         for use in _uses(ported, written):
             if reason := _why_missing(definitions, use):
                 yield Refusal((use.piece.finding,), reason)
@@ -75,32 +73,9 @@ def check_names(ported: Ported) -> Iterator[Refusal]:
 
 def _uses(ported: Ported, written: Written) -> Iterator[_Use]:
     """Yield the names of the written vendor's that edits put into a file."""
-    wanted = re.compile(rb"\b(?:" + names_of_vendor(ported.job) + rb")\b")
-    data = written.source.data
-    for piece in written.pieces:
-        for match in wanted.finditer(data, piece.start, piece.end):
-            node = written.tree.root_node.descendant_for_byte_range(match.start(), match.end() - 1)
-            if node is None:
-                continue
-            is_name = node.text in (match[0], b"r#" + match[0]) and "identifier" in node.type
-            if is_name or _is_formatted(node, data, match):
-                yield _Use(match[0].decode(), node, written, piece)
-
-
-def _is_formatted(node: Node, data: bytes, match: re.Match[bytes]) -> bool:
-    """Whether a text that a macro formats takes the value of a variable (``std::fmt``)."""
-    if node.type != "string_content" or node.parent is None or node.parent.parent is None:
-        return False
-    opens = (
-        data[match.start() - 1 : match.start()]
-        == b"{"
-        != data[match.start() - 2 : match.start() - 1]
-    )
-    return (
-        opens
-        and data[match.end() : match.end() + 1] in (b"}", b":")
-        and (node.parent.parent.type == "token_tree")
-    )
+    for match, node, piece in find_vendor_names(ported, written):
+        if is_name(node, match):
+            yield _Use(match[0].decode(), node, written, piece)
 
 
 def _why_missing(definitions: Definitions, use: _Use) -> str:
@@ -200,17 +175,10 @@ def _why_gated(definitions: Definitions, use: _Use) -> str:
         *around(use.written.tree.root_node, use.node.start_byte),
         *definitions.file_conditions(path),
     )
-    features = sorted(frozenset().union(*(cfg.features() for cfg in chain(here, *found))))
-    tried = features[:_MOST_FEATURES]
-    sets = chain.from_iterable(combinations(tried, n) for n in range(len(tried) + 1))
-    for on in (definitions.enabled(path, each) for each in sets):
-        if _holds(here, on) and not any(_holds(each, on) for each in found):
+    for on in definitions.find_builds(path, chain(here, *found)):
+        if hold(here, on) and not any(hold(each, on) for each in found):
             return _GATED.format(name=use.name)
     return ""
-
-
-def _holds(conditions: tuple[Cfg, ...], on: frozenset[str]) -> bool:
-    return all(cfg.holds(on) for cfg in conditions)
 
 
 def _item_around(node: Node) -> Node | None:

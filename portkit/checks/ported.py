@@ -155,6 +155,17 @@ class Ported(Value, frozen=True, dict=True):
             if path.endswith(ending) and (written := self.written(path)) is not None:
                 yield written
 
+    def all_edited(self, ending: str) -> Iterator[Written]:
+        """Yield the files with edits whose names end so; each was there before the port.
+
+        Args:
+            ending: such as ``.rs``.
+        """
+        for path in self.edited:
+            written = self.written(path) if path.endswith(ending) else None
+            if written is not None and written.before is not None:
+                yield written
+
     @cached_property
     def copies(self) -> Mapping[str, Finding]:
         """The new or replaced files that a finding of its own writes, by the file's path."""

@@ -59,11 +59,11 @@ def copied_as(site: Site, intent: CopyAs) -> tuple[list[Edit], Span | None]:
 def _copy(site: Site, intent: CopyAs) -> str:
     """Return the copy under its own name, with the imports that it needs for itself."""
     imports = "".join(f"\n{site.indent}    {use}" for use in intent.imports)
-    copy = _with_paths(exclusive.copy(site, copy_site(site)), intent.imports)
+    copy = _qualify_signature(exclusive.copy(site, copy_site(site)), intent.imports)
     return under_name(copy, intent.name, imports)
 
 
-def _with_paths(function: str, imports: Iterable[str]) -> str:
+def _qualify_signature(function: str, imports: Iterable[str]) -> str:
     """Return a function whose signature names the types of some imports by their paths.
 
     The imports stand in the body, and the signature is outside their scope.
@@ -79,19 +79,19 @@ def _with_paths(function: str, imports: Iterable[str]) -> str:
     nodes = Source("copy.rs", data).tree.root_node.children
     item = next((node for node in nodes if node.type == "function_item"), None)
     parts = [c for c in item.children if c.type != "block"] if item is not None else []
-    for node in sorted(_types(parts), key=lambda node: node.start_byte, reverse=True):
+    for node in sorted(_find_types(parts), key=lambda node: node.start_byte, reverse=True):
         if path := paths.get(node_text(node)):
             data = data[: node.start_byte] + path.encode() + data[node.end_byte :]
     return data.decode()
 
 
-def _types(nodes: Iterable[Node]) -> Iterator[Node]:
+def _find_types(nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield the names of types in some nodes that are no part of a path."""
     for node in nodes:
         if node.type == "type_identifier":
             yield node
         elif node.type != "scoped_type_identifier":
-            yield from _types(node.children)
+            yield from _find_types(node.children)
 
 
 def under_name(function: str, name: str, beginning: str = "") -> str:
