@@ -32,9 +32,9 @@ from portkit.crosscheck.place import placed
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import PortkitError
 from portkit.profile.profile import load_codebase
-from portkit.proof.mutation import SWITCH, Mutant
 from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
 from portkit.verify.settings import load_settings
+from tools.proof.mutation import SWITCH, Mutant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

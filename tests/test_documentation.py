@@ -46,7 +46,7 @@ NOT_RUN = {
     "ci/": "installs toolchains",
     "portkit device": "builds the CPU device: tests/test_verify_device.py tries it",
     "portkit hipify": "tests/test_cli_kernels.py tries it",
-    "python -m portkit.proof": "builds a ported candle: tests/proof/test_proof_real.py tries it",
+    "python -m tools.proof": "builds a ported candle: tests/proof/test_proof_real.py tries it",
     "cp -a candle mutated": "what the next command of the page needs",
     "cargo check": "compiles candle: tests/real/test_own_crate.py does",
     "CANDLE_ROCM_KERNELS": "compiles candle: tests/real/test_own_crate.py does",

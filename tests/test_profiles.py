@@ -15,12 +15,12 @@ from portkit.errors import ConfigError, PortkitError
 from portkit.fetch.workspace import FetchFile
 from portkit.hipify.profile import load_profile
 from portkit.lang.source import Source
-from portkit.pages.schemas import FILES, made
 from portkit.profile.profile import load_codebase, load_vendor
 from portkit.profile.settings import settings
 from portkit.profile.vendor_file import VendorFile
 from portkit.report.phases import phases
 from portkit.verify.settings import VerifyFile
+from tools.pages.schemas import FILES, made
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,7 +223,7 @@ def test_schemas_are_those_of_the_types() -> None:
 
     root = Path(__file__).parents[1]
     for path, text in made().items():
-        assert (root / path).read_text() == text, "run `python -m portkit.pages.schemas`"
+        assert (root / path).read_text() == text, "run `python -m tools.pages.schemas`"
         Draft202012Validator.check_schema(json.loads(text))
 
 

@@ -16,8 +16,8 @@ from portkit.errors import ProfileError
 from portkit.lang.semver import precedence
 from portkit.profile.profile import load_codebase
 from portkit.profile.proven import FILE, Proven, load_proven, unproven, written
-from portkit.proof.versions.answers import Answers, proven
-from portkit.proof.versions.asked import load_crates
+from tools.proof.versions.answers import Answers, proven
+from tools.proof.versions.asked import load_crates
 
 ROOT = Path(__file__).parents[1]
 CANDLE = named("candle")

@@ -223,7 +223,7 @@ def test_a_yes_at_the_terminal_is_kept(tmp_path: Path, cargo: Path) -> None:
 def test_the_proof_asks_for_a_word_too(tmp_path: Path, cargo: Path) -> None:
     candle = make_ported(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "portkit.proof", "crosscheck", str(candle)],
+        [sys.executable, "-m", "tools.proof", "crosscheck", str(candle)],
         env=environment(),
         capture_output=True,
         text=True,

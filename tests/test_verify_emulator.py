@@ -17,9 +17,9 @@ from verify_support import script
 
 from portkit.doctor.machine import Machine as View
 from portkit.errors import ToolError
-from portkit.proof.__main__ import main
 from portkit.verify.emulator import find_emulator
 from portkit.verify.options import EMULATED, Options
+from tools.proof.__main__ import main
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 """A TOML file as a value of a type, and what is said of one that is none.
 
 The types are `msgspec.Struct`; a JSON Schema for editors is made of the same types
-(`portkit.pages.schemas`). msgspec says where in the value a fault lies; the line, what is allowed
+(`tools.pages.schemas`). msgspec says where in the value a fault lies; the line, what is allowed
 and what is nearest to what stands there are looked for only then.
 """
 

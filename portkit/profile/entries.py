@@ -1,7 +1,7 @@
 """What a codebase's profile may hold, entry by entry, as types.
 
 A type is at once what is read (`portkit.lang.typed`), what the schema for editors is made of
-(`portkit.pages.schemas`) and what the rules are given. An entry that does nothing in a tree is
+(`tools.pages.schemas`) and what the rules are given. An entry that does nothing in a tree is
 reported, unless its ``since`` and ``until`` say that it has nothing to do in the tree's version.
 """
 

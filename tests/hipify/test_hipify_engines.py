@@ -16,7 +16,7 @@ from portkit.hipify.engines import Engine, ExternalEngine, differences, find_eng
 from portkit.hipify.errors import HipToolError
 from portkit.tree.finding import Applicability
 
-TABLE = Path(engines.__file__).with_name("engine_differences.toml")
+TABLE = Path(__file__).parents[2] / "tools" / "pages" / "engine_differences.toml"
 
 
 def tool(folder: Path, script: str) -> ExternalEngine:

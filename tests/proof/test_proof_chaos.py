@@ -11,7 +11,7 @@ import pytest
 
 from portkit.device.toolkit import devices
 from portkit.errors import VerificationError
-from portkit.proof.chaos import Seeded, load, page, parse_seeds
+from tools.proof.chaos import Seeded, load, page, parse_seeds
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,10 @@ from codebase_support import CANDLE
 
 from portkit.codebases.directory import Directory
 from portkit.errors import ProfileError, VerificationError
-from portkit.proof import mutation_run
-from portkit.proof.mutation import Mutant, load_mutants, seeded
-from portkit.proof.mutation_run import LADDER, Found, known, page, take_steps
 from portkit.verify.ladder import Result, Summary, failed, passed, skipped
+from tools.proof import mutation_run
+from tools.proof.mutation import Mutant, load_mutants, seeded
+from tools.proof.mutation_run import LADDER, Found, known, page, take_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

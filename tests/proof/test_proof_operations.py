@@ -11,10 +11,10 @@ import pytest
 from portkit.codebases.known import named
 from portkit.errors import VerificationError
 from portkit.profile.profile import load_codebase
-from portkit.proof import operations
-from portkit.proof.mutation import Mutant
-from portkit.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, write_crate
 from portkit.verify.settings import load_settings
+from tools.proof import operations
+from tools.proof.mutation import Mutant
+from tools.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, write_crate
 
 if TYPE_CHECKING:
     from pathlib import Path

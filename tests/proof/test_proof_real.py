@@ -13,11 +13,11 @@ from codebase_support import CANDLE
 from portkit.crosscheck.place import placed
 from portkit.fetch import fetch
 from portkit.profile.settings import NAME
-from portkit.proof import operations
-from portkit.proof.mutation import load_mutants, seeded
 from portkit.scan.plan import plan
 from portkit.scan.session import scan_tree
 from portkit.write.transaction import write
+from tools.proof import operations
+from tools.proof.mutation import load_mutants, seeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ def test_every_operation_is_as_it_should_be(job: Path, tmp_path: Path) -> None:
     report = tmp_path / "crosscheck.md"
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "portkit.proof", "crosscheck", str(job)),
+            *(sys.executable, "-m", "tools.proof", "crosscheck", str(job)),
             *("--wave", "32,64", "--cases", "24", "--report", str(report)),
         ],
         capture_output=True,

@@ -11,7 +11,6 @@ from portkit.codebases.directory import Directory
 from portkit.codebases.known import MAIN
 from portkit.crosscheck.comparison import Comparison, Difference, Part
 from portkit.crosscheck.known import Known, Table, Unlaunched, judged
-from portkit.proof.report import page
 from portkit.scan.session import scan_tree
 from portkit.tree.process import Finished
 from portkit.verify import crosscheck
@@ -21,6 +20,7 @@ from portkit.verify.device_report import Seen
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options
 from portkit.verify.tree import Tree
+from tools.proof.report import page
 
 if TYPE_CHECKING:
     from pathlib import Path

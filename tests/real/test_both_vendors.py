@@ -22,9 +22,9 @@ from portkit.crosscheck.place import placed
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
 from portkit.profile.profile import load_codebase
-from portkit.proof.versions.asked import WITHOUT_OPENSSL
 from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
 from portkit.verify.settings import load_settings
+from tools.proof.versions.asked import WITHOUT_OPENSSL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

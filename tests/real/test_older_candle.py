@@ -17,7 +17,7 @@ from port_of_candle import TYPES
 
 from portkit.codebases.known import named
 from portkit.errors import UnsupportedVersionError
-from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
+from tools.proof.versions.asked import GATINGS, load_crates, port, typed
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 

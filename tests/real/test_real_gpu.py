@@ -26,13 +26,13 @@ from verify_support import make_tree
 
 from portkit.device.hipcc.cxx import NoCompilerError, find_cxx
 from portkit.device.toolkit import build_toolkit
-from portkit.proof import bindings
-from portkit.proof.mutation import SWITCH, Mutant, load_mutants, seeded
 from portkit.scan.plan import plan
 from portkit.scan.session import scan_tree
 from portkit.verify.device_choice import ARCH_OF_WAVE, cpu_device
 from portkit.verify.testing import built
 from portkit.write.transaction import write
+from tools.proof import bindings
+from tools.proof.mutation import SWITCH, Mutant, load_mutants, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

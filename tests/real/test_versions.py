@@ -16,8 +16,8 @@ from turns import turn
 
 from portkit.codebases.known import named
 from portkit.profile.proven import load_proven
-from portkit.proof.versions.asked import GATINGS, load_crates, port, typed
-from portkit.proof.versions.trees import versions
+from tools.proof.versions.asked import GATINGS, load_crates, port, typed
+from tools.proof.versions.trees import versions
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group(TYPES)]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from portkit.pages import rules as docs
 from portkit.rules import SiteRule, rules
 from portkit.scan.codes import Page, pages
+from tools.pages import rules as docs
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_pages_are_those_that_would_be_made_now() -> None:
-    """Run `python -m portkit.pages.rules` where this fails."""
+    """Run `python -m tools.pages.rules` where this fails."""
     stored = {p.name: p.read_text() for p in (ROOT / docs.DOCS).glob("*.md")}
     assert stored == docs.made(ROOT)
 

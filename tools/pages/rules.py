@@ -1,6 +1,6 @@
 """The pages of ``docs/rules``, made from the rules' docstrings and the first fixture of each.
 
-Usage: ``python -m portkit.pages.rules [REPOSITORY]`` writes them, by default into the current
+Usage: ``python -m tools.pages.rules [REPOSITORY]`` writes them, by default into the current
 directory; a test fails where they are stale.
 """
 

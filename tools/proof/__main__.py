@@ -1,4 +1,4 @@
-"""``python -m portkit.proof``: the cross-check on its own, with its seed and its table.
+"""``python -m tools.proof``: the cross-check on its own, with its seed and its table.
 
 ``portkit verify`` takes it as a step; here a person looks closer.
 """
@@ -44,11 +44,11 @@ def crosscheck(
     from datetime import date
 
     from portkit.crosscheck.known import load_table
-    from portkit.proof.report import page
     from portkit.tree.process import interruptible
     from portkit.verify.crosscheck import compare, outcome
     from portkit.verify.device_choice import cpu_device, emulated_gpu
     from portkit.verify.ladder import Verdict
+    from tools.proof.report import page
 
     tree = _tree(root, wave, checked=check_memory, gpu=gpu)
     table = load_table(_directory(tree))
@@ -83,9 +83,9 @@ def mutations(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Seed defects into a port, one at a time, and see which step of the ladder finds each."""
-    from portkit.proof.mutation import load_mutants
-    from portkit.proof.mutation_run import LADDER, page, take_steps
     from portkit.verify.options import parse_waves
+    from tools.proof.mutation import load_mutants
+    from tools.proof.mutation_run import LADDER, page, take_steps
 
     tree = _tree(root, "32", checked=False)
     every = load_mutants(_directory(tree))
@@ -119,8 +119,8 @@ def bindings(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Seed defects into the HIP bindings, one at a time, and see which test finds each."""
-    from portkit.proof.bindings import RUNS, load_mutants, take_tests
-    from portkit.proof.mutation_run import page
+    from tools.proof.bindings import RUNS, load_mutants, take_tests
+    from tools.proof.mutation_run import page
 
     every = load_mutants()
     found = take_tests(folder, [m for m in every if not only or m.name in only], results)
@@ -143,8 +143,8 @@ def operations(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Seed defects into attention and experts, one at a time, and see which program finds each."""
-    from portkit.proof.mutation_run import page
-    from portkit.proof.operations import RUNS, load_mutants, take_programs
+    from tools.proof.mutation_run import page
+    from tools.proof.operations import RUNS, load_mutants, take_programs
 
     tree = _tree(root, "32", checked=False)
     every = load_mutants(_directory(tree))
@@ -175,7 +175,7 @@ def chaos(
     """Run what the CPU device can run, whatever it does that HIP leaves open."""
     from dataclasses import replace
 
-    from portkit.proof.chaos import PARTS, page, parse_seeds, take_seeds
+    from tools.proof.chaos import PARTS, page, parse_seeds, take_seeds
 
     tree = _tree(root, wave, checked=False)
     tree = replace(tree, options=replace(tree.options, packages=tuple(package or ())))
@@ -198,8 +198,8 @@ def ranks(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Compare what ranks of RCCL compute with arithmetic, two to eight on the CPU device."""
-    from portkit.proof.ranks import page, take
     from portkit.verify.options import parse_waves
+    from tools.proof.ranks import page, take
 
     runs = take(folder.absolute(), parse_waves(wave.split(",")))
     told = [(f"wave {run.wave}", len(run.cases), run.lost) for run in runs]
@@ -213,8 +213,8 @@ def convolutions(
     report: Annotated[Path | None, typer.Option(help="Write the page about it.")] = None,
 ) -> None:
     """Compare what MIOpen's convolutions give with arithmetic, on the CPU device."""
-    from portkit.proof.convolutions import page, take
     from portkit.verify.options import parse_waves
+    from tools.proof.convolutions import page, take
 
     runs = take(folder.absolute(), parse_waves(wave.split(",")))
     told = [(f"wave {run.wave}, {run.choice}", len(run.cases), run.lost) for run in runs]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.device.toolkit import sources_key
-from portkit.proof.chaos import programs
-from portkit.proof.printed import printed, streams, verdict
+from tools.proof.chaos import programs
+from tools.proof.printed import printed, streams, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ def page(runs: Sequence[Run], date: str) -> str:
         f"Taken on {date}, on the CPU device {sources_key()}: {len(cases)} convolutions forward of"
         " random sizes, paddings, strides and dilations, beside arithmetic in double precision."
         f" {verdict([f'{run.wave} ({run.choice})' for run in lost])}"
-        " `python -m portkit.proof convolutions` makes this page.",
+        " `python -m tools.proof convolutions` makes this page.",
         "",
         "| wave | streams | the fastest solution is | cases | seconds |",
         "| ---: | --- | --- | ---: | ---: |",

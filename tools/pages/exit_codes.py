@@ -1,6 +1,6 @@
 """The page ``docs/exit-codes.md``, made from the errors that a user can meet.
 
-Usage: ``python -m portkit.pages.exit_codes > docs/exit-codes.md``; a test fails where it is stale.
+Usage: ``python -m tools.pages.exit_codes > docs/exit-codes.md``; a test fails where it is stale.
 """
 
 from __future__ import annotations

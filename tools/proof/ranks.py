@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from portkit.device.toolkit import sources_key
-from portkit.proof.chaos import programs
-from portkit.proof.printed import printed, streams, verdict
+from tools.proof.chaos import programs
+from tools.proof.printed import printed, streams, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ def page(runs: Sequence[Run], date: str) -> str:
         f"Taken on {date}, on the CPU device {sources_key()}: {len(cases)} cases{span}, each a"
         " rank's share of one operation of one type, of 257 random values or as many for each rank,"
         f" beside arithmetic in double precision. {verdict([str(run.wave) for run in lost])}"
-        " `python -m portkit.proof ranks` makes this page.",
+        " `python -m tools.proof ranks` makes this page.",
         "",
         "| wave | streams | ranks are | cases | with integers | with floats | seconds |",
         "| ---: | --- | --- | ---: | ---: | ---: | ---: |",

@@ -17,14 +17,14 @@ from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import ProfileError, VerificationError
 from portkit.lang.typed import decode
-from portkit.proof.mutation import SWITCH, MutantsFile, seeded
-from portkit.proof.mutation_run import Found, known
 from portkit.shipped import shipped
+from tools.proof.mutation import SWITCH, MutantsFile, seeded
+from tools.proof.mutation_run import Found, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from portkit.proof.mutation import Mutant
+    from tools.proof.mutation import Mutant
 
 FILE: Final = Path(__file__).with_suffix(".toml")
 

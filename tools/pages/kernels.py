@@ -1,6 +1,6 @@
 """The pages of ``docs/kernels`` that are made from the code: rules, patches, engines.
 
-Usage: ``python -m portkit.hipify.docs [REPOSITORY]`` writes them, by default into the
+Usage: ``python -m tools.pages.kernels [REPOSITORY]`` writes them, by default into the
 current directory; a test fails if they are stale.
 """
 

@@ -13,21 +13,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
-from portkit.proof.mutation import SWITCH, seeded
 from portkit.tree.trust import require
 from portkit.verify.crosscheck import CROSSCHECK, take
 from portkit.verify.ladder import Verdict
 from portkit.verify.options import Options
 from portkit.verify.session import verify_tree
 from portkit.verify.steps import STEPS
+from tools.proof.mutation import SWITCH, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager as ContextManager
     from pathlib import Path
 
-    from portkit.proof.mutation import Mutant
     from portkit.verify.ladder import Result, Step
+    from tools.proof.mutation import Mutant
 
 LADDER: Final = (
     *("coverage", "parity", "names", "check"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.lang.semver import precedence
 from portkit.profile.proven import Proven
-from portkit.proof.versions.asked import GATINGS
+from tools.proof.versions.asked import GATINGS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -1,6 +1,6 @@
 """The workflows that ``docs/ci.md`` shows, put into the page from their files.
 
-Usage: ``python -m portkit.pages.workflows [REPOSITORY]`` writes the page anew, by default of the
+Usage: ``python -m tools.pages.workflows [REPOSITORY]`` writes the page anew, by default of the
 current directory; a test fails where it is stale.
 """
 

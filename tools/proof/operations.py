@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import VerificationError
-from portkit.proof.mutation import SWITCH, MutantsFile, seeded
-from portkit.proof.mutation_run import Found, known
 from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+from tools.proof.mutation import SWITCH, MutantsFile, seeded
+from tools.proof.mutation_run import Found, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from portkit.codebases.directory import Directory
-    from portkit.proof.mutation import Mutant
     from portkit.verify.settings import Settings
+    from tools.proof.mutation import Mutant
 
 FILE: Final = "operations.toml"
 """The defects of a codebase, in its directory."""

@@ -1,6 +1,6 @@
 """JSON Schemas of the TOML files that portkit reads, made of the types that it reads them by.
 
-Usage: ``python -m portkit.pages.schemas [REPOSITORY]`` writes them, by default into the current
+Usage: ``python -m tools.pages.schemas [REPOSITORY]`` writes them, by default into the current
 directory; a test fails where they are stale. An editor is told of one in its settings, or by a
 comment ``#:schema URL`` at the beginning of a file.
 """
@@ -24,11 +24,11 @@ from portkit.profile.proven import Proven
 from portkit.profile.settings import ConfigFile
 from portkit.profile.upstream import UpstreamFile
 from portkit.profile.vendor_file import VendorFile
-from portkit.proof.mutation import MutantsFile
-from portkit.proof.versions.asked import VersionsFile
 from portkit.report.phases import PhasesFile
 from portkit.verify.kernels import SpillsFile
 from portkit.verify.settings import VerifyFile
+from tools.proof.mutation import MutantsFile
+from tools.proof.versions.asked import VersionsFile
 
 if TYPE_CHECKING:
     from msgspec import Struct
