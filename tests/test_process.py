@@ -28,8 +28,12 @@ from portkit.workspace.process import FinishedProcess, run_process
 def sh(folder: Path, body: str, **options: float | int | None) -> FinishedProcess:
     command = ["sh", "-c", body]
     return run_process(
-        command, folder=folder, environment=os.environ, show=lambda line: None, **options
-    )  # type: ignore[arg-type]
+        command,
+        folder=folder,
+        environment=os.environ,
+        show=lambda line: None,
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def test_output_is_shown_as_it_comes_and_kept(tmp_path: Path) -> None:

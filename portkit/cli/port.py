@@ -436,7 +436,8 @@ def apply(
         asked = _choose_interactively(found)
         if nameless := find_missing_variants(whole, asked):
             print_progress(
-                f"Left as well, since a variant is left that they name: {list_places(whole, nameless)}"
+                "Left as well, since a variant is left that they name:"
+                f" {list_places(whole, nameless)}"
             )
             asked = replace(asked, findings=tuple(f for f in asked.findings if f not in nameless))
         left = len(found.findings) - len(asked.findings)

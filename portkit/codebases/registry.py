@@ -76,7 +76,8 @@ def find_codebase(name: str) -> Directory:
     if other is not None:
         return other
     raise ProfileError(
-        f"there is no codebase {name!r}: name {list_choices(list_codebases())}, or a directory that holds a {MAIN}"
+        f"there is no codebase {name!r}: name {list_choices(list_codebases())}, or a directory"
+        f" that holds a {MAIN}"
     )
 
 

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from portkit.hipify.translator import Translation
+    from portkit.profiles.entries import PatchEntry
     from portkit.profiles.profile import CodebaseProfile, VendorProfile
     from portkit.profiles.settings import Exclusion
     from portkit.syntax.source_file import SourceFile
     from portkit.workspace.cargo_workspace import Crate, Workspace
 
-Kind = TypeVar("Kind", bound="About")
+Kind = TypeVar("Kind", bound="PatchEntry")
 Made = TypeVar("Made")
 _PATTERN = re.compile(r"[*?\[]")
 _HEADERS = (".h", ".cuh")

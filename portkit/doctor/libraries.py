@@ -79,7 +79,8 @@ def check_versions(machine: Machine) -> Iterator[Complaint]:
         if runtime.version < OLDEST:
             yield make_problem(
                 "old-rocm",
-                f"ROCm {_format_version(runtime.version)} in {runtime.root} is older than {_format_version(OLDEST)}",
+                f"ROCm {_format_version(runtime.version)} in {runtime.root} is older than"
+                f" {_format_version(OLDEST)}",
                 "install a newer one",
                 _PACKAGES,
             )

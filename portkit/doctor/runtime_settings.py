@@ -86,7 +86,8 @@ def check_variables(machine: Machine) -> Iterator[Complaint]:
         )
         yield complaint(
             "override",
-            f"{OVERRIDE_VARIABLE} has the runtime take the {gpu.arch} for a {told}, for which a build on"
+            f"{OVERRIDE_VARIABLE} has the runtime take the {gpu.arch} for a {told}, for which a"
+            " build on"
             " this machine compiles no kernels",
             f"unset it; or name {told} to the build, in the codebase's variable that ends in"
             " _ROCM_ARCHS, and trust no result",

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from portkit.workspace.finding import Finding
 
 _ADDED: Final = {
-    MissingArmBehavior.COPY: "A match in it gets an arm for one more backend, from CUDA's. Check it.",
-    MissingArmBehavior.OTHERS: "A match in it gets an arm for one more backend, which answers as the other arms"
-    " do. Check that it should.",
-    MissingArmBehavior.ERROR: "A match in it gets an arm for one more backend, which answers with an error."
-    " Write its value.",
+    MissingArmBehavior.COPY: "A match in it gets an arm for one more backend, from CUDA's."
+    " Check it.",
+    MissingArmBehavior.OTHERS: "A match in it gets an arm for one more backend, which answers"
+    " as the other arms do. Check that it should.",
+    MissingArmBehavior.ERROR: "A match in it gets an arm for one more backend, which answers"
+    " with an error. Write its value.",
 }
 
 

@@ -73,7 +73,8 @@ def check_variants(whole: Scan, chosen: Scan) -> None:
     found = find_missing_variants(whole, chosen)
     if found:
         raise PlanError(
-            f"the variant {whole.job.vendor.variant} of {', '.join(_find_dropped_enums(whole, chosen))} is left"
+            f"the variant {whole.job.vendor.variant} of"
+            f" {', '.join(_find_dropped_enums(whole, chosen))} is left"
             f" out ({enum_variant.RULE.code}), and what would be written names it, so that no build"
             f" would compile: write it too, or leave out {list_places(whole, found)}"
         )

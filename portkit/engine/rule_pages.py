@@ -56,7 +56,7 @@ def list_all_pages(own: Directory | None = None) -> tuple[RulePage, ...]:
 
 @cache
 def list_kernel_pages(own: Directory | None = None) -> tuple[RulePage, ...]:
-    """Return the page of every code of the kernels stage, sorted by code; see ``list_all_pages``."""
+    """Return the page of every code of the kernels stage, sorted by code."""
     from portkit.codebases.registry import find_shipped
     from portkit.hipify.external_engines import FAILED
     from portkit.hipify.kernel_profile import load_profile

@@ -73,7 +73,7 @@ class ScanSession(Value, frozen=True):
     scan: Scan
 
     def again(self, path: str, data: bytes) -> ScanSession:
-        """Return the look with one file as it stands in an editor; see `portkit.engine.scan.rescan_file`.
+        """Return the scan with one file as an editor has it; see `portkit.engine.scan.rescan_file`.
 
         Args:
             path: a file that was looked at.
@@ -244,7 +244,8 @@ def check_portable(found: Scan) -> None:
     if not codebase.name:
         raise ProfileError(
             f"portkit has no profile for the codebase in {root} (it knows"
-            f" {', '.join(list_codebases())}), and so writes nothing there: `portkit init` makes one of what"
+            f" {', '.join(list_codebases())}), and so writes nothing there: `portkit init`"
+            " makes one of what"
             f" the tree tells, or name one in {NAME} or by --profile (docs/guide-codebase.md)"
         )
     if parse_release(version) < parse_release(codebase.first_version):

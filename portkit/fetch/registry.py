@@ -106,14 +106,16 @@ def download_archive(name: str, version: str, sha256: str | None = None) -> Path
         if archive is None:
             wanted = f" with the SHA-256 {sha256} that it had before" if sha256 else ""
             raise FetchError(
-                f"{_find_cargo_home()} holds no {name}-{version}.crate{wanted}: delete what it holds"
+                f"{_find_cargo_home()} holds no {name}-{version}.crate{wanted}: delete what it"
+                " holds"
                 " under that name and fetch again"
             )
         return archive
     if "could not find" in run.stderr:
         return None
     raise FetchError(
-        f"cargo could not download {name} {version} ({_read_reason(run.stderr)}): check the network, or"
+        f"cargo could not download {name} {version} ({_read_reason(run.stderr)}): check the"
+        " network, or"
         " pass --offline if this version was fetched before"
     )
 

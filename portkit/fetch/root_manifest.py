@@ -95,7 +95,8 @@ class _AgreedTable:
         if self.values.setdefault(key, value) != value:
             raise FetchError(
                 f"{reporter.name} and {crate.name} do not agree on `{key}` of [{self.name}],"
-                f" {_render_value(self.values[key])} or {_render_value(value)}, so they were not published from"
+                f" {_render_value(self.values[key])} or {_render_value(value)}, so they were"
+                " not published from"
                 " one workspace: fetch another version"
             )
 

@@ -234,7 +234,8 @@ def _load_codebase(name: str) -> _Codebase:
     """
     if name not in list_fetchable():
         raise FetchError(
-            f"`{name}` names no published codebase: name one of these: {', '.join(list_fetchable())}"
+            f"`{name}` names no published codebase: name one of these:"
+            f" {', '.join(list_fetchable())}"
         )
     said = _find_directories()[name].typed(_FILE, FetchFile)
     return _Codebase(name, said.crates, said.main, said.root)

@@ -111,7 +111,8 @@ def apply_changes(path: str, text: str, parts: Sequence[Change]) -> str:
         places = [*_find_occurrences(lines, [*part.old])]
         if len(places) != 1:
             raise KernelPatchError(
-                f"{PATCH_FILE}, line {part.line}: {path} has {len(places)} places like this instead of"
+                f"{PATCH_FILE}, line {part.line}: {path} has {len(places)} places like this"
+                " instead of"
                 " one, so it was edited since: write the patch again (portkit apply --regenerate),"
                 " or edit it"
             )

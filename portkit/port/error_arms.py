@@ -101,7 +101,8 @@ def add_error_arm(site: Site, pattern: str) -> tuple[Edit, ...]:
     first = site.node.child_by_field_name("pattern")
     assert first is not None  # an arm has one
     head = site.job.rename(site.source.text(site.node.start_byte, first.start_byte))
-    text = f"{head}{strip_bindings(patterns.parse_pattern(pattern))} => {write_error_value(match.macro)},"
+    names = strip_bindings(patterns.parse_pattern(pattern))
+    text = f"{head}{names} => {write_error_value(match.macro)},"
     return (insert_after_site(site, gating.gate_copy(site, text)),)
 
 

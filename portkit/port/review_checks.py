@@ -1,6 +1,6 @@
 """What is not written, or not without a person, though a rule wants it.
 
-A copy of what needs something of the source vendor's alone (`portkit.port.cuda_only_deps`) would build
+A copy of what needs something CUDA-only (`portkit.port.cuda_only_deps`) would build
 nowhere: where the feature is off, or on another device, something stands already. What a build
 script does, what a linker looks for, and a value under the name of another, no compiler judges: a
 person looks at it.

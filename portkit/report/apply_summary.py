@@ -66,7 +66,8 @@ def render_headline(report: Report, plan: Plan, *, written: bool = True) -> str:
     todo = [site for site in report.sites if site.status is Status.TODO and not site.is_left_out]
     return (
         f"{'Ported' if written else 'Would port'} {report.title} to {report.platform}:"
-        f" {count_places(todo)}; {count_noun(len(plan.changes) - added, 'file')} changed, {added} added"
+        f" {count_places(todo)}; {count_noun(len(plan.changes) - added, 'file')} changed,"
+        f" {added} added"
     )
 
 

@@ -65,7 +65,8 @@ def _render_lines(report: Report, part: Part, number: str) -> Iterator[str]:
     if part.errors:
         yield ""
         yield from wrap_text(
-            f"{count_places(part.errors)} whose arm a later commit writes answer with an error until"
+            f"{count_places(part.errors)} whose arm a later commit writes answer with an error"
+            " until"
             " then, since a match must name every variant.",
             _WIDTH,
         )

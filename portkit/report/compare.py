@@ -282,4 +282,5 @@ def _render_markdown(found: Comparison) -> Iterator[str]:
         for heading, group in _group_differences(differences):
             yield f"- {escape_markdown(heading)}"
             for difference in group:
-                yield f"  - `{escape_code(_format_position(difference))}` `{escape_code(difference.place['symbol'])}`"
+                position = escape_code(_format_position(difference))
+                yield f"  - `{position}` `{escape_code(difference.place['symbol'])}`"

@@ -56,7 +56,8 @@ def describe_assumption(*, by_hand: bool = True) -> str:
     mechanical = f", {BY_HAND} minutes for a mechanical place if it were done by hand"
     return (
         f"An estimate, not a measurement: {MINUTES[State.REVIEW]} minutes to look at a place,"
-        f" {format_minutes(MINUTES[State.MANUAL])} to write one{mechanical if by_hand else ''}; files that"
+        f" {format_minutes(MINUTES[State.MANUAL])} to write one{mechanical if by_hand else ''};"
+        " files that"
         " are copied whole count as one place each, what the port adds and sources of kernels not"
         " at all."
     )

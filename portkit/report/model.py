@@ -318,7 +318,8 @@ def describe_writes(report: Report, *, others: bool = True) -> str:
     fixed, bare = count_other_reviews(report) if others else (0, 0)
     asking = f"; nothing is written at the other {bare} for review" if bare else ""
     if fixed:
-        asking = f"; of the other {fixed + bare} for review {fixed} {_choose_verb(fixed)} fixed in the copies"
+        verb = _choose_verb(fixed)
+        asking = f"; of the other {fixed + bare} for review {fixed} {verb} fixed in the copies"
         asking += (
             f" and {bare} {_choose_verb(bare)} left as {'it is' if bare == 1 else 'they are'}"
             * bool(bare)

@@ -108,7 +108,8 @@ def _render_additions(report: Report, facts: PullRequestFacts) -> Iterator[str]:
             yield f"- The feature `{escape_code(name)}` of {_render_series(crates)}."
     for name, crates in api.defaults.items():
         yield (
-            f"- `{escape_code(name)}` is a default feature of {_render_series(crates)} now: who takes one with"
+            f"- `{escape_code(name)}` is a default feature of {_render_series(crates)} now: who"
+            " takes one with"
             " `default-features = false` has to ask for it."
         )
     added = sorted(
@@ -126,7 +127,8 @@ def _render_additions(report: Report, facts: PullRequestFacts) -> Iterator[str]:
         yield f"- A variant for {report.platform} in {_render_series(api.enums)}."
     if api.closed:
         yield (
-            f"- **A breaking change**: the variants of {_render_series(api.closed)} are there in every"
+            f"- **A breaking change**: the variants of {_render_series(api.closed)} are there"
+            " in every"
             " build, so that a `match` on one of these enums that has no `_` does not compile any"
             " more."
         )
@@ -169,7 +171,8 @@ def _render_reviews(report: Report, shown: int | None) -> Iterator[str]:
         yield "No place asks for a decision."
     else:
         yield (
-            f"{count_places(asking)}, those of one reason together; all others follow from the CUDA side"
+            f"{count_places(asking)}, those of one reason together; all others follow from the"
+            " CUDA side"
             " by a rule each."
         )
         for state in (State.MANUAL, State.REVIEW):

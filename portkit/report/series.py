@@ -2,7 +2,7 @@
 
 Each state between is planned from the tree before the port with the places of the phases so far, so
 that the last is what one run writes, byte for byte. What a place needs comes with it
-(`portkit.report.edit_dependencies`), and a ``match`` whose arm follows later answers with an error until then
+(`portkit.report.edit_dependencies`), and a ``match`` whose arm follows later errs until then
 (`portkit.engine.partial_ports`).
 """
 

@@ -164,7 +164,8 @@ def _render_lines(report: Report) -> Iterator[str]:
     kinds = f"{counts[State.MANUAL]} manual, {counts[State.REVIEW]} for review"
     yield (
         f"{count_noun(asked, 'place')} for a person ({kinds}), about"
-        f" {format_minutes(estimate_minutes(report.sites))}. `portkit apply` {describe_writes(report)}."
+        f" {format_minutes(estimate_minutes(report.sites))}. `portkit apply`"
+        f" {describe_writes(report)}."
         f" {describe_assumption(by_hand=bool(estimate_saved_minutes(report.sites)))}"
     )
     yield from ("", VERIFYING)

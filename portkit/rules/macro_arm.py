@@ -54,7 +54,8 @@ def check(site: Site) -> Iterator[Intent]:
             yield AddToList(_CONSTRUCT, message, members=(member,), claims=(arm.span,))
         else:
             reason = (
-                f"{find_macro_name(call)}! takes no such arm as portkit would write. The match lacks one"
+                f"{find_macro_name(call)}! takes no such arm as portkit would write. The match"
+                " lacks one"
                 f" for {job.vendor.title}. Write it by hand."
             )
             yield RequireManual(_CONSTRUCT, _NO_ATTRIBUTE if count else reason, claims=(arm.span,))

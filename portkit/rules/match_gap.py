@@ -28,9 +28,10 @@ _NEEDED: Final = "{enum} gains {variant}, and this match needs an arm for it."
 _STANDS: Final = "This match has the arms that {variant} needs."
 _SAID: Final = {
     MissingArmBehavior.COPY: "The arm is the CUDA arm under {title}'s names. Check it.",
-    MissingArmBehavior.OTHERS: "The arm answers as the arms on other values do. Check that it should.",
-    MissingArmBehavior.ERROR: "No arm says what to do then, so the new arm answers with an error. Write its"
-    " value.",
+    MissingArmBehavior.OTHERS: "The arm answers as the arms on other values do."
+    " Check that it should.",
+    MissingArmBehavior.ERROR: "No arm says what to do then, so the new arm answers with an error."
+    " Write its value.",
 }
 
 

@@ -63,7 +63,8 @@ def _why(comment: ExclusionComment, unknown: str, known: Sequence[str]) -> str:
     if comment.verb not in VERBS:
         return f"there is no {comment.verb!r}: write `portkit: {VERBS[0]} PK501 reason`"
     if unknown:
-        return f"there is no code {unknown}: `portkit rules` lists them{suggest_nearest(unknown, known)}"
+        nearest = suggest_nearest(unknown, known)
+        return f"there is no code {unknown}: `portkit rules` lists them{nearest}"
     if not codes:
         return "it names no code: write `portkit: exclude PK501 reason`"
     if not comment.reason:

@@ -37,7 +37,8 @@ LADDER: Final = {
     "crosscheck": "crosscheck",
     "throughput": "throughput",
 }
-"""The stages that are steps of the ladder or beside it (``portkit.selftest.__main__``), and which."""
+"""The stages that are steps of the ladder or beside it (``portkit.selftest.__main__``), and"
+" which."""
 
 _UNTIMED: Final = "times on the emulator say nothing about a GPU"
 _NEEDED: Final = frozenset({"fetch", "apply", "build"})

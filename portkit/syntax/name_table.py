@@ -89,8 +89,8 @@ class NameTable(Value, frozen=True, dict=True):
 
     Attributes:
         words: whole identifiers, the exceptions to ``parts``.
-        parts: pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order; each is
-            ``(from, to)``.
+        parts: pieces of identifiers (`portkit.syntax.word_search.word_pattern`), tried in order;
+            each is ``(from, to)``.
         prose: whole words of comments and messages; part of a path, a word is an identifier, and so
             it is where its counterpart is several words and stands in no prose.
         pages: web addresses, and the page of the platform that says the same.

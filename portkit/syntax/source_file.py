@@ -103,7 +103,8 @@ class SourceFile(Value, frozen=True, dict=True):
     def offsets(self, words: Iterable[str]) -> list[int]:
         """Return where any of ``words``, all in lower case, begins, in any case, sorted.
 
-        A short one is looked for where pieces of identifiers begin (`portkit.syntax.word_search.caseless_word_pattern`).
+        A short one is looked for where pieces of identifiers begin
+        (`portkit.syntax.word_search.caseless_word_pattern`).
         """
         found: list[int] = []
         lowered = self.data.lower()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-PlainValue = str | int | bool | tuple["Plain", ...] | Mapping[str, "Plain"]
+PlainValue = str | int | bool | tuple["PlainValue", ...] | Mapping[str, "PlainValue"]
 
 _SCALARS: Final = frozenset({str, int, bool})
 

@@ -1,7 +1,7 @@
 """Changes as commits: the objects first, out of sight, then the branch, the files and the index.
 
 git runs nothing that the repository names meanwhile, no hook and no filter
-(`portkit.workspace.git_runner`). What a commit holds of a file is therefore said here: its bytes, with
+(`portkit.workspace.git_runner`). What a commit holds of a file is said here: its bytes, with
 git's line ends where the work tree has others.
 
 Where something fails, the branch, the files and the index are as they were. A run that is killed

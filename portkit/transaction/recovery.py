@@ -140,7 +140,8 @@ def settle_run(journal: Journal) -> Recovery | None:
             if isinstance(error, OSError):
                 raise DiskError(
                     f"{error.filename2 or error.filename} could not be written"
-                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again; what had been"
+                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again; what"
+                    " had been"
                     " written was taken back"
                 ) from error
             raise
@@ -149,7 +150,8 @@ def settle_run(journal: Journal) -> Recovery | None:
     _roll_back(journal, record)
     if edited := [t.entry.path for t in targets if not t.written and t.holds is _Content.OTHER]:
         raise TreeChangedError(
-            f"{', '.join(edited)} changed while portkit was writing {count_files(paths)}: look at the"
+            f"{', '.join(edited)} changed while portkit was writing {count_files(paths)}: look"
+            " at the"
             " change, which was kept, and run portkit again; what had been written was taken back"
         )
     return Recovery(False, paths)
@@ -269,7 +271,8 @@ def _list_revertible(journal: Journal, record: Record) -> list[_Target]:
         raise _make_read_error(journal, error) from error
     if lost:
         raise TreeChangedError(
-            f"{', '.join(lost)} changed after portkit was killed while it wrote {count_files(targets)},"
+            f"{', '.join(lost)} changed after portkit was killed while it wrote"
+            f" {count_files(targets)},"
             " and it can neither finish nor take back that run without losing the change: save a"
             " copy, bring the file back with git and run portkit again, or delete"
             f" {journal.folder} to keep the tree as it stands"

@@ -89,7 +89,8 @@ def write_plan(root: Path, changes: Sequence[Change], *, disk: Disk = _DISK) -> 
             if isinstance(error, OSError):
                 raise DiskError(
                     f"{count_files(changes)} could not be staged in {journal.folder}"
-                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again; nothing was"
+                    f" ({error.strerror}): {suggest_remedy(error)} and run portkit again;"
+                    " nothing was"
                     " changed"
                 ) from error
             raise

@@ -47,7 +47,8 @@ def advance_branches(ready: MovableBranch, port: str, into: str) -> None:
     said = [line.strip() for line in done.stderr.decode(errors="backslashreplace").splitlines()]
     files = [line for line in said[1:] if line and not line.endswith((":", ".", "Aborting"))]
     raise TreeChangedError(
-        f"git would not move {ready.branch} ({' '.join(said[:1])} {list_paths(files)}): move away what"
+        f"git would not move {ready.branch} ({' '.join(said[:1])} {list_paths(files)}): move"
+        " away what"
         " is in the way and run portkit again; nothing was changed"
     )
 

@@ -26,8 +26,8 @@ def find_default_revision(root: Path, mark: PortMark) -> str:
     """Return the commit on which ``portkit apply`` was run.
 
     It is ``HEAD`` while the port is not committed. Once it is, it is the commit of upstream that
-    the last pure port in the history is of (``portkit.workspace.generated_ports``), else the parent of the
-    commit that brought the port in: the last on the way to ``HEAD`` that added what every port has
+    the last pure port in the history is of (``portkit.workspace.generated_ports``), else the
+    parent of the commit that brought the port in: the last on the way to ``HEAD`` that added what every port has
     and no tree before one.
 
     Args:

@@ -1,8 +1,8 @@
 """What would not type-check is taken back before it is written, place by place.
 
-The plan is compiled in a copy of the tree (`portkit.verify.scratch_tree`), without the feature and with
-it. Each error is led back to the places that wrote the lines that rustc names: what it is about
-first, then what it says more by. These are left out, with rustc's words for a reason, and the rest
+The plan is compiled in a copy of the tree (`portkit.verify.scratch_tree`), without the feature and
+with it. Each error is led back to the sites that wrote the lines that rustc names, the primary
+ones first. These are left out, with rustc's words for a reason, and the rest
 is compiled again. Only the errors that are explained best are acted on at once, since many of the
 others follow from them. What cannot be led back to a place takes everything back.
 """
@@ -116,7 +116,8 @@ def check_port(
             if not features:
                 _check_before(tree)
             errors = {d: named for d, named in found.found.items() if d.level == "error"}
-            said = f"{features or 'no feature'}: {_format_list(list_complaints(list(errors), found.said))}"
+            complaints = list_complaints(list(errors), found.said)
+            said = f"{features or 'no feature'}: {_format_list(complaints)}"
             if all_or_nothing:
                 raise _refuse_broken(tree, said)
             explained = _explain_failures(_Writers(now), errors)
@@ -182,7 +183,8 @@ def _check_before(tree: PortedTree) -> None:
         errors = [d for d in found.found if d.level == "error"]
         raise VerificationError(
             f"{tree.root} does not type-check before the port either"
-            f" ({_format_list(list_complaints(errors, found.said))}), so portkit cannot tell what the port"
+            f" ({_format_list(list_complaints(errors, found.said))}), so portkit cannot tell"
+            " what the port"
             " breaks: fix that, or pass --no-verify; nothing was written"
         )
 

@@ -108,7 +108,8 @@ def check_ported(scan: Scan, directory: Path, asked: str = "") -> None:
         check_portable(scan)  # it must not send to what would refuse
         raise VerificationError(
             f"{directory} holds no port to {scan.job.vendor.title}: run `portkit"
-            f" apply{quote_tree_argument(directory.as_posix())}{asked}` first, or name a tree that is ported"
+            f" apply{quote_tree_argument(directory.as_posix())}{asked}` first, or name a tree"
+            " that is ported"
         )
 
 

@@ -249,7 +249,8 @@ class Summary:
             return "interrupted: the same command goes on where it was"
         if self.exit_code:
             return (
-                f"{place} passes what could be looked at, but {_join_names(self.left_out)}: provide what"
+                f"{place} passes what could be looked at, but {_join_names(self.left_out)}:"
+                " provide what"
                 " is missing, or leave --no-skip away"
             )
         return ""

@@ -91,7 +91,8 @@ def page(runs: Sequence[Run], date: str) -> str:
     lines = [
         "# Convolutions by MIOpen",
         "",
-        f"Taken on {date}, on the CPU device {compute_sources_key()}: {len(cases)} convolutions forward of"
+        f"Taken on {date}, on the CPU device {compute_sources_key()}: {len(cases)} convolutions"
+        " forward of"
         " random sizes, paddings, strides and dilations, beside arithmetic in double precision."
         f" {verdict([f'{run.wave} ({run.choice})' for run in lost])}"
         " `python -m tools.proof convolutions` makes this page.",

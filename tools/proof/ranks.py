@@ -100,7 +100,8 @@ def page(runs: Sequence[Run], date: str) -> str:
     lines = [
         "# Ranks of RCCL",
         "",
-        f"Taken on {date}, on the CPU device {compute_sources_key()}: {len(cases)} cases{span}, each a"
+        f"Taken on {date}, on the CPU device {compute_sources_key()}: {len(cases)} cases{span},"
+        " each a"
         " rank's share of one operation of one type, of 257 random values or as many for each rank,"
         f" beside arithmetic in double precision. {verdict([str(run.wave) for run in lost])}"
         " `python -m tools.proof ranks` makes this page.",

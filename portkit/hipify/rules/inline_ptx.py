@@ -49,7 +49,8 @@ def find(source: KernelSource) -> Iterator[Finding]:
                 statement.first,
                 statement.last,
                 construct="inline assembly",
-                message=f"inline PTX: {_describe_action(source, statement.first, statement.last, unknown)}",
+                message="inline PTX: "
+                + _describe_action(source, statement.first, statement.last, unknown),
             )
 
 
