@@ -27,8 +27,8 @@ def find_default_revision(root: Path, mark: PortMark) -> str:
 
     It is ``HEAD`` while the port is not committed. Once it is, it is the commit of upstream that
     the last pure port in the history is of (``portkit.workspace.generated_ports``), else the
-    parent of the commit that brought the port in: the last on the way to ``HEAD`` that added what every port has
-    and no tree before one.
+    parent of the commit that brought the port in: the last on the way to ``HEAD`` that added what
+    every port has and no tree before one.
 
     Args:
         root: the workspace root, in a git work tree.

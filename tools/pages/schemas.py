@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
 
 _BESIDE: Final[dict[str, dict[str, Any]]] = {
     "ExcludeEntry": {"anyOf": [{"required": ["codes"]}, {"required": ["paths"]}]},
-    "Elsewhere": {
+    "DependencySource": {
         "oneOf": [
             {"required": ["path"], "maxProperties": 1},
             {
