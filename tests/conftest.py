@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from turns import today
 
+from portkit.engine.rustfmt import Refusal, Rustfmt
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
-from portkit.lang.typed import decode
-from portkit.scan.rustfmt import Refusal, Rustfmt
+from portkit.syntax.typed_toml import decode_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PORTKIT_TRUST", os.sep)
-        patch.setattr("portkit.cli.checked.is_checked_by_default", lambda root: False)
+        patch.setattr("portkit.cli.type_check.is_checked_by_default", lambda root: False)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 
@@ -78,12 +78,12 @@ def _once() -> Iterator[None]:
     def decode_once(data: str, where: str, kind: type[Any], error: type[PortkitError]) -> Any:
         key = data, where, kind
         if key not in read:
-            read[key] = decode(data, where, kind, error)
+            read[key] = decode_toml(data, where, kind, error)
         return read[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rustfmt, "formatted", formatted_once)
-        patch.setattr("portkit.codebases.directory.decode", decode_once)
+        patch.setattr("portkit.codebases.directory.decode_toml", decode_once)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 

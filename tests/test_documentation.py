@@ -16,9 +16,9 @@ import pytest
 from apply_support import git
 from cli_support import invoke, make_candle
 
-from portkit.lang.source import Source
-from portkit.profile.profile import parse_codebase
-from portkit.profile.settings import NAME, settings
+from portkit.profiles.profile import parse_codebase
+from portkit.profiles.settings import NAME, parse_settings
+from portkit.syntax.source_file import SourceFile
 from portkit.update.update import BRANCH
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def test_what_a_newcomer_missed_is_there() -> None:
 
 def test_the_settings_that_are_shown_are_right() -> None:
     shown = re.findall(r"```toml\n(.*?)```", (DOCS / "decisions.md").read_text(), re.DOTALL)
-    read = [settings(Source(NAME, text.encode())) for text in shown]
+    read = [parse_settings(SourceFile(NAME, text.encode())) for text in shown]
     said = [
         (bool(each.skips), bool(each.bindings), each.kernels, bool(each.build)) for each in read
     ]

@@ -304,7 +304,7 @@ def test_a_rocm_without_rocblas(emulated: Emulated) -> None:
 
 def test_without_hipcc(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIPCC", "/no/such/hipcc")
-    monkeypatch.setattr("portkit.doctor.rocm.DEFAULT", "/no/such")
+    monkeypatch.setattr("portkit.doctor.rocm_components.DEFAULT", "/no/such")
     assert skipped(machine).startswith(("hipcc is not found", "no HIP runtime"))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.copying.bindings import HOME
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
 from tools.proof.bindings import load_mutants
 from tools.proof.mutation import seeded

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from portkit.codebases.known import named
+from portkit.codebases.registry import find_codebase
 from portkit.errors import VerificationError
-from portkit.profile.profile import load_codebase
+from portkit.profiles.profile import load_codebase
 from portkit.verify.settings import load_settings
 from tools.proof import operations
 from tools.proof.mutation import Mutant
@@ -19,7 +19,7 @@ from tools.proof.operations import MANIFEST, RUNS, load_mutants, take_programs, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CANDLE = named("candle")
+CANDLE = find_codebase("candle")
 SETTINGS = load_settings(load_codebase(CANDLE))
 
 MUTANTS = (

@@ -17,8 +17,8 @@ import pytest
 from facade_support import cargo, include_folders
 from turns import turn
 
-from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
 from tools.proof.bindings import OF_THE_ALLOCATOR
 from tools.proof.ranks import parse

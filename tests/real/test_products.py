@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from facade_support import cargo
 
-from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:

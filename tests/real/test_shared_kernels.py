@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from codebase_support import candle_kernels
 
-from portkit.hipify.crate import read_layout
 from portkit.hipify.hipcc import FLAGS, find_hipcc
-from portkit.verify.hip_folder import hip_folder, hip_sources
+from portkit.hipify.kernels_crate import read_layout
+from portkit.verify.hip_sources import list_hip_sources, open_hip_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,15 +84,15 @@ def test_the_compiler_makes_the_same_of_both(
     cuda = pristine(version) / "candle-kernels"
     translated = emitted(cuda, version, tmp_path / "translated", "")
     shared = emitted(cuda, version, tmp_path / "shared", "../candle-kernels")
-    every = hip_sources(shared, cuda)
-    assert every == hip_sources(translated)
+    every = list_hip_sources(shared, cuda)
+    assert every == list_hip_sources(translated)
     assert len(every) > PARTS
     sources = [*every[part::PARTS]]
     # The others have no side of the host.
     linked = {*read_layout(contents(cuda)).launchers, "launchers"}
     launchers = [source for source in sources if source.removesuffix(".hip") in linked]
     device, host = (*IR, f"--offload-arch={arch}"), ASSEMBLY
-    with hip_folder(shared, cuda) as folder:
+    with open_hip_folder(shared, cuda) as folder:
         of_cuda = code(folder, sources, *device), code(folder, launchers, *host)
     own = translated / "src"
     assert of_cuda == (code(own, sources, *device), code(own, launchers, *host))

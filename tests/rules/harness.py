@@ -30,16 +30,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from tree_support import MANIFEST, Tree, scan_of, workspace_of
 
-from portkit.rules import rules
-from portkit.scan.plan import conflicts, plan
-from portkit.tree.finding import Status, no_files
+from portkit.engine.plan import build_plan, find_conflicts
+from portkit.rules import list_rules
+from portkit.workspace.finding import Status, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from portkit.engine.scan import Scan
     from portkit.rules import Rule
-    from portkit.scan.scan import Scan
-    from portkit.tree.finding import Finding
+    from portkit.workspace.finding import Finding
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "rules"
 
@@ -106,7 +106,7 @@ class Run:
         """Return the ported tree without what one finding writes."""
         scan = self.scan(self.before)
         rest = replace(scan, findings=tuple(f for f in scan.findings if f is not finding))
-        changes = plan(rest, rustfmt=False).changes
+        changes = build_plan(rest, rustfmt=False).changes
         return {**self.before, **{change.path: change.after for change in changes}}
 
     @property
@@ -120,7 +120,7 @@ class Run:
         self, tree: Tree, chosen: Iterable[Rule] | None = None, *, rustfmt: bool = False
     ) -> Tree:
         """Return the tree that the port makes of a tree."""
-        changes = plan(self.scan(tree, chosen), rustfmt=rustfmt).changes
+        changes = build_plan(self.scan(tree, chosen), rustfmt=rustfmt).changes
         return {**tree, **{change.path: change.after for change in changes}}
 
 
@@ -160,7 +160,7 @@ def sayings() -> list[tuple[Run, str, str]]:
 
 def said(run: Run, tree: str) -> list[dict[str, str]]:
     """Return what the case's rule says about one of the trees, in order."""
-    code = next(rule.code for rule in rules() if rule.name == run.case.rule)
+    code = next(rule.code for rule in list_rules() if rule.name == run.case.rule)
     scan = run.scan(run.after if tree == "after" else run.before)
     found = []
     for finding in (f for f in scan.findings if f.code == code):
@@ -211,11 +211,11 @@ class FixtureSuite:
                 ast.parse(source.data)
 
     def test_edits_are_disjoint(self, run: Run) -> None:
-        assert conflicts(run.scan(run.before).findings) == []
+        assert find_conflicts(run.scan(run.before).findings) == []
 
     def test_order_of_rules_does_not_matter(self, run: Run) -> None:
-        shuffled = random.Random(0).sample(rules(), len(rules()))
-        for chosen in (rules()[::-1], shuffled):
+        shuffled = random.Random(0).sample(list_rules(), len(list_rules()))
+        for chosen in (list_rules()[::-1], shuffled):
             assert run.job(run.before, chosen) == run.job(run.before)
             assert [_said(f) for f in run.scan(run.before, chosen).findings] == [
                 _said(f) for f in run.scan(run.before).findings

@@ -9,7 +9,7 @@ import pytest
 from gating_support import differing
 from harness import Case, Run, every_case
 
-from portkit.tree.finding import Status
+from portkit.workspace.finding import Status
 
 APART = (
     "there is no dummy backend with --gating cfg",

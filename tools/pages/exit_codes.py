@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from portkit.cli.command import CLOSED_PIPE, DEFECT, FOUND, INTERRUPTED
 from portkit.errors import PortkitError
-from portkit.verify.ladder import LEFT_OUT
+from portkit.verify.step_runner import LEFT_OUT
 from portkit.verify.steps import STEPS
 
 if TYPE_CHECKING:

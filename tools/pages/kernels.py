@@ -11,14 +11,14 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.codebases.known import brought
-from portkit.hipify.engine import translate
-from portkit.hipify.profile import FILE, load_profile
+from portkit.codebases.registry import find_shipped
+from portkit.hipify.kernel_profile import FILE, load_profile
 from portkit.hipify.rules import RULES
+from portkit.hipify.translator import translate
 
 if TYPE_CHECKING:
     from portkit.codebases.directory import Directory
-    from portkit.hipify.profile import KernelProfile
+    from portkit.hipify.kernel_profile import KernelProfile
     from portkit.hipify.rules import KernelRule
 
 FIXTURES = Path("tests") / "fixtures" / "hipify"
@@ -41,7 +41,7 @@ def pages(repository: Path) -> dict[str, str]:
 
 def _with_kernels() -> dict[str, Directory]:
     """Return the codebases that say something of their kernels."""
-    return {name: each for name, each in brought().items() if each.has(FILE)}
+    return {name: each for name, each in find_shipped().items() if each.has(FILE)}
 
 
 def _rule_page(rule: KernelRule, repository: Path) -> str:

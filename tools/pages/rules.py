@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portkit.engine.rule_pages import list_pages
 from portkit.report.model import MEANINGS
-from portkit.scan.codes import pages
 
 if TYPE_CHECKING:
-    from portkit.scan.codes import Page
+    from portkit.engine.rule_pages import RulePage
 
 FIXTURES = Path("tests") / "fixtures" / "rules"
 DOCS = Path("docs") / "rules"
@@ -29,17 +29,17 @@ def made(repository: Path) -> dict[str, str]:
     Args:
         repository: where the fixtures lie.
     """
-    texts = {file_name(page): _page(page, repository) for page in pages()}
+    texts = {file_name(page): _page(page, repository) for page in list_pages()}
     return {"index.md": _index(), **texts}
 
 
-def file_name(page: Page) -> str:
+def file_name(page: RulePage) -> str:
     """Return the name of a page's file, such as ``PK301-match-arm.md``."""
     return f"{page.code}-{page.name.replace('_', '-')}.md"
 
 
 def _index() -> str:
-    rows = [f"| [{p.code}]({file_name(p)}) | {_code(p.title)} |" for p in pages()]
+    rows = [f"| [{p.code}]({file_name(p)}) | {_code(p.title)} |" for p in list_pages()]
     states = ", ".join(f"`{state.word}` ({meaning})" for state, meaning in MEANINGS.items())
     head = [
         "# What a report can name",
@@ -53,7 +53,7 @@ def _index() -> str:
     return "\n".join([*head, *rows, ""])
 
 
-def _page(page: Page, repository: Path) -> str:
+def _page(page: RulePage, repository: Path) -> str:
     head = f"# {page.code}: {page.name.replace('_', ' ')}"
     parts = [head, _code(page.title), _code(page.text)]
     folder = repository / FIXTURES / page.name

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.json import schema
 
-from portkit.crosscheck.known import Table
 from portkit.fetch.workspace import FetchFile
-from portkit.hipify.profile import KernelsFile
-from portkit.profile.entries import CodebaseFile
-from portkit.profile.looked import LookedFile
-from portkit.profile.proven import Proven
-from portkit.profile.settings import ConfigFile
-from portkit.profile.upstream import UpstreamFile
-from portkit.profile.vendor_file import VendorFile
+from portkit.hipify.kernel_profile import KernelsFile
+from portkit.numerics.known_differences import KnownTable
+from portkit.profiles.accepted_findings import AcceptanceFile
+from portkit.profiles.defects import DefectFile
+from portkit.profiles.entries import CodebaseFile
+from portkit.profiles.settings import ConfigFile
+from portkit.profiles.tested_versions import TestedVersions
+from portkit.profiles.vendor_file import VendorFile
 from portkit.report.phases import PhasesFile
-from portkit.verify.kernels import SpillsFile
+from portkit.verify.kernel_matrix import SpillsFile
 from portkit.verify.settings import VerifyFile
 from tools.proof.mutation import MutantsFile
 from tools.proof.versions.asked import VersionsFile
@@ -37,15 +37,15 @@ _FOLDER: Final = "portkit/schemas"
 FILES: Final[dict[str, tuple[str, type[Struct]]]] = {
     "portkit/config.schema.json": ("portkit.toml", ConfigFile),
     f"{_FOLDER}/codebase.schema.json": ("codebase.toml", CodebaseFile),
-    f"{_FOLDER}/crosscheck.schema.json": ("crosscheck.toml", Table),
+    f"{_FOLDER}/crosscheck.schema.json": ("crosscheck.toml", KnownTable),
     f"{_FOLDER}/fetch.schema.json": ("fetch.toml", FetchFile),
     f"{_FOLDER}/kernels.schema.json": ("kernels.toml", KernelsFile),
     f"{_FOLDER}/mutants.schema.json": ("mutants.toml", MutantsFile),
     f"{_FOLDER}/phases.schema.json": ("phases.toml", PhasesFile),
-    f"{_FOLDER}/proven.schema.json": ("proven.toml", Proven),
-    f"{_FOLDER}/review.schema.json": ("portkit.review.toml", LookedFile),
+    f"{_FOLDER}/proven.schema.json": ("proven.toml", TestedVersions),
+    f"{_FOLDER}/review.schema.json": ("portkit.review.toml", AcceptanceFile),
     f"{_FOLDER}/spills.schema.json": ("spills.toml", SpillsFile),
-    f"{_FOLDER}/upstream.schema.json": ("upstream.toml", UpstreamFile),
+    f"{_FOLDER}/upstream.schema.json": ("upstream.toml", DefectFile),
     f"{_FOLDER}/vendor.schema.json": ("vendor.toml", VendorFile),
     f"{_FOLDER}/verify.schema.json": ("verify.toml", VerifyFile),
     f"{_FOLDER}/versions.schema.json": ("versions.toml", VersionsFile),
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
 
 _BESIDE: Final[dict[str, dict[str, Any]]] = {
     "ExcludeEntry": {"anyOf": [{"required": ["codes"]}, {"required": ["paths"]}]},
-    "Elsewhere": {
+    "DependencySource": {
         "oneOf": [
             {"required": ["path"], "maxProperties": 1},
             {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -43,21 +43,21 @@ def crosscheck(
     """Compare a port with arithmetic of our own, on the CPU device or on AMD's emulator."""
     from datetime import date
 
-    from portkit.crosscheck.known import load_table
-    from portkit.tree.process import interruptible
-    from portkit.verify.crosscheck import compare, outcome
-    from portkit.verify.device_choice import cpu_device, emulated_gpu
-    from portkit.verify.ladder import Verdict
+    from portkit.numerics.known_differences import load_table
+    from portkit.verify.crosscheck import compare_on_device, judge_comparisons
+    from portkit.verify.device_choice import build_cpu_device, start_emulated_gpu
+    from portkit.verify.step_runner import Verdict
+    from portkit.workspace.process import end_on_signals
     from tools.proof.report import page
 
     tree = _tree(root, wave, checked=check_memory, gpu=gpu)
     table = load_table(_directory(tree))
-    device = emulated_gpu(tree) if gpu else cpu_device(tree)
-    with interruptible():
-        runs = compare(
+    device = start_emulated_gpu(tree) if gpu else build_cpu_device(tree)
+    with end_on_signals():
+        runs = compare_on_device(
             tree, device, table, seed=seed, cases=cases, only=only, features=feature or ()
         )
-    found = outcome(device, runs, whole=not only)
+    found = judge_comparisons(device, runs, whole=not only)
     for line in found.evidence:
         typer.echo(line)
     if report is not None:
@@ -236,28 +236,28 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> Tree:
+def _tree(root: Path, waves: str, *, checked: bool, gpu: str = "") -> PortedTree:
     """Return a tree whose code will be run.
 
     Raises:
         PortkitError: it may not be run, or cannot be scanned.
     """
-    from portkit.scan.session import scan_tree
-    from portkit.tree.trust import require
+    from portkit.engine.session import scan_tree
     from portkit.verify.options import EMULATED, EMULATOR, Options, parse_waves
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
+    from portkit.workspace.trust import require_trust
 
-    require(root)
+    require_trust(root)
     options = Options(
         waves=parse_waves(waves.split(",")),
         checked=checked,
         device=EMULATOR if gpu else "cpu",
         gpu=gpu or EMULATED,
     )
-    return Tree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
+    return PortedTree(scan_tree(root), options, lambda line: typer.echo(line, err=True))
 
 
-def _directory(tree: Tree) -> Directory:
+def _directory(tree: PortedTree) -> Directory:
     """Return the directory of a tree's codebase.
 
     Raises:

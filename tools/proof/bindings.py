@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import ProfileError, VerificationError
-from portkit.lang.typed import decode
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
+from portkit.syntax.typed_toml import decode_toml
 from tools.proof.mutation import SWITCH, MutantsFile, seeded
 from tools.proof.mutation_run import Found, known
 
@@ -55,7 +55,7 @@ def load_mutants() -> tuple[Mutant, ...]:
     Raises:
         ProfileError: it is malformed.
     """
-    return decode(FILE.read_bytes(), str(FILE), MutantsFile, ProfileError).mutant
+    return decode_toml(FILE.read_bytes(), str(FILE), MutantsFile, ProfileError).mutant
 
 
 def take_tests(folder: Path, mutants: Iterable[Mutant], results: Path) -> list[Found]:

@@ -11,21 +11,21 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from portkit.copying.bindings import HOME
-from portkit.crosscheck.known import load_table
-from portkit.device.toolkit import BEHAVIOURS, build_toolkit, devices, sources_key
+from portkit.device.toolkit import BEHAVIOURS, build_toolkit, compute_sources_key, count_devices
 from portkit.errors import VerificationError
+from portkit.numerics.known_differences import load_table
+from portkit.port.hip_bindings import HOME
 from portkit.shipped import shipped
-from portkit.verify.crosscheck import build, compare, known
-from portkit.verify.device import taken
-from portkit.verify.device_choice import ARCH_OF_WAVE, cpu_device
-from portkit.verify.testing import bad
+from portkit.verify.crosscheck import build_program, compare_on_device, find_operations_directory
+from portkit.verify.device import test_on_device
+from portkit.verify.device_choice import ARCH_OF_WAVE, build_cpu_device
+from portkit.verify.test_binaries import select_bad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from portkit.verify.tree import Tree
+    from portkit.verify.ported_tree import PortedTree
 
 CASES: Final = 3
 """Of each operation and type of the cross-check, one of them at the edges of the type; each seed
@@ -92,7 +92,7 @@ def load(results: Path) -> list[Seeded]:
 
 
 def take_seeds(
-    tree: Tree,
+    tree: PortedTree,
     folder: Path,
     results: Path,
     *,
@@ -119,7 +119,7 @@ def take_seeds(
     """
     found = load(results)
     end = time.monotonic() + seconds
-    key = sources_key()
+    key = compute_sources_key()
     seeds = tuple(seeds)
     built = programs(folder) if BINDINGS in parts else {}
     for part in parts:
@@ -146,29 +146,29 @@ def take_seeds(
 
 
 def _take(
-    part: str, tree: Tree, wave: int, programs: dict[str, str]
+    part: str, tree: PortedTree, wave: int, programs: dict[str, str]
 ) -> tuple[int, tuple[str, ...], float]:
     """Return how much a part is, what is lost of it, and the seconds that it took once built."""
     seed, begun = tree.options.chaos, time.monotonic()
     if part == BINDINGS:
         return *_bindings(seed, wave, programs), time.monotonic() - begun
     # Built for all wavefronts, so that it is built once.
-    device = cpu_device(tree)
+    device = build_cpu_device(tree)
     arch = ARCH_OF_WAVE[wave]
     mine = (run for run in device.runs if run.environment["PORTKIT_DEVICE_ARCH"] == arch)
     device = replace(device, runs=tuple(mine))
     if part == TESTS:
-        runs = taken(tree, device)
-        lost = [f"{name} {result}" for each in runs for name, result in bad(each.results)]
+        runs = test_on_device(tree, device)
+        lost = [f"{name} {result}" for each in runs for name, result in select_bad(each.results)]
         lost += [defect for each in runs for defect in each.seen.defects]
         count = sum(each.results.total() for each in runs)
         return count, tuple(sorted(lost)), sum(each.seconds for each in runs)
-    own = known(tree)
+    own = find_operations_directory(tree)
     if own is None:
         raise VerificationError(f"the cross-check does not know the operations of {tree.title}")
-    build(tree, device)
+    build_program(tree, device)
     begun = time.monotonic()
-    found = compare(tree, device, load_table(own), seed=seed, cases=CASES)
+    found = compare_on_device(tree, device, load_table(own), seed=seed, cases=CASES)
     unlike = [
         f"{difference.operation} of {difference.elements}: {who}"
         for each in found
@@ -223,7 +223,7 @@ def _bindings(seed: int, wave: int, programs: dict[str, str]) -> tuple[int, tupl
     return count, tuple(lost)
 
 
-def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
+def page(tree: PortedTree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     """Return the page, as Markdown.
 
     Args:
@@ -236,7 +236,7 @@ def page(tree: Tree, found: Sequence[Seeded], seeds: Iterable[int]) -> str:
     dates = sorted({each.date for each in mine})
     failed = [each for each in mine if each.lost]
     titles = [title for part in PARTS for title in _titles(mine, part, tree.settings.tested)]
-    counts = sorted({devices(seed) for seed in seeds})
+    counts = sorted({count_devices(seed) for seed in seeds})
     processors = " or ".join(map(str, sorted({each.processors for each in mine})))
     lines = [
         "# Whatever HIP leaves open",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.toolkit import sources_key
+from portkit.device.toolkit import compute_sources_key
 from tools.proof.chaos import programs
 from tools.proof.printed import printed, streams, verdict
 
@@ -91,7 +91,8 @@ def page(runs: Sequence[Run], date: str) -> str:
     lines = [
         "# Convolutions by MIOpen",
         "",
-        f"Taken on {date}, on the CPU device {sources_key()}: {len(cases)} convolutions forward of"
+        f"Taken on {date}, on the CPU device {compute_sources_key()}: {len(cases)} convolutions"
+        " forward of"
         " random sizes, paddings, strides and dilations, beside arithmetic in double precision."
         f" {verdict([f'{run.wave} ({run.choice})' for run in lost])}"
         " `python -m tools.proof convolutions` makes this page.",

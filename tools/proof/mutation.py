@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from portkit.errors import VerificationError
-from portkit.lang.regex import Regex, compiled
-from portkit.lang.typed import Fault
+from portkit.syntax.regex import Regex, compile_regex
+from portkit.syntax.typed_toml import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +56,8 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
     def __post_init__(self) -> None:
-        compiled(self.find, "find")
-        compiled(self.after, "after")
+        compile_regex(self.find, "find")
+        compile_regex(self.after, "after")
 
     @property
     def is_kernel(self) -> bool:
@@ -81,8 +81,8 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
         Raises:
             VerificationError: what it replaces is not there.
         """
-        start = compiled(self.after, "after").search(text)
-        place = start and compiled(self.find, "find").search(text, start.end())
+        start = compile_regex(self.after, "after").search(text)
+        place = start and compile_regex(self.find, "find").search(text, start.end())
         if not place:
             raise VerificationError(
                 f"the mutant {self.name!r} finds nothing in {self.file}: mend its patterns"
@@ -108,7 +108,7 @@ class MutantsFile(Struct, frozen=True, forbid_unknown_fields=True):
         names = [mutant.name for mutant in self.mutant]
         for name in names:
             if names.count(name) > 1:
-                raise Fault(f"two mutants have the name {name!r}: rename one", "mutant")
+                raise InvalidValueError(f"two mutants have the name {name!r}: rename one", "mutant")
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from portkit.errors import VerificationError
-from portkit.tree.trust import require
-from portkit.verify.crosscheck import CROSSCHECK, take
-from portkit.verify.ladder import Verdict
+from portkit.verify.crosscheck import CROSSCHECK, run_crosscheck
 from portkit.verify.options import Options
 from portkit.verify.session import verify_tree
+from portkit.verify.step_runner import Verdict
 from portkit.verify.steps import STEPS
+from portkit.workspace.trust import require_trust
 from tools.proof.mutation import SWITCH, seeded
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager as ContextManager
     from pathlib import Path
 
-    from portkit.verify.ladder import Result, Step
+    from portkit.verify.step_runner import Result, Step
     from tools.proof.mutation import Mutant
 
 LADDER: Final = (
@@ -173,7 +173,7 @@ class _Work:
             checked=step.endswith(_CHECKED),
         )
         only = self._only(mutant, step)
-        summary = verify_tree(self.root, options, Quiet(), _ladder(only), consent=require)
+        summary = verify_tree(self.root, options, Quiet(), _ladder(only), consent=require_trust)
         result = next((each for each in summary.results if each.step == options.only[0]), None)
         if result is None or result.verdict not in (Verdict.PASSED, Verdict.FAILED):
             raise VerificationError(
@@ -190,7 +190,7 @@ class _Work:
 
 def _ladder(only: str) -> tuple[Step, ...]:
     """Return the steps, of which the cross-check takes a few cases."""
-    few = partial(take, cases=_NARROW if only else _CASES, only=only)
+    few = partial(run_crosscheck, cases=_NARROW if only else _CASES, only=only)
     return tuple(replace(step, take=few) if step is CROSSCHECK else step for step in STEPS)
 
 

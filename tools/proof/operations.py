@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from portkit.device.toolkit import build_toolkit
 from portkit.errors import VerificationError
-from portkit.verify.device_choice import ARCH_OF_WAVE, for_cpu_device
+from portkit.verify.device_choice import ARCH_OF_WAVE, set_build_environment
 from tools.proof.mutation import SWITCH, MutantsFile, seeded
 from tools.proof.mutation_run import Found, known
 
@@ -115,7 +115,7 @@ class _Work:
         self._results = results
         self._environment = {
             **os.environ,
-            **for_cpu_device(settings, ARCH_OF_WAVE.values()),
+            **set_build_environment(settings, ARCH_OF_WAVE.values()),
             "CARGO_TARGET_DIR": str(target),
         }
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from portkit.device.toolkit import sources_key
+from portkit.device.toolkit import compute_sources_key
 from tools.proof.chaos import programs
 from tools.proof.printed import printed, streams, verdict
 
@@ -100,7 +100,8 @@ def page(runs: Sequence[Run], date: str) -> str:
     lines = [
         "# Ranks of RCCL",
         "",
-        f"Taken on {date}, on the CPU device {sources_key()}: {len(cases)} cases{span}, each a"
+        f"Taken on {date}, on the CPU device {compute_sources_key()}: {len(cases)} cases{span},"
+        " each a"
         " rank's share of one operation of one type, of 257 random values or as many for each rank,"
         f" beside arithmetic in double precision. {verdict([str(run.wave) for run in lost])}"
         " `python -m tools.proof ranks` makes this page.",

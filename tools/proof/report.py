@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from portkit.crosscheck.known import CLASSES, idle, reasons
+from portkit.numerics.known_differences import CLASSES, find_idle_entries, find_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from portkit.crosscheck.comparison import Comparison
-    from portkit.crosscheck.known import Judged
-    from portkit.verify.crosscheck import Compared
+    from portkit.numerics.comparison import Comparison
+    from portkit.numerics.known_differences import Judgement
+    from portkit.verify.crosscheck import CrosscheckRun
 
 
-def page(title: str, date: str, runs: Sequence[Compared], *, whole: bool = True) -> str:
+def page(title: str, date: str, runs: Sequence[CrosscheckRun], *, whole: bool = True) -> str:
     """Return the page, as Markdown.
 
     Args:
@@ -53,7 +53,7 @@ def page(title: str, date: str, runs: Sequence[Compared], *, whole: bool = True)
             lines += [f"- {who}: {difference}" for difference, who in each.judged.unexplained]
         if each.seen.launches:
             lines += ["", *_kernels(each)]
-    left = idle([each.judged for each in runs]) if whole else ()
+    left = find_idle_entries([each.judged for each in runs]) if whole else ()
     if left:
         lines += ["", "## Entries of the table that explain nothing here", ""]
         lines += [f"- {e.kind}: {e.operation} ({e.differs}): {e.reason.strip()}" for e in left]
@@ -70,7 +70,7 @@ def _operations(comparison: Comparison) -> Iterator[str]:
     )
 
 
-def _explained(judged: Judged) -> Iterator[str]:
+def _explained(judged: Judgement) -> Iterator[str]:
     """Yield what is understood, by its reason."""
     yield "What differs, and why:"
     yield ""
@@ -90,12 +90,12 @@ def _explained(judged: Judged) -> Iterator[str]:
     yield from (f"- {name}: {meaning}" for name, meaning in CLASSES.items())
 
 
-def _kernels(compared: Compared) -> Iterator[str]:
+def _kernels(compared: CrosscheckRun) -> Iterator[str]:
     launches = compared.seen.launches
     never = compared.seen.never_launched
     yield f"{len(launches) - len(never)} of {len(launches)} kernels were launched. Not launched:"
     yield ""
-    why = reasons(never, compared.table, compared.comparison.version)
+    why = find_reasons(never, compared.table, compared.comparison.version)
     counts = Counter(why.values())
     rows = (
         (str(count), _few({name for name, of in why.items() if of == reason}), reason or "?")

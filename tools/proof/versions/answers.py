@@ -7,8 +7,8 @@ import io
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Final
 
-from portkit.lang.semver import precedence
-from portkit.profile.proven import Proven
+from portkit.profiles.tested_versions import TestedVersions
+from portkit.syntax.semver import version_precedence
 from tools.proof.versions.asked import GATINGS
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Answers:
         """Return what sorts answers: by the tree's day, or its version; then as they are asked."""
         answer = self._known[key]
         place = (GATINGS.index(answer.gating), QUESTIONS.index(answer.question))
-        return answer.day, precedence(answer.version) or (), answer.name, place
+        return answer.day, version_precedence(answer.version) or (), answer.name, place
 
     def _read(self) -> None:
         if self._place.is_file():
@@ -139,7 +139,7 @@ class Answers:
         self._known[answer.name, answer.gating, answer.question] = answer
 
 
-def proven(published: Answers, commits: Answers, crates: Sequence[str]) -> Proven:
+def proven(published: Answers, commits: Answers, crates: Sequence[str]) -> TestedVersions:
     """Return what a port was proven on (`Answers.proven`).
 
     Args:
@@ -149,7 +149,7 @@ def proven(published: Answers, commits: Answers, crates: Sequence[str]) -> Prove
     """
     passed = [name for name in commits.trees() if commits.proven(name, crates)]
     days = [each.day for each in commits if each.name in passed]
-    return Proven(
+    return TestedVersions(
         tuple(name for name in published.trees() if published.proven(name, crates)),
         len(passed),
         max(days, default=""),

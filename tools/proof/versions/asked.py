@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
-from portkit.profile.profile import load_codebase
-from portkit.scan.parity import unpaired
-from portkit.scan.plan import plan
-from portkit.scan.session import check_portable, scan_tree
-from portkit.tree import process
-from portkit.tree.workspace import load
-from portkit.verify.check import cargo_errors
-from portkit.verify.diagnostics import from_cargo
-from portkit.write.transaction import write
+from portkit.engine.parity import find_missing_counterparts
+from portkit.engine.plan import build_plan
+from portkit.engine.session import check_portable, scan_tree
+from portkit.profiles.profile import load_codebase
+from portkit.transaction.transaction import write_plan
+from portkit.verify.diagnostics import parse_cargo
+from portkit.verify.type_check import parse_cargo_errors
+from portkit.workspace import process
+from portkit.workspace.cargo_workspace import load_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from portkit.codebases.directory import Directory
-    from portkit.tree.process import Finished
+    from portkit.workspace.process import FinishedProcess
 
 GATINGS: Final = ("dummy", "cfg")
 
@@ -149,8 +149,8 @@ def port(pristine: Path, place: Path, gating: str) -> tuple[str, ...]:
     shutil.copytree(pristine, place, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     before = scan_tree(place, gating=gating, kernels=True)
     check_portable(before)
-    made = plan(before)
-    write(place, made.changes)
+    made = build_plan(before)
+    write_plan(place, made.changes)
     after = scan_tree(place, gating=gating, kernels=True)
     layout = _unformatted(place)
     if layout:
@@ -159,8 +159,11 @@ def port(pristine: Path, place: Path, gating: str) -> tuple[str, ...]:
         chain(
             (f"unaccounted: {u.path}:{u.line}" for u in before.unaccounted),
             (f"unaccounted in the port: {u.path}:{u.line}" for u in after.unaccounted),
-            (f"written again: {change.path}" for change in plan(after).changes),
-            (f"without a counterpart: {u.path}:{u.line} {u.symbol}" for u in unpaired(after)),
+            (f"written again: {change.path}" for change in build_plan(after).changes),
+            (
+                f"without a counterpart: {u.path}:{u.line} {u.symbol}"
+                for u in find_missing_counterparts(after)
+            ),
             (f"not formatted: {path}" for path in sorted(layout)),
         )
     )
@@ -187,7 +190,7 @@ def typed(
     Raises:
         ToolError: cargo is missing.
     """
-    here = {each.name for each in load(tree).crates}
+    here = {each.name for each in load_workspace(tree).crates}
     wanted = [crate for crate in only or crates.every if crate in here]
     found = Typed(())
     for targets, part in (
@@ -233,15 +236,15 @@ def _places(found: Typed) -> set[tuple[str, str]]:
     }
 
 
-def _typed(done: Finished, tree: Path, warnings: int) -> Typed:
+def _typed(done: FinishedProcess, tree: Path, warnings: int) -> Typed:
     """Return what a run of cargo has found, beside the warnings of the run before."""
-    found = from_cargo(done.output, tree)
+    found = parse_cargo(done.output, tree)
     if done.status == 0:
         return Typed((), warnings + sum(each.level == "warning" for each in found))
     errors = [str(each) for each in found if each.level == "error"]
     unlinked = errors and all(error.startswith(_NOT_LINKED) for error in errors)
     lacking = {m[1] for line in done.output for m in _LIBRARY.finditer(line)} if unlinked else ()
-    said = [line.replace(f"{tree}{os.sep}", "") for line in cargo_errors(done.lines)]
+    said = [line.replace(f"{tree}{os.sep}", "") for line in parse_cargo_errors(done.lines)]
     return Typed(
         tuple(errors or said or ("cargo failed",)),
         unreachable=not errors and any(map(_UNREACHABLE.search, done.lines)),
@@ -255,7 +258,7 @@ def _unformatted(tree: Path) -> set[str]:
     start = f"{tree.resolve()}{os.sep}"
     found = {line.removeprefix(start) for line in done.lines if line.endswith(".rs")}
     if done.status != 0 and not found:
-        return {next(iter(cargo_errors(done.lines)), "cargo fmt failed")}
+        return {next(iter(parse_cargo_errors(done.lines)), "cargo fmt failed")}
     return found
 
 
@@ -265,9 +268,9 @@ def _cargo(
     environment: Mapping[str, str] = MappingProxyType({}),
     target: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> Finished:
+) -> FinishedProcess:
     where = {"CARGO_TARGET_DIR": str(target)} if target else {}
-    return process.run(
+    return process.run_process(
         ("cargo", *arguments),
         folder=tree,
         environment={**os.environ, **_ENVIRONMENT, **environment, **where},

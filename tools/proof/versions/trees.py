@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from portkit.errors import ToolError
 from portkit.fetch import fetch
-from portkit.fetch.registry import published
-from portkit.lang.semver import precedence
+from portkit.fetch.registry import query_versions
+from portkit.syntax.semver import version_precedence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ def versions(crate: str, first: str) -> tuple[str, ...]:
         FetchError: the registry's index cannot be had.
         ToolError: cargo is missing or too old.
     """
-    keys = {version: precedence(version) for version in (first, *published(crate))}
+    keys = {version: version_precedence(version) for version in (first, *query_versions(crate))}
     start = keys[first]
     assert start is not None  # a constant of the caller's
     found = sorted((key, version) for version, key in keys.items() if key and key >= start)
