@@ -51,7 +51,6 @@ NOT_RUN = {
     "cargo check": "compiles candle: tests/real/test_own_crate.py does",
     "CANDLE_ROCM_KERNELS": "compiles candle: tests/real/test_own_crate.py does",
     "cd ops && portkit device": "compiles candle: tests/real/test_own_crate.py does",
-    "cd scale && portkit device": "builds the CPU device: tests/test_verify_device.py tries it",
 }
 """What is shown but not tried here, by how it begins, and why."""
 QUICK = {"format", "coverage", "parity", "names"}
