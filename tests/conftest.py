@@ -12,6 +12,7 @@ from turns import today
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 from portkit.lang.typed import decode
+from portkit.scan import rustfmt
 from portkit.scan.rustfmt import Refusal, Rustfmt
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # What the rules' tests share asserts like a test, and shows what differs like one.
-pytest.register_assert_rewrite("harness")
+pytest.register_assert_rewrite("harness", "fixture_checks")
 
 _NO_HIPCC = "NO HIPCC"
 _MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
@@ -61,12 +62,15 @@ def _own_trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _once() -> Iterator[None]:
     """What is the same each time is done once in a process, and nothing waits for a disk.
 
-    Half of the time of the fast tests went into rustfmt on the texts that each port adds, into the
-    same profiles, and into waiting until a small tree is on the disk.
+    Half of the time of the fast tests went into rustfmt on the texts that each port adds, into
+    rustup, which names rustfmt, into the same profiles, and into waiting until a small tree is on
+    the disk.
     """
     laid_out: dict[object, bytes] = {}
+    named: dict[object, str] = {}
     read: dict[object, object] = {}
     formatted = Rustfmt.formatted
+    find_behind = rustfmt._behind
 
     def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | Refusal:
         key = (*map(_stamped, self._command), text, edition)
@@ -74,6 +78,13 @@ def _once() -> Iterator[None]:
         if isinstance(found, bytes):
             laid_out[key] = found
         return found
+
+    def find_behind_once(program: str) -> str:
+        settings = (each for each in os.environ.items() if each[0].startswith(("HOME", "RUSTUP_")))
+        key = _stamped(program), _stamped(str(Path(program).with_name("rustup"))), *settings
+        if key not in named:
+            named[key] = find_behind(program)
+        return named[key]
 
     def decode_once(data: str, where: str, kind: type[Any], error: type[PortkitError]) -> Any:
         key = data, where, kind
@@ -83,6 +94,7 @@ def _once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rustfmt, "formatted", formatted_once)
+        patch.setattr(rustfmt, "_behind", find_behind_once)
         patch.setattr("portkit.codebases.directory.decode", decode_once)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
