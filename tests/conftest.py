@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from turns import today
 
+from portkit.copying import bindings
 from portkit.hipify.errors import HipToolError
 from portkit.hipify.hipcc import find_hipcc
 from portkit.lang.typed import decode
 from portkit.scan import rustfmt
 from portkit.scan.rustfmt import Refusal, Rustfmt
+from portkit.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from portkit.errors import PortkitError
+    from portkit.profile.profile import Facade
 
 # A shell starts what runs in the background, and nohup what it runs, with signals ignored; programs
 # that the tests start would inherit that (POSIX, "Shell Command Language", 2.12).
@@ -63,14 +66,16 @@ def _once() -> Iterator[None]:
     """What is the same each time is done once in a process, and nothing waits for a disk.
 
     Half of the time of the fast tests went into rustfmt on the texts that each port adds, into
-    rustup, which names rustfmt, into the same profiles, and into waiting until a small tree is on
-    the disk.
+    rustup, which names rustfmt, into the same profiles and bindings, and into waiting until a small
+    tree is on the disk.
     """
     laid_out: dict[object, bytes] = {}
     named: dict[object, str] = {}
     read: dict[object, object] = {}
     formatted = Rustfmt.formatted
     find_behind = rustfmt._behind
+    copied: dict[object, str] = {}
+    copy_text = bindings._text
 
     def formatted_once(self: Rustfmt, text: bytes, edition: str) -> bytes | Refusal:
         key = (*map(_stamped, self._command), text, edition)
@@ -86,6 +91,12 @@ def _once() -> Iterator[None]:
             named[key] = find_behind(program)
         return named[key]
 
+    def copy_text_once(name: str, facade: Facade, maker: str) -> str:
+        key = _stamped(str(shipped(bindings.HOME) / name)), name, repr(facade), maker
+        if key not in copied:
+            copied[key] = copy_text(name, facade, maker)
+        return copied[key]
+
     def decode_once(data: str, where: str, kind: type[Any], error: type[PortkitError]) -> Any:
         key = data, where, kind
         if key not in read:
@@ -95,6 +106,7 @@ def _once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rustfmt, "formatted", formatted_once)
         patch.setattr(rustfmt, "_behind", find_behind_once)
+        patch.setattr(bindings, "_text", copy_text_once)
         patch.setattr("portkit.codebases.directory.decode", decode_once)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
