@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from turns import today
+from proven import Proofs
+from turns import LONGEST, today
 
 from portkit.copying import bindings
 from portkit.hipify.errors import HipToolError
@@ -18,7 +19,7 @@ from portkit.scan.rustfmt import Refusal, Rustfmt
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from _pytest.terminal import TerminalReporter
 
@@ -33,6 +34,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # What the rules' tests share asserts like a test, and shows what differs like one.
 pytest.register_assert_rewrite("harness", "fixture_checks")
 
+_PASSED = pytest.StashKey[bool]()
 _NO_HIPCC = "NO HIPCC"
 _MISSING = (_NO_HIPCC, "NO BUBBLEWRAP", "NO C COMPILER", "NO STRACE")
 """What reasons of tests that are left out begin with, where a program is missing."""
@@ -112,6 +114,26 @@ def _once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def unless_proven(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
+    """Give the function that skips a test which has passed with the inputs that it is given."""
+    proofs = Proofs(request.node.nodeid)
+    yield proofs.need
+    if request.node.stash.get(_PASSED, False):
+        proofs.remember()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which tests have passed."""
+    report = yield
+    if report.when == "call":
+        item.stash[_PASSED] = report.passed
+    return report
+
+
 def _stamped(word: str) -> object:
     """Return a word of a command, and of a file also when it was written."""
     place = Path(word)
@@ -128,12 +150,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.location[0]))
+    # Groups that begin late would keep one worker busy when the others have nothing left.
+    items.sort(key=_find_place)
     try:
         find_hipcc()
     except HipToolError as error:
         for item in items:
             if item.get_closest_marker("hipcc"):
                 item.add_marker(pytest.mark.skip(reason=f"{_NO_HIPCC}: {error}"))
+
+
+def _find_place(item: pytest.Item) -> int:
+    """Return the place of a test's group among those that take longest."""
+    marker = item.get_closest_marker("xdist_group")
+    name = marker.args[0] if marker else ""
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from facade_support import cargo, include_folders
+from proven import bindings_inputs
 from turns import turn
 
 from portkit.copying.bindings import HOME
@@ -32,6 +33,16 @@ pytestmark = [
 ]
 
 CLIPPY = ["undocumented_unsafe_blocks", "missing_safety_doc"]
+
+
+ARCHS = ("gfx1100", "gfx90a")
+
+
+@pytest.fixture(autouse=True)
+def _unless_proven(unless_proven: Callable[..., None]) -> None:
+    headers = (folder / "hip" / "hip_runtime_api.h" for folder in include_folders())
+    found = [path for path in headers if path.is_file()]
+    unless_proven(*bindings_inputs(__file__), *found, *turn(ARCHS, 1))
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +149,6 @@ def programs(crate: Path, target: Path) -> dict[str, str]:
 
 
 SEEDS = range(1, 21)
-ARCHS = ("gfx1100", "gfx90a")
 
 
 @pytest.mark.parametrize("arch", ARCHS)
