@@ -12,13 +12,11 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portkit.cache import cache_folder, path_key
+from portkit.cache import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import ExitStack
-
-CHECKOUT = Path(__file__).parents[2]
 
 
 def keep(tree: Path, name: str, locks: ExitStack) -> Path:
@@ -26,10 +24,10 @@ def keep(tree: Path, name: str, locks: ExitStack) -> Path:
 
     Args:
         tree: the tree.
-        name: the name of the folder; each checkout has folders of its own.
+        name: the name of the folder.
         locks: holds the lock of the folder until the run ends.
     """
-    place = cache_folder() / "tests" / path_key(CHECKOUT) / name
+    place = cache_folder() / "tests" / name
     place.parent.mkdir(parents=True, exist_ok=True)
     lock = locks.enter_context(place.with_name(f"{name}.lock").open("w"))
     try:

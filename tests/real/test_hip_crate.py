@@ -10,14 +10,17 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from facade_support import cargo, include_folders
+from kept_trees import keep
 from proven import bindings_inputs
 from turns import turn
 
+from portkit.cache import cache_folder
 from portkit.copying.bindings import HOME
 from portkit.device.toolkit import build_toolkit
 from portkit.proof.bindings import OF_THE_ALLOCATOR
@@ -25,7 +28,7 @@ from portkit.proof.ranks import parse
 from portkit.shipped import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = [
     pytest.mark.real,
@@ -46,16 +49,18 @@ def _unless_proven(unless_proven: Callable[..., None]) -> None:
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("target")
+def target() -> Path:
+    return cache_folder() / "target" / "tests-bindings"
 
 
 @pytest.fixture(scope="module")
-def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def crate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy, into which cargo may write its lock file."""
     place = tmp_path_factory.mktemp("crate") / "hip"
     ignored = shutil.ignore_patterns("target", "Cargo.lock")
-    return Path(shutil.copytree(shipped(HOME), place, ignore=ignored))
+    shutil.copytree(shipped(HOME), place, ignore=ignored)
+    with ExitStack() as locks:
+        yield keep(place, "bindings", locks)
 
 
 @pytest.mark.parametrize(
